@@ -28,7 +28,8 @@ FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
 
 
 async def refuse_former_parameters(request: Request) -> None:
-    """Reject former parameters: ignoring them would return another verdict than the caller expects."""
+    """Reject the parameters of earlier releases. Ignoring them would return a verdict by another rule than the caller
+    expects."""
     _refuse(request, FORMER_PARAMETERS)
 
 
@@ -84,7 +85,7 @@ async def matrix(
 
 @router.get("/campaigns/{campaign_id}/coverage")
 async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
-    """How much of each framework's public surface, and of its use, the campaign has charted so far."""
+    """The share of each framework's public functions that the campaign has charted, plain and weighted by use."""
     return await coverages.of_campaign(context.engine, campaign_id)
 
 
@@ -102,7 +103,8 @@ async def conditions(
     limit: Limit = 500,
     format: Literal["json", "csv"] = "json",
 ) -> Response | CampaignConditions:
-    """For each function with a case that fails or falls back: n of m cases, who judged them, and on which options."""
+    """The conditions of each function with a case that fails or falls back: how many cases, with which options, and
+    which reference judged them."""
     if format == "json":
         return await condition_rows.of_campaign(context.engine, campaign_id, function, device, offset, limit)
     whole = await condition_rows.of_campaign(context.engine, campaign_id, function, device)
@@ -116,7 +118,8 @@ async def campaign_operations(
     context: Context,
     name: Annotated[Text, Query(max_length=200, description="letters that their names have")] = "",
 ) -> CampaignOperations:
-    """The framework's own operations that fell back, failed, diverged or lack a lowering, most cases first."""
+    """The framework's own operations that fell back, failed, diverged or lack a lowering. Operations with the most
+    cases come first."""
     return await operations.of_campaign(context.engine, campaign_id, name)
 
 
@@ -128,7 +131,8 @@ async def operation_cases(campaign_id: CampaignId, operation: PathName, context:
 
 @router.get("/campaigns/{campaign_id}/sample")
 async def sample(campaign_id: CampaignId, context: Context) -> CampaignSample:
-    """The sample that the campaign's functions are, how it was drawn, and how much of it ports; 404 without one."""
+    """The random sample that the campaign's functions form: how it was drawn, and how many of its functions port. 404
+    if the functions are no sample."""
     return await samples.of_campaign(context.engine, campaign_id)
 
 

@@ -1,4 +1,4 @@
-"""The conditions of a campaign's functions, worked out from their cases: for REST, pages and files."""
+"""The conditions of a campaign's functions, computed from stored cases, for REST, pages and files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from protocol.enums import REFUSES, Cause, Judge
 
 
 class ConditionDetail(BaseModel):
-    """A condition of cases that fail, or fall back, in counts and in words."""
+    """The options with which cases fail or fall back, in counts and in words."""
 
     aspect: str | None
-    """The options are each a dtype, positional (a number of arguments), keyword, value, without (a keyword), inputs or
-    kind. Null: every case does so, and no option tells them from others."""
+    """The aspect that the options belong to: dtype, positional (a number of arguments), keyword, value, without (a
+    keyword), inputs or kind. Null if every case fails, so that no option distinguishes failing cases."""
     options: list[str]
     failing: int
-    """How many of the cases with the options fail (or fall back)."""
+    """How many cases with the options fail (or fall back)."""
     of: int
     others_failing: int
     others: int
@@ -53,7 +53,8 @@ class ConditionDetail(BaseModel):
 
 
 class TargetCondition(BaseModel):
-    """The condition of a function on a target: how many cases fail, with which options, and who judged them."""
+    """The condition of a function on a target: how many cases fail, with which options, and which reference judged
+    them."""
 
     framework: str
     function: str
@@ -65,12 +66,12 @@ class TargetCondition(BaseModel):
     fell_back: int
     """Cases that passed by falling back to the host."""
     accepted: int
-    """Cases that returned where the host refuses the call: not in ``total``."""
+    """Cases that returned a result where the host raises an error. They are not in ``total``."""
     independent: int
     """Cases that an independent reference judged."""
     judged: int
-    """Cases for which the suite names the reference. If none of them is independent, all were judged by the same
-    framework."""
+    """Cases for which the suite names the reference. If none of them is independent, the same framework judged all of
+    them."""
     dtypes: list[str]
     """The dtypes of the arrays of all cases."""
     fails: ConditionDetail | None
@@ -80,11 +81,11 @@ class TargetCondition(BaseModel):
 
 
 class CampaignConditions(BaseModel):
-    """The functions of a campaign with a case that fails or falls back, with their conditions, by target."""
+    """The conditions of the functions with a case that fails or falls back, by target."""
 
     campaign_id: int
     found: int
-    """All matching functions; the rows are one page of them."""
+    """The number of all matching functions; the rows are one page of them."""
     offset: int
     rows: list[TargetCondition]
 
@@ -129,10 +130,8 @@ async def of_functions(
     functions: Sequence[FunctionName],
     target_ids: Sequence[int] | None = None,
 ) -> dict[tuple[str, str, int], FunctionCondition]:
-    """The conditions by framework, function and target, in this order; on all targets, or on some.
-
-    A function without a counted case has none.
-    """
+    """The conditions by framework, function and target, sorted. ``target_ids`` limits the targets. A function without a
+    counted case has none."""
     rows = await connection.execute(
         _CASES,
         {
@@ -153,8 +152,8 @@ async def of_campaign(
     offset: int = 0,
     limit: int | None = None,
 ) -> CampaignConditions:
-    """Of the functions that a glob matches and of which a case fails or falls back on some target: a part of them, on
-    all targets or those of one device."""
+    """A page of the conditions of functions that match a glob and have a case that fails or falls back. ``device``
+    limits the targets."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await check_filters(connection, campaign_id, function=function, device=device)
@@ -201,7 +200,7 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: 
 
 
 def option_words(options: Mapping[str, Any]) -> str:
-    """A case's options on a page, those of each call in turn: ``float16 and int64; 2 positional, axis=-1``."""
+    """A case's options as text, call by call: ``float16 and int64; 2 positional, axis=-1``."""
     calls = options.get("calls") or []
     call_texts = [
         ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
@@ -239,7 +238,8 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
 
 
 def stored_options(values: Mapping[str, Any]) -> CaseOptions:
-    """As they are stored: they were checked on their way in, perhaps by the wider limits of an earlier release."""
+    """Build stored options without validation: they were validated on arrival, perhaps by the wider limits of an
+    earlier release."""
     calls = values.get("calls")
     read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]
     return CaseOptions.model_construct(**{**values, "calls": read})

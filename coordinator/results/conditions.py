@@ -1,7 +1,8 @@
-"""Conditions: the options that distinguish the cases of a function that fail, or fall back, from its other cases. Pure.
+"""Conditions: the options that distinguish the failing cases of a function (or those that fall back) from its other
+cases. Pure.
 
-A condition says no more than the cases do, so it comes with its counts: the cases that have the option and those that
-have not. It is not a cause, and promises nothing about a call that is unlike all of the cases.
+A condition says no more than the cases do, so it contains its counts: cases with the option and cases without it. It is
+not a cause, and predicts nothing about a call that resembles none of the cases.
 """
 
 from __future__ import annotations
@@ -19,23 +20,21 @@ from protocol.catalogue import CallOptions, CaseOptions
 from protocol.enums import GRADIENT, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
-"""The most options of a condition; with more, almost any set of cases could be separated."""
+"""The maximum number of options of a condition; with more, almost any set of cases could be separated."""
 MOST_BY_CHANCE = 0.05
-"""The largest probability that a condition with exceptions may have by chance, over all that were tried.
-
-Cases have many options, so some would fit nearly any failures.
-"""
+"""The largest probability that a condition with exceptions fits by chance, over all conditions that were tried. Cases
+have many options, so some would fit nearly any failures."""
 
 USUAL_DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool")
-"""The dtypes for which a sentence says whether a function was tried in them."""
+"""The dtypes for which a sentence says whether a function was tried with them."""
 
 End = Literal["passed", "unproven", "fell_back", "failed", "accepted"]
-"""The end of a case over its counted runs; ``unproven``: it passed with unknown placement; ``accepted``: it returned
-where the host refuses the call, and is neither a pass nor a failure."""
+"""The result of a case over its counted runs. ``unproven``: it passed with unknown placement. ``accepted``: it returned
+a result where the host raises an error, which is neither a pass nor a failure."""
 
 
 def end_of_runs(runs: Sequence[tuple[Verdict, Placement, Cause | None]], *, host_only: bool) -> End | None:
-    """The end of a case over its runs; None if none of them counts."""
+    """The result of a case over its runs; None if no run counts."""
     rated_runs = [run for run in runs if run[0] in (Verdict.passed, Verdict.failed)]
     if not rated_runs:
         return None
@@ -50,7 +49,7 @@ def end_of_runs(runs: Sequence[tuple[Verdict, Placement, Cause | None]], *, host
 
 
 class Aspect(StrEnum):
-    """The aspect of a call in which options differ. Of conditions that are equally exact the first is shown."""
+    """The aspect of a call in which options differ. Among equally exact conditions the earliest aspect is shown."""
 
     dtype = "dtype"
     positional = "positional"
@@ -63,7 +62,7 @@ class Aspect(StrEnum):
 
 @dataclass(frozen=True)
 class EndedCase:
-    """A case of a function on a target, over its runs."""
+    """A case of a function on a target, with its result over all runs."""
 
     end: End
     options: CaseOptions | None = None
@@ -72,7 +71,7 @@ class EndedCase:
 
     @cached_property
     def option_names(self) -> Mapping[Aspect, frozenset[str] | None]:
-        """The case's options by aspect; None where they are not known."""
+        """The case's options by aspect; None for an aspect that is not known."""
         calls = self.options.calls if self.options else None
         keywords = None if calls is None else frozenset(name for call in calls for name in given_keywords(call))
         kinds = {str(self.options.kind)} if self.options and self.options.kind else set()
@@ -91,13 +90,13 @@ Case = TypeVar("Case", bound=EndedCase)
 
 
 def given_keywords(call: CallOptions) -> list[str]:
-    """The keywords that a call gives; one that is null is as if it were left out."""
+    """The keywords that a call passes. A keyword with the value null counts as omitted."""
     return [name for name, value in call.keywords.items() if value is not None]
 
 
 def values_of(call: CallOptions) -> list[str]:
     """The plain values of a call's keywords: ``mode='bilinear'``. Arrays are left out, because nearly every case has
-    another."""
+    different ones."""
     return [
         f"{name}={value!r}"
         for name, value in call.keywords.items()
@@ -107,25 +106,26 @@ def values_of(call: CallOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class Condition:
-    """Options of one aspect, and the cases with and without them: together all that the function has."""
+    """Options of one aspect, and the numbers of cases with and without them. Together these are all cases of the
+    function."""
 
     aspect: Aspect | None
-    """None if every case fails, so that no option can separate them."""
+    """None if every case fails, because then no option can separate the cases."""
     options: tuple[str, ...]
     failing: int
-    """How many of the cases with the options fail."""
+    """How many cases with the options fail."""
     of: int
     others_failing: int
     others: int
 
     @property
     def is_exact(self) -> bool:
-        """All cases with the options fail, and no other."""
+        """Whether all cases with the options fail, and no other case does."""
         return self.failing == self.of and not self.others_failing
 
     @property
     def words(self) -> str:
-        """``in float16 and bfloat16``."""
+        """The options in words: ``in float16 and bfloat16``."""
         names = join_words(self.options)
         either = names.replace(" and ", " or ")
         match self.aspect:
@@ -145,7 +145,7 @@ class Condition:
                 return f"in {either} cases"
 
     def __str__(self) -> str:
-        """``in float16 and bfloat16 (4 of 4), not otherwise (0 of 12)``."""
+        """The condition with its counts: ``in float16 and bfloat16 (4 of 4), not otherwise (0 of 12)``."""
         if self.aspect is None:
             return self.words
         alone = ", a single case" if self.of == 1 else ""
@@ -155,28 +155,28 @@ class Condition:
 
 @dataclass(frozen=True)
 class FunctionCondition:
-    """The cases of a function on a target: how many fail or fall back, on which options, and who judged them."""
+    """A function on a target: how many cases fail or fall back, with which options, and which reference judged them."""
 
     total: int
     failed: int
     fell_back: int
-    """Passed by falling back to the host."""
+    """Cases that passed by falling back to the host."""
     independent: int
     """Cases that an independent reference judged."""
     judged: int
     """Cases for which the suite names the reference."""
     fails: Condition | None
-    """Null if nothing failed, or if no option separates the failed cases from the others."""
+    """Null if no case fails, or if no option separates the failing cases from the others."""
     falls_back: Condition | None
-    """The same for passing cases: those that fell back, compared with those that ran on the device."""
+    """The options with which passing cases fell back, unlike those that ran on the device."""
     accepted: int
-    """Cases that returned where the host refuses the call. They are in no other count."""
+    """Cases that returned a result where the host raises an error. They are in no other count."""
     dtypes: tuple[str, ...]
-    """Of the arrays of all cases."""
+    """The dtypes of the arrays of all cases."""
 
     @property
     def dtypes_tried(self) -> str:
-        """A sentence without its subject."""
+        """The dtypes that were tried, as a sentence without its subject."""
         return dtypes_tried(self.dtypes)
 
     @property
@@ -189,7 +189,7 @@ class FunctionCondition:
 
     @property
     def short_failing(self) -> str:
-        """``4 of 16; in float16``."""
+        """The failures in short: ``4 of 16; in float16``."""
         return self._short(self.failed, self.fails)
 
     @property
@@ -203,7 +203,8 @@ class FunctionCondition:
 
     @property
     def accusing_sentences(self) -> tuple[str, ...]:
-        """The sentences, if a case fails, falls back or was silently accepted; else none."""
+        """One sentence for each kind of problem: cases that fail, fall back or are silently accepted. Empty if there is
+        none."""
         return self.sentences if self.failed or self.fell_back or self.accepted else ()
 
     @property
@@ -219,7 +220,7 @@ class FunctionCondition:
 
 
 def dtypes_tried(dtypes: Collection[str]) -> str:
-    """The dtypes of a function's cases, and the usual ones that none is in: a sentence without its subject."""
+    """The dtypes of a function's cases and the usual dtypes that no case has, as a sentence without its subject."""
     if not dtypes:
         return "its cases do not say in which dtypes they are"
     missing = [dtype for dtype in USUAL_DTYPES if dtype not in dtypes]
@@ -227,12 +228,12 @@ def dtypes_tried(dtypes: Collection[str]) -> str:
 
 
 def accepted_sentence(cases: int) -> str:
-    """A sentence without its subject, for one or more cases."""
+    """A sentence without its subject about a number of silently accepted cases."""
     return f"silently accepts what the host refuses in {plural(cases, 'case')}"
 
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
-    """The condition of a function from its cases, in any order."""
+    """The condition of a function, computed from its cases in any order."""
     accepted_cases = sum(case.end == "accepted" for case in cases)
     dtypes = tuple(sorted({dtype for case in cases if case.options for dtype in case.options.dtypes}))
     cases = [case for case in cases if case.end != "accepted"]
@@ -271,7 +272,7 @@ def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> C
 
 
 def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
-    """The conditions of one aspect; none if the options of any case are unknown."""
+    """The conditions of one aspect. None are yielded if the options of any case are unknown."""
     wrong, right = [[case.option_names[aspect] for case in side] for side in (failing, others)]
     known_wrong, known_right = [[names for names in side if names is not None] for side in (wrong, right)]
     if len(known_wrong) < len(wrong) or len(known_right) < len(right):
@@ -295,7 +296,7 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
 
 
 def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
-    """A few names that together occur in as many cases as possible; a greedy choice."""
+    """Few names that together occur in as many cases as possible, chosen greedily."""
     left, cover = list(cases), list[str]()
     while len(cover) < MOST_OPTIONS:
         counts = Counter(name for case in left for name in case & names)
@@ -308,7 +309,7 @@ def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
 
 
 def _by_chance(condition: Condition) -> float:
-    """The probability that as many or more of the cases with the options would fail by chance (Fisher's exact test)."""
+    """The probability that at least as many cases with the options fail by chance (Fisher's exact test)."""
     failing = condition.failing + condition.others_failing
     total = condition.of + condition.others
     most = min(failing, condition.of)
@@ -330,11 +331,11 @@ class CallSite:
     positional: int
     """The number of positional arguments; for a method, those after its receiver."""
     keywords: Mapping[str, Any]
-    """Values by name, as JSON has them; one that the source does not show is ``UNKNOWN_VALUE``."""
+    """Values by name, as in JSON. A value that the source does not show is ``UNKNOWN_VALUE``."""
 
 
 class Unknown(Enum):
-    """A value that the source does not show. It is a member of an enumeration, which stays the same object when
+    """The type of a value that the source does not show. It is an enum, because a member stays the same object when
     pickled."""
 
     computed = auto()
@@ -345,9 +346,10 @@ UNKNOWN_VALUE = Unknown.computed
 
 
 def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
-    """The cases all of whose calls are like the caller's: as many arguments, the same keywords, no other known value.
+    """The cases whose calls all resemble the user's call: the same number of arguments, the same keywords, no different
+    known value.
 
-    A case of several calls can fail at any of them, so one that is unlike makes it no evidence.
+    A case of several calls can fail at any of them, so the case is no evidence if one of its calls differs.
     """
     return [
         case
@@ -366,6 +368,6 @@ def _is_alike(site: CallSite, call: CallOptions) -> bool:
 
 
 def _may_be(value: Any, of_case: Any) -> bool:
-    """Whether a caller's value can equal a case's: false only if both are plain and differ."""
+    """Whether the user's value can equal the case's value. It cannot only if both are plain and differ."""
     is_plain = value is not UNKNOWN_VALUE and not isinstance(of_case, dict)
     return not is_plain or (type(value) is type(of_case) and value == of_case)

@@ -1,4 +1,4 @@
-"""The coverage by a campaign: how much of each release that it ran on it has charted, plain and weighted by use."""
+"""Coverage: the share of each framework release that a campaign has charted, plain and weighted by use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from coordinator.results import store
 from coordinator.results.report_data import ReportData
 
 ChartedFunctions = Mapping[tuple[str, str], Collection[str]]
-"""The functions with a case that counts, or was lowered, by framework and version."""
+"""The functions with a case that counts or was lowered, by framework and version."""
 
 MOST_RECENT = 32
 _recent: dict[tuple[int, str, datetime | None], list[Coverage]] = {}
-"""Recent results by campaign, suite and time of the matrix, because every view of a page needs them."""
+"""Recent results by campaign, suite and time of the matrix. Every view of a page needs them."""
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage:
@@ -32,7 +32,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage
 
 
 async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
-    """The same from the stored matrix."""
+    """The coverages of a campaign, from the stored matrix."""
     async with engine.connect() as connection:
         # Read the key before the functions, so that the coverage can be newer than its key but never older.
         key = campaign_id, suite, await store.made_at(connection, campaign_id)
@@ -51,7 +51,7 @@ async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[C
 
 
 def of_report(suite: str, data: ReportData) -> list[Coverage]:
-    """The same from a report's rows, which come from one snapshot."""
+    """The coverages of a campaign, from a report's rows, which come from one snapshot."""
     targets = {target.id: (target.framework, target.version) for target in data.targets}
     functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in data.verdicts:
@@ -61,7 +61,8 @@ def of_report(suite: str, data: ReportData) -> list[Coverage]:
 
 
 def coverages(suite: str, functions_by_release: ChartedFunctions) -> list[Coverage]:
-    """One coverage per charted release, with its own surface or the nearest one that comes with Portolan."""
+    """One coverage per charted release, computed against its own surface or the nearest surface that comes with
+    Portolan."""
     release_coverages = []
     for (framework, version), functions in sorted(functions_by_release.items()):
         name, charted_release = nearest(framework, version), f"{framework}@{version}"

@@ -1,4 +1,4 @@
-"""The kinds of input on which a function fails in part, told from those of its failed and its passed cases. Pure."""
+"""Describes the kinds of input on which a function fails, from its failed and passed cases. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from coordinator.figures.formats import join_words
 from protocol.enums import InputKind
 
 Combination = str
-"""The kinds of one case's inputs, as the database has them: ``empty 0-dim``."""
+"""The kinds of one case's inputs as stored in the database: ``empty 0-dim``."""
 
 
 def failing_inputs(failing: Collection[Combination], passing: Collection[Combination]) -> str | None:
-    """``only on empty and 0-dim input``, or ``on some plain input``; None if nothing failed or nothing passed.
+    """``only on empty and 0-dim input``, or ``on some plain input``; None if no case failed or no case passed.
 
-    *Only* holds if every failed case has a kind of input that no passed case has.
+    The text says *only* if every failed case has a kind of input that no passed case has.
     """
     wrong, right = [[frozenset(kinds.split()) for kinds in side] for side in (failing, passing)]
     if not wrong or not right:
@@ -26,7 +26,7 @@ def failing_inputs(failing: Collection[Combination], passing: Collection[Combina
 
 
 def _cover(wrong: Collection[frozenset[str]], kinds: frozenset[str]) -> list[str]:
-    """A small set of kinds such that each failed case has one of them; a greedy choice."""
+    """A small set of kinds that includes a kind of each failed case, chosen greedily."""
     left, cover = list(wrong), set[str]()
     while left:
         best = max(_in_order(kinds - cover), key=lambda kind: sum(kind in case for case in left))

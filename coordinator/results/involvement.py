@@ -1,4 +1,4 @@
-"""Involvement: the ways in which one of a framework's own operations can decide how a case ends. Pure."""
+"""Involvement: how one of a framework's own operations can affect the result of a case. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Met(StrEnum):
     failed = "failed"
     """The case failed at the operation."""
     diverged = "diverged"
-    """The case gave a wrong result, or one where the host refuses the call; this operation is the first whose result
-    differs from the host's."""
+    """The case gave a wrong result, or a result where the host raises an error. This operation is the first whose
+    result differs from the host's."""
     not_lowered = "not_lowered"
-    """The operation has no lowering for the target's platform; nothing ran."""
+    """The operation has no lowering for the target's platform. Nothing ran."""

@@ -1,4 +1,4 @@
-"""Judges: the references that cases were judged by, in words, and how many functions and cases each judged. Pure."""
+"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each judged. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JudgedCases:
     framework: str
     function: str
     judged_by: str | None
-    """The reference; None if their suite does not say."""
+    """The reference; None if the suite does not name one."""
     cases: int
 
 
@@ -35,11 +35,11 @@ class JudgeCount:
     judge: Judge
     cases: int
     functions: int
-    """Functions with such a case."""
+    """The number of functions with such a case."""
 
 
 def judge_counts(case_groups: Sequence[JudgedCases]) -> list[JudgeCount]:
-    """Counts by judge, the most independent first; empty if no suite says who judged."""
+    """Counts by reference, the most independent first. Empty if no suite names a reference."""
     rows = {judge: [row for row in case_groups if row.judged_by == judge] for judge in Judge}
     return [
         JudgeCount(judge, sum(row.cases for row in groups), len({(row.framework, row.function) for row in groups}))

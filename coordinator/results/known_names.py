@@ -1,6 +1,6 @@
-"""The names by which a campaign's results are filtered, checked against those that the campaign has.
+"""Checks the names by which a campaign's results are filtered against the names that the campaign has.
 
-A filter that matches nothing would otherwise be answered as if the campaign had found nothing.
+Without this check, a misspelled filter would return an empty result, as if the campaign had no such outcomes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def check_filters(
     framework: str | None = None,
     device: str | None = None,
 ) -> None:
-    """Raises ``UnknownNameError``, with close names, for a filter that matches nothing of the campaign.
+    """Raise ``UnknownNameError``, with similar names, for a filter that matches nothing in the campaign.
 
     ``function`` is a glob. The caller makes sure that the campaign exists.
     """
@@ -68,7 +68,7 @@ def _check(campaign_id: int, field: str, name: str | None, valid_names: Iterable
 
 
 async def nobody_charted(connection: AsyncConnection, framework: str, function: str) -> str:
-    """A sentence for a function that no campaign has an outcome of, with close names of any framework."""
+    """An error sentence for a function that no campaign has charted, with similar names of any framework."""
     rows = (await connection.execute(_CHARTED)).all()
     own = sorted({row.framework for row in rows if row.function == function})
     if own:

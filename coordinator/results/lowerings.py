@@ -1,7 +1,7 @@
-"""Functions on a target whose programs are lowered and not run: their words, and the one rate of such a target. Pure.
+"""Words and the rate for targets that only lower programs and do not run them. Pure.
 
-Of such a target nothing passed or failed and nothing was timed, so it has no rate of ported functions: its rate is of
-functions without a missing lowering, of those of which a case was lowered.
+On such a target no case passes or fails and nothing is timed, so it has no rate of ported functions. Its rate is the
+share of functions without a missing lowering among the functions with a lowered case.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from coordinator.results.statistics import Rate
 from protocol.enums import Cause
 
 LABEL = "functions without a missing lowering"
-"""The label of such a target's rate, the same everywhere."""
+"""The label of the rate, the same in the terminal, on pages and in reports."""
 
 
 class LoweredFunction(Protocol):
-    """A function on a target: its counts of cases, and the operation that most of them lack."""
+    """A function on a target: its counts of cases, and the operation that the most cases lack a lowering for."""
 
     @property
     def lowered(self) -> int: ...
@@ -32,7 +32,7 @@ class LoweredFunction(Protocol):
 
 
 def lowering_words(function: LoweredFunction) -> str | None:
-    """``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``; None if no case of the function was lowered."""
+    """``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``. None if no case of the function was lowered."""
     if function.lowering is None:
         return None
     if function.lowering == Cause.lowered:
@@ -42,13 +42,13 @@ def lowering_words(function: LoweredFunction) -> str | None:
 
 
 def lowering_rate(lowerings: Iterable[str | None]) -> Rate:
-    """The share of functions without a missing lowering, from the word (``lowering``) of each function."""
+    """The share of functions without a missing lowering, from the ``lowering`` word of each function."""
     counts = Counter(lowerings)
     return Rate(counts[Cause.lowered], counts[Cause.lowered] + counts[Cause.not_lowered])
 
 
 def lowering_sentence(rate: Rate) -> str:
-    """The rate in words, the same in the terminal, on the pages and in the report."""
+    """The rate as a sentence, the same in the terminal, on the pages and in the report."""
     if not rate.n:
         return "No function was lowered."
     return f"{rate.count:,} of {rate.n:,} {LABEL} ({percent(rate.share or 0)})."

@@ -1,4 +1,4 @@
-"""The matrix and a function's history as REST, pages and comparisons have them."""
+"""The matrix and a function's history, as REST, pages and comparisons use them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from coordinator.targets.models import Target
 _PLAIN_COLUMNS = tuple(name for name in Figures.model_fields if name != "counts")
 _COUNT_COLUMNS = {f"{field.name}{rule.suffix}": (rule, field.name) for rule in RULES for field in fields(Counts)}
 CELL_COLUMNS = (*_PLAIN_COLUMNS, *_COUNT_COLUMNS)
-"""The columns of a cell in a line: the counts of each rule, such as ``verdict_on_device``, after the other figures."""
+"""The columns of a cell in a flat row: the counts of each rule, such as ``verdict_on_device``, follow the other
+figures."""
 
 
 class FunctionKey(NamedTuple):
-    """A row of the matrix."""
+    """The framework, module and function that identify a row of the matrix."""
 
     framework: str
     module: str
@@ -32,8 +33,8 @@ class FunctionKey(NamedTuple):
 
 
 def is_rated(anywhere: Counts, of_another_device: int) -> bool:
-    """Whether a function with these counts is in any rate of its target: not if no case counted, nor if all that did
-    failed because they need another device, which is no evidence of a port."""
+    """Whether a function with these counts is in a rate of its target. It is not if no case counts, or if every counted
+    case failed because it needs another device, which is no evidence about a port."""
     whole = anywhere.verdict == "complete" and of_another_device == anywhere.failed
     return anywhere.verdict != "unknown" and not whole
 
@@ -53,44 +54,44 @@ class Cell(CountedFunction, Figures):
 
     @property
     def fails_on(self) -> str | None:
-        """The kinds of input on which it fails, where it does so in part: ``only on empty input``."""
+        """The kinds of input on which the function fails if it fails some cases: ``only on empty input``."""
         return failing_inputs(self.failed_inputs or (), self.passed_inputs or ())
 
     @property
     def lowering_words(self) -> str | None:
-        """The function's lowering in words, on a target that runs nothing."""
+        """The function's lowering in words, on a target that runs no cases."""
         return lowering_words(self)
 
     @property
     def uncounted(self) -> Counts:
-        """Counts of zero, with the cause why no case of the function counts."""
+        """Counts of zero. If no case of the function counts, the cause says why."""
         return replace(NOTHING_COUNTED, cause=None if self.anywhere.total else self.not_counted_cause)
 
     def counts_by(self, rule: CountingRule) -> Counts | None:
-        """The rule's counts, with the cause of what is not counted where none of the function's cases is; None of a
-        rule by which the function has no verdict."""
+        """The function's counts by the rule; None if it has no verdict by the rule. If no case of the function counts,
+        the cause says why."""
         counts = self.by(rule)
         return counts and replace(counts, cause=counts.cause or self.uncounted.cause)
 
     def shown_counts(self, rule: CountingRule) -> Counts:
-        """The rule's counts; the counts by *anywhere* if the function has no verdict by the rule."""
+        """The counts by the rule, or the counts by *anywhere* if the function has no verdict by the rule."""
         return self.counts_by(rule) or self.counts_by(ANYWHERE) or self.uncounted
 
     @property
     def main_cause(self) -> str | None:
-        """The main cause by the rule anywhere, else on the device; for a function without a counted case, why none
-        counts."""
+        """The main cause by the rule *anywhere*, otherwise on the device. If no case of the function counts, the cause
+        why."""
         on_device = self.on_device
         return self.anywhere.cause or (on_device and on_device.cause) or self.not_counted_cause
 
     def columns(self) -> dict[str, Any]:
-        """Every figure by the name of its column in a line that has the counts of all rules side by side."""
+        """Every figure by column name, for a flat row with the counts of all rules."""
         counts = {column: getattr(self.by(rule), name, None) for column, (rule, name) in _COUNT_COLUMNS.items()}
         return {name: getattr(self, name) for name in _PLAIN_COLUMNS} | counts
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks that must be shown with the verdict and the counts."""
+        """Remarks that must be shown next to the verdict and the counts."""
         return (
             *([f"fails {self.fails_on}"] if self.fails_on else []),
             *([f"{plural(self.fell_back, 'case')} fell back to the host"] if self.fell_back else []),
@@ -109,15 +110,15 @@ class Cell(CountedFunction, Figures):
 
 
 class Freshness(BaseModel):
-    """From how many of the campaign's outcomes the matrix was made, and when; a cancelled job counts as one."""
+    """The number of outcomes in the stored matrix, and its time of refresh. A cancelled job counts as an outcome."""
 
     outcomes: int
     of: int
-    """Outcomes that exist now."""
+    """The number of outcomes that exist now."""
     at: datetime | None
-    """None if it has not been made yet."""
+    """The time of the last refresh; None if there was none."""
     current: bool
-    """Whether no outcome, cause or definition of a figure has changed since."""
+    """Whether no outcome, cause or definition of a figure has changed since the last refresh."""
 
 
 class Module(BaseModel):
@@ -136,7 +137,7 @@ class MatrixRow(BaseModel):
     function: str
     host_only: bool
     cells: dict[int, Cell]
-    """Cells by target id. A target without an outcome of the function has none."""
+    """Cells by target id. A target without an outcome of the function has no cell."""
 
 
 class MatrixPage(BaseModel):
@@ -146,10 +147,10 @@ class MatrixPage(BaseModel):
     name: str
     suite: str
     sample: str | None = None
-    """The name of the sample, if the functions are one."""
+    """The name of the sample, if the campaign's functions are one."""
     state: str
     rule: str
-    """The counting rule that the query is judged by."""
+    """The counting rule that the query uses."""
     query: str
     freshness: Freshness
     targets: list[Target]
@@ -176,12 +177,13 @@ class HistoryCell(Cell):
     suite: str
     suite_revision: str
     cases_digest: str | None
-    """Digest of all that decides the results of the function's cases. Cells with equal digests are comparable, also
-    under two revisions of the suite. If it is null (the runner gives no digests), only cells of one revision are."""
+    """A digest of everything that decides the results of the function's cases. Cells with equal digests are comparable,
+    even across revisions of the suite. If it is null (the runner gives no digests), only cells of one revision are
+    comparable."""
     simulated: bool
     sentences: list[str]
     changed: bool
-    """A verdict differs from that of the cell before it in time, of the same device, hardware, suite and cases."""
+    """Whether a verdict differs from the previous cell in time with the same device, hardware, suite and cases."""
 
 
 class History(BaseModel):
@@ -193,13 +195,13 @@ class History(BaseModel):
 
 
 class PortRate(BaseModel):
-    """Functions that pass every case, of those with a case that counts."""
+    """The share of functions that pass every case, among the functions with a case that counts."""
 
     count: int
     n: int
     percent: float | None
     low: float | None
-    """With `high` the 95 % interval in percent; null without functions."""
+    """The lower bound of the 95 % interval, in percent; `high` is the upper bound. Null without functions."""
     high: float | None
 
     @classmethod
@@ -214,22 +216,22 @@ class PortRate(BaseModel):
 
 
 class SampleRate(BaseModel):
-    """A part of the sample on one target."""
+    """The rates of one part of a sample on one target."""
 
     target_id: int
     target: str
     part: str
-    """``all``, or how the part was drawn."""
+    """``all``, or the way in which the part was drawn."""
     drawn: int
     charted: int
-    """Functions for which the suite has cases; the others are excluded from the rates."""
+    """Functions for which the suite has cases. Functions without cases are excluded from the rates."""
     ports: PortRate
-    """The rate with a fallback to the host counted as passing."""
+    """The rate that counts a fallback to the host as passing."""
     ports_on_device: PortRate
 
 
 class CampaignSample(BaseModel):
-    """The sample that a campaign's functions are, and how much of it ports."""
+    """The sample that a campaign's functions form, and the rates at which they port."""
 
     campaign_id: int
     suite: str

@@ -1,8 +1,8 @@
-"""Operations that fell back, failed, diverged or lack a lowering, with the functions and cases that met them.
+"""Operations that fell back, failed, diverged or lack a lowering, with the functions and cases that use them.
 
-People call functions; a device has kernels of a framework's own operations (``aten::isin``, ``Qr``, ``eigh``). An
-operation that is not listed was met by no case that failed or fell back. Operations that ran on the device are not
-recorded.
+People call functions; a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
+Operations that ran on the device are not recorded, so an operation is listed only if a case that uses it failed or fell
+back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_CASES = 2000
 
 
 class OperationSummary(BaseModel):
-    """One operation on one target. Counts are of cases."""
+    """One operation on one target, with the numbers of cases in which it is involved."""
 
     operation: str
     target_id: int
@@ -34,20 +34,21 @@ class OperationSummary(BaseModel):
     diverged: int
     not_lowered: int
     functions: list[str]
-    """All functions that met it, by name."""
+    """All functions whose cases use the operation, by name."""
 
 
 class CampaignOperations(BaseModel):
-    """The operations of a campaign that fell back, failed or lack a lowering: those of most cases first."""
+    """The operations of a campaign that fell back, failed or lack a lowering. Operations with the most cases come
+    first."""
 
     campaign_id: int
     operations: list[OperationSummary]
     more: bool
-    """Whether there are others, which the name must narrow."""
+    """Whether more operations match. A longer `name` narrows the list."""
 
 
 class OperationCase(BaseModel):
-    """A case that met the operation, on one target, over its runs."""
+    """A case that uses the operation, on one target, over its runs."""
 
     target_id: int
     target: str
@@ -57,16 +58,16 @@ class OperationCase(BaseModel):
     met: Met
     runs: int
     times: int | None
-    """For a fallback: how often the operation ran on the host, in the run with the most."""
+    """For a fallback: how often the operation ran on the host, in the run with the most calls."""
     dtypes: list[str]
-    """For a failure: the dtypes of its arrays."""
+    """For a failure: the dtypes of the operation's arrays."""
     kernels: str | None
-    """For a failure: the device's kernels of the operation, if known."""
+    """For a failure: the device's kernels for the operation, if known."""
     cause: str | None
 
 
 class OperationCases(BaseModel):
-    """The cases of a campaign that met one operation."""
+    """The cases of a campaign in which one operation is involved."""
 
     campaign_id: int
     operation: str
@@ -114,7 +115,7 @@ SELECT m.target_id, s.framework, c.function, c.name AS "case", m.met, count(*) A
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> CampaignOperations:
-    """The operations whose name contains this text, on each target where they fell back or failed."""
+    """The operations whose name contains ``name``, on each target where they fell back or failed."""
     target_labels, rows = await _read(engine, campaign_id, _SUMMARIES, MOST_OPERATIONS, name=name)
     return CampaignOperations(
         campaign_id=campaign_id,
@@ -124,7 +125,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> 
 
 
 async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> OperationCases:
-    """Raises ``NotFoundError`` if the operation fell back or failed in no case of the campaign."""
+    """The cases in which the operation is involved. Raises ``NotFoundError`` if it fell back or failed in none."""
     target_labels, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
     if not rows:
         raise NotFoundError(
@@ -145,7 +146,7 @@ async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> Ope
 async def _read(
     engine: AsyncEngine, campaign_id: int, sql: TextClause, most: int, **values: str
 ) -> tuple[dict[int, str], list[dict[str, Any]]]:
-    """The labels of the campaign's targets, and the rows, one more than are shown if there are more."""
+    """The labels of the campaign's targets, and at most ``most`` + 1 rows. The extra row shows that there are more."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         target_labels = labels(await targets.of_campaign(connection, campaign_id))

@@ -1,9 +1,9 @@
 """The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. Pure.
 
-A query is words; a function is shown if all of them hold of it. A word with a minus before it
-must not hold. A bare word is a name: a glob if it has ``*`` or ``?``, else looked for anywhere
-in the function's name. The others are ``key:TARGET``, and hold if they do on at least one target
-that TARGET names (without one: on any): a device (``xla``) or a selector (``torch@2.9/xla``).
+A query consists of words. A function matches if all words match; a word with a minus before it must not match. A bare
+word is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other words have the form
+``key:TARGET``. They match if the condition holds on at least one target that TARGET names: a device (``xla``) or a
+selector (``torch@2.9/xla``). Without TARGET, any target can match.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ CountedColumn = Literal["flaky", "fell_back", "accepted", "unknown_placement", "
 
 @dataclass(frozen=True)
 class NameTerm:
-    """The function's name, or its module's, as a glob; a bare word is looked for anywhere in the function's."""
+    """A term that matches the name of the function or its module as a glob. A bare word matches a part of the
+    function's name."""
 
     glob: str
     of: Literal["bare", "function", "module"] = "bare"
@@ -71,7 +72,7 @@ class CauseTerm:
 
 @dataclass(frozen=True)
 class CountTerm:
-    """At least one case of this kind on a target."""
+    """A term that matches if at least one case of this kind is on a target."""
 
     target: Selector | None
     column: CountedColumn
@@ -80,7 +81,7 @@ class CountTerm:
 
 @dataclass(frozen=True)
 class RatioTerm:
-    """The ratio to the CPU on a target is over (or under) a number."""
+    """A term that matches if the ratio to the CPU on a target is over (or under) a number."""
 
     target: Selector | None
     than: float
@@ -110,7 +111,7 @@ KEYS = (*_VERDICT_KEYS, *_COUNTED_KEYS, "cause", "verdict", "slower", "function"
 
 
 def parse(text: str) -> Query:
-    """Raises ``QueryError``, which says where the query is wrong."""
+    """Parse the text of a query. Raises ``QueryError`` with the position of the mistake."""
     words = list(re.finditer(r"\S+", text))
     if len(words) > MOST_WORDS:
         raise QueryError(
@@ -120,7 +121,7 @@ def parse(text: str) -> Query:
 
 
 def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
-    """Raises ``QueryError`` for a word whose target names none of these."""
+    """Raise ``QueryError`` for a word whose target is none of these targets."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
         if not isinstance(term, NameTerm) and term.target is not None and not matching_ids(term, targets):
             there = ", ".join(map(target_name, targets)) or "none"
@@ -128,7 +129,7 @@ def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "
 
 
 def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
-    """Ids of the targets that a word names."""
+    """The ids of the targets that a term names."""
     return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 
@@ -183,7 +184,7 @@ _WITH_VALUE: dict[str, Callable[[str, int, bool], Term]] = {"cause": _cause, "ve
 
 
 def _parse_assignment(text: str, at: int, choices: Sequence[str], what: str) -> tuple[Selector | None, str]:
-    """``WORD`` or ``TARGET=WORD``."""
+    """Parse ``WORD`` or ``TARGET=WORD``."""
     target, equals, word = text.rpartition("=")
     if word not in choices:
         raise QueryError(

@@ -1,8 +1,8 @@
 """Ratios of latency between two targets, function by function. Pure.
 
-A ratio of two targets is made per case, over the cases that both measured, and a function's is
-their geometric mean: medians of different cases are not divided. The reference published one
-latency a function; its ratio is the quotient, as in the study.
+The ratio of a case is computed if both targets measured it. The ratio of a function is the geometric mean over its
+cases; medians of different cases are never divided. The reference study published one latency per function, so its
+ratio is the quotient.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FunctionRatio:
     base_ms: float
     other_ms: float
     ratio: Estimate | float
-    """An estimate over cases; a bare number as published."""
+    """An estimate over cases, or the published number alone."""
 
     @property
     def value(self) -> float:
@@ -42,7 +42,7 @@ class FunctionRatio:
 
 @dataclass(frozen=True)
 class TargetRatios:
-    """One framework on two targets; functions that slowed down most come first."""
+    """The ratios of one framework on two targets. Functions that slowed down most come first."""
 
     source: str
     framework: str
@@ -50,16 +50,17 @@ class TargetRatios:
     other: str
     functions: tuple[FunctionRatio, ...]
     targets: tuple[int, ...] = ()
-    """Ids of the campaign's targets; the reference has none."""
+    """Ids of the campaign's targets; empty for the reference."""
 
 
 def with_bases(
     targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES
 ) -> list[tuple[Target, Target]]:
-    """A base and a target of the same framework: the base is the device of that name, else a GPU, else the CPU.
+    """Pairs of a base and another target of the same framework.
 
-    Of several CPUs it is the one that ``cpu_bases`` names, of other bases the first of the same version.
-    Simulated targets are not compared, and none whose programs are lowered and not run.
+    The base is on the device named by ``base``, otherwise on a GPU, otherwise on the CPU. Among several CPU targets,
+    ``cpu_bases`` chooses; among other bases, the first with the same version is used. Simulated targets, and targets
+    that only lower programs, are not compared.
     """
     real = [target for target in targets if target.is_compared]
     pairs = []
@@ -73,7 +74,7 @@ def with_bases(
 
 
 def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
-    """The comparisons of the campaign, then those of the reference for the same frameworks."""
+    """The ratios between the campaign's targets, then the reference's published ratios for the same frameworks."""
     latencies_by_target = _by_case(data.latencies)
     target_ratios = [
         TargetRatios(
@@ -94,7 +95,7 @@ def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bo
 
 
 def published_ratios(reference: Reference, framework: str) -> TargetRatios:
-    """The study's measurements of a framework: from the GPU to the TPU."""
+    """The study's measurements for a framework: the ratio of the TPU to the GPU."""
     latencies = {
         (latency.function, latency.device): latency.milliseconds
         for latency in reference.latencies
@@ -127,7 +128,7 @@ def _bases(targets: Sequence[Target], base: str | None) -> list[Target]:
 
 
 def _base_of(other: Target, bases: Sequence[Target]) -> Target | None:
-    """The base that a target is compared with; None for the first base itself."""
+    """The base that a target is compared with; None if the target is the first base."""
     same = [candidate for candidate in bases if candidate.version == other.version]
     return next((candidate for candidate in (*same[:1], *bases[:1]) if candidate is not other), None)
 
@@ -155,7 +156,7 @@ def _ratios(base: Cases, other: Cases, with_intervals: bool) -> Iterator[Functio
 
 
 def _common(base: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
-    """Before and after, of each case that both measured."""
+    """The milliseconds on the base and on the other target, for each case that both measured."""
     return [(before, other[case]) for case, before in base.items() if case in other]
 
 

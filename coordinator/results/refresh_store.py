@@ -1,4 +1,4 @@
-"""Refreshes the stored matrix: the one statement that writes it, and how far the matrix of each campaign is."""
+"""Refreshes the stored matrix: the statement that writes it, and queries for how current each campaign's matrix is."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from coordinator.figures.cell import ComparedFigures, CountedFigures, MeasuredFi
 from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
 
 WORK_MEMORY = "64MB"
-"""A million outcomes are sorted; PostgreSQL's own 4 MB would put that on disk."""
+"""PostgreSQL's work_mem for a refresh. It sorts up to a million outcomes; the default of 4 MB would use the disk."""
 LOCK = 0x6D617478
-"""With a campaign's number: the advisory lock under which its matrix is refreshed."""
+"""With a campaign's number, the advisory lock that protects the refresh of its matrix."""
 
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
 _SOURCES: Mapping[str, type[BaseModel]] = {"v": CountedFigures, "l": MeasuredFigures, "r": ComparedFigures}
-"""The figures that are taken from each source in the statement below, by the source's name there."""
+"""The figures that come from each source of the statement below, by the source's alias there."""
 _FIGURES = tuple(f"{source}.{name}" for source, figures in _SOURCES.items() for name in figures.model_fields)
 _VALUES = ("module", *(figure.partition(".")[2] for figure in _FIGURES))
 _COUNTED = tuple(name for name in CountedFigures.model_fields if name != "counts")
@@ -45,7 +45,7 @@ _MODULE = "CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function,
 
 
 def _in_order(value: str) -> str:
-    """The values of a function's cases as an array."""
+    """SQL for an array of one value of all cases of a function, sorted."""
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
@@ -117,8 +117,8 @@ ON CONFLICT (campaign_id) {_replacing("done", "reclassifications", "made_at", "t
 """
 
 DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
-"""The version of the definition of stored figures: this statement and the views. A matrix with another version is
-rebuilt."""
+"""The version of the definition of stored figures: a hash of this statement and the views. A matrix with another
+version is rebuilt."""
 
 _NOW = """
 SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0) AS kept, m.made_at,
@@ -134,7 +134,7 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
 
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """The progress of the campaign, and of its matrix."""
+    """The progress of the campaign and of its matrix."""
     result = await connection.execute(
         text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
     )
@@ -150,9 +150,9 @@ async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Lock the campaign's matrix for this transaction; False if somebody else has the lock.
+    """Lock the campaign's matrix for this transaction; False if another process has the lock.
 
-    From here on the statements of the transaction may take long, including one that waits for another refresh.
+    From here on, the statements of the transaction have no short timeout, including one that waits for another refresh.
     """
     await allow_long_statements(connection)
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
@@ -163,7 +163,7 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
 
 
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
-    """Bring the campaign's cells up to date; ``anew``: those that were made by another definition go first."""
+    """Update the campaign's cells. ``anew`` first deletes cells that were computed by another definition."""
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))

@@ -1,4 +1,4 @@
-"""The data of a report: targets, verdicts and latencies as flat rows, and the reference beside them. Pure."""
+"""The data of a report: targets, verdicts and latencies as flat rows, with the reference. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEASURES: dict[Measure, str] = {
 
 @dataclass(frozen=True)
 class FunctionVerdict(CountedFunction):
-    """A function on a target: the figures of its cell that reports are made of, under the same names."""
+    """A function on a target, with the figures of its cell that reports use."""
 
     target_id: int
     function: str
@@ -52,47 +52,48 @@ class FunctionVerdict(CountedFunction):
 
     @property
     def is_missing_cases(self) -> bool:
-        """Whether it has no verdict because cases ended without a result."""
+        """Whether the function has no verdict because cases ended without a result."""
         return self.anywhere.verdict == "unknown" and self.incomplete > 0
 
 
 @dataclass(frozen=True)
 class FunctionLatencies:
-    """The measured cases of a function on one target, each with its runs put together as the measure says."""
+    """The measured cases of a function on one target. The runs of each case are combined as the measure defines."""
 
     target_id: int
     function: str
     host_only: bool
     by_case: Mapping[int, float]
-    """Milliseconds, in the order of the cases' names. A case has one id on all targets, whatever their revision."""
+    """Milliseconds by case id, in the order of the cases' names. A case has one id on all targets and in all revisions.
+    """
 
 
 @dataclass(frozen=True)
 class PlacementCount:
-    """The number of a target's passed cases with one placement."""
+    """How many of a target's passed cases have one placement."""
 
     target_id: int
     placement: str
-    """``host_only`` of functions that never touch a device; else as proven over all runs."""
+    """``host_only`` for functions that never use a device; otherwise the placement proven over all runs."""
     cases: int
 
 
 @dataclass(frozen=True)
 class FirstCallLatency:
-    """One function on one target: a user's first call of it, and a call after warm-up."""
+    """One function on one target: the time of the first call in a process, and of a first call after other cases."""
 
     target_id: int
     function: str
     first_cold_ms: float
     """The first call of the first case of a process."""
     later_cold_ms: float | None
-    """The first call of a case after others of its process; None without such a run."""
+    """The first call of a case after other cases in its process; None without such a run."""
     steady_ms: float
 
 
 @dataclass(frozen=True)
 class FailedCase:
-    """A case to run again: of a function that failed, or fell back, on a target."""
+    """A case to run again, because its function failed or fell back on a target."""
 
     target_id: int
     function: str
@@ -104,7 +105,7 @@ class FailedCase:
 
 @dataclass(frozen=True)
 class StoredFingerprint:
-    """A machine and installation that produced outcomes of a target, and how many."""
+    """A machine and installation that produced outcomes of a target, with the number of these outcomes."""
 
     target_id: int
     outcomes: int
@@ -114,7 +115,7 @@ class StoredFingerprint:
 
 @dataclass(frozen=True)
 class Queries:
-    """The SQL that the rows came from; it runs as it stands."""
+    """The SQL that produced the rows. It can be run as it stands."""
 
     verdicts: str
     latencies: str
@@ -125,10 +126,10 @@ class Queries:
 
 @dataclass(frozen=True)
 class ReportData:
-    """A campaign as reports see it, with what it is set beside."""
+    """All data of a campaign that reports use, with the reference data to compare with."""
 
     name: str
-    """The name in the column of sources: ``campaign 3``."""
+    """The name in the source column: ``campaign 3``."""
     targets: tuple[Target, ...]
     verdicts: tuple[FunctionVerdict, ...]
     latencies: tuple[FunctionLatencies, ...]
@@ -138,19 +139,19 @@ class ReportData:
     placements: tuple[PlacementCount, ...] = ()
     first_calls: tuple[FirstCallLatency, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
-    """By target: the CPU target that its latencies are set against."""
+    """The CPU target that the latencies of each target are compared with, by target."""
     coverages: tuple[Coverage, ...] = ()
     """How much of each release was charted."""
     sample: ChartedSample | None = None
     """The sample that the campaign's functions are, if they are one."""
     conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)
-    """Conditions by target and function, for the functions that sentences name."""
+    """Conditions by target and function, for the functions that sentences mention."""
     judged: tuple[JudgedCases, ...] = ()
-    """The cases that ran, by function and by the reference that judged them."""
+    """The cases that ran, grouped by function and reference."""
 
     @cached_property
     def frameworks(self) -> tuple[str, ...]:
-        """Those charted; without a campaign, those of the reference."""
+        """The charted frameworks, or the frameworks of the reference if there is no campaign."""
         everywhere: Sequence[Target | ReferenceTarget] = self.targets or (
             self.reference.targets if self.reference else ()
         )
@@ -173,7 +174,7 @@ class ReportData:
 
     @cached_property
     def run_targets(self) -> tuple[Target, ...]:
-        """Those on which cases ran: of any other there is no verdict, placement or latency."""
+        """The targets on which cases ran. Other targets have no verdicts, placements or latencies."""
         return tuple(target for target in self.targets if not target.is_lowered)
 
     @cached_property
@@ -181,7 +182,7 @@ class ReportData:
         return tuple(target for target in self.targets if target.is_lowered)
 
     def lowering_rate(self, target: Target) -> Rate:
-        """Functions without a missing lowering, on a target whose programs are not run."""
+        """The rate of functions without a missing lowering, on a target that runs no programs."""
         return lowering_rate(verdict.lowering for verdict in self.by_target[target.id])
 
     @cached_property
@@ -189,7 +190,7 @@ class ReportData:
         return labels(self.targets)
 
     def narrow(self, function: str) -> ReportData:
-        """The same data for the functions that a glob matches."""
+        """The same data, limited to the functions that a glob matches."""
         return replace(
             self,
             verdicts=tuple(row for row in self.verdicts if fnmatchcase(row.function, function)),
@@ -197,7 +198,7 @@ class ReportData:
         )
 
     def published_targets(self) -> tuple[ReferenceTarget, ...]:
-        """The reference's targets of this campaign's frameworks."""
+        """The reference's targets with this campaign's frameworks."""
         if self.reference is None:
             return ()
         return tuple(target for target in self.reference.targets if target.framework in self.frameworks)

@@ -1,4 +1,4 @@
-"""The rows that reports are made of, read from the database. All SQL of reports."""
+"""Reads the rows of reports from the database. It contains all SQL of reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from coordinator.targets import store as targets
 RowT = TypeVar("RowT")
 
 PLACES = ("fell_back", "host_only", "on_device", "unknown")
-"""Placements of passed cases: the columns of ``matrix_targets``."""
+"""The placements of passed cases, which are columns of ``matrix_targets``."""
 
 # The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
 # no parameters. The tables are made from the same rows in the stored matrix, which is faster than the views.
@@ -117,7 +117,7 @@ def queries(campaign_id: int, measure: Measure) -> Queries:
 async def read(
     connection: AsyncConnection, campaign_id: int, measure: Measure, reference: Reference | None
 ) -> ReportData:
-    """All rows of which a campaign's tables are made, as its matrix keeps them; ``reference`` is set beside them."""
+    """Read all rows for a campaign's tables from its stored matrix. ``reference`` is added to the data."""
     kept_latencies = text(_KEPT_LATENCIES.format(column=_COLUMNS[measure]))
     latencies = await connection.execute(kept_latencies, {"campaign": campaign_id})
     of_targets = (await connection.execute(_KEPT_TARGETS, {"campaign": campaign_id})).all()
@@ -146,7 +146,7 @@ def _verdict(target: int, function: str, counts: str, *figures: Any) -> Function
 
 
 def _latency_rows(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
-    """Functions with a measured case. A case of 0 ms is excluded, because it has no ratio."""
+    """The functions with a measured case. A case of 0 ms is excluded, because it has no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
         if by_case:
@@ -172,7 +172,7 @@ SELECT DISTINCT ON (o.target_id, c.function)
 
 
 async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[FailedCase, ...]:
-    """The first case to run again, for at most ``most`` functions and targets that failed."""
+    """The first case to run again of each failed function on each target, at most ``most``."""
     return await _rows(connection, FailedCase, _FAILURES, campaign=campaign_id, most=most)
 
 

@@ -1,4 +1,5 @@
-"""The rates of a sample: how many of its functions port on each target, all together and by how they were drawn."""
+"""The rates of a sample: how many of its functions port on each target, overall and by the way in which they were
+drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ ALL, TOP, DECILES = "all", "the most used", "drawn from the deciles"
 
 
 class JudgedFunction(Protocol):
-    """A function on a target, with its counts by the rules that its rates are of."""
+    """A function on a target, with its counts by the rules of the rates."""
 
     @property
     def target_id(self) -> int: ...
@@ -37,7 +38,7 @@ class JudgedFunction(Protocol):
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
-    """Raises ``NotFoundError`` if the campaign's functions are no sample."""
+    """The campaign's sample and its rates. Raises ``NotFoundError`` if the campaign's functions are no sample."""
     campaign = await campaigns.detail(engine, campaign_id)
     sample = await campaigns.sample(engine, campaign_id)
     if sample is None:
@@ -58,7 +59,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
 def sample_rates(
     sample: ChartedSample, targets: Sequence[Target], verdicts: Iterable[JudgedFunction]
 ) -> list[SampleRate]:
-    """The rates on each target on which cases ran. Pure."""
+    """The rates on each target that ran cases. Pure."""
     by_target: dict[int, list[JudgedFunction]] = {}
     for row in verdicts:
         by_target.setdefault(row.target_id, []).append(row)
@@ -81,7 +82,7 @@ def sample_rates(
 
 
 def _parts(sample: ChartedSample) -> Iterator[tuple[str, int, Collection[str]]]:
-    """Each part of the sample: how many functions it has, and the names of those that are charted."""
+    """Each part of the sample: its name, its number of functions, and the names of the charted ones."""
     kinds = {ALL: sample.drawn}
     for row in sample.drawn:
         part = TOP if row.stratum.startswith("top") else DECILES

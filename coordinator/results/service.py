@@ -1,4 +1,4 @@
-"""The matrix of a campaign, some rows at a time; kept up to date beside the requests."""
+"""Serves the matrix of a campaign in pages, and keeps it up to date in the background."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ log = get_logger(__name__)
 SMALL = 5000
 """The maximum number of outcomes of a campaign whose matrix is refreshed while its reader waits."""
 AT_ONCE = 20
-"""The maximum number of such small campaigns for a page that shows all campaigns."""
+"""The maximum number of such small campaigns that are refreshed for a page about all campaigns."""
 AT_ONCE_ROWS = 500
 LOOK_EVERY_S = 2.0
 SHARE = 0.05
-"""The largest share of time spent on refreshing the matrix of a running campaign."""
+"""The maximum share of time spent on refreshing the matrix of a running campaign."""
 
 
 @dataclass(frozen=True)
 class MatrixQuery:
-    """The part of a matrix that a reader wants."""
+    """A reader's selection of a matrix: its query, rule, device and rows."""
 
     query: str = ""
     rule: CountingRule = ANYWHERE
-    """Judges the words of the query."""
+    """The counting rule that the words of the query use."""
     device: str | None = None
     """Only targets on this device, and functions with an outcome there."""
     offset: int = 0
@@ -59,8 +59,11 @@ class MatrixQuery:
 
 
 async def page(engine: AsyncEngine, campaign_id: int, request: MatrixQuery) -> MatrixPage:
-    """Raises ``QueryError`` for a query that cannot be read or names no target of the campaign, and
-    ``UnknownNameError`` for a device that the campaign does not have."""
+    """Read one page of the matrix.
+
+    Raises ``QueryError`` for a query that cannot be parsed or names no target of the campaign, and ``UnknownNameError``
+    for a device that the campaign does not have.
+    """
     query = parse(request.query)
     campaign = await campaigns.detail(engine, campaign_id)
     freshness = await ensure_fresh(engine, campaign_id)
@@ -113,7 +116,8 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
 
 
 async def ensure_fresh(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
-    """The freshness of the matrix; that of a small campaign is first brought up to date, or any ``at_any_size``."""
+    """The freshness of the matrix. A small campaign's matrix is updated first; with ``at_any_size`` a large one's as
+    well."""
     async with engine.connect() as connection:
         state = await refresh_store.now(connection, campaign_id)
     if state is not None and not state.current and (at_any_size or state.done <= SMALL):
@@ -126,21 +130,22 @@ async def ensure_fresh(engine: AsyncEngine, campaign_id: int, *, at_any_size: bo
 
 
 async def cells_of(engine: AsyncEngine, campaign_id: int, framework: str, function: str) -> list[Cell]:
-    """One row of the matrix."""
+    """The cells of one function, which are one row of the matrix."""
     await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
         return await store.cells(connection, campaign_id, [FunctionKey(framework, "", function)])
 
 
 async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> list[Cell]:
-    """One column of the matrix."""
+    """The cells of one target, which are one column of the matrix."""
     await ensure_fresh(engine, campaign_id)
     async with engine.connect() as connection:
         return await store.all_cells(connection, campaign_id, target_id)
 
 
 async def history(engine: AsyncEngine, framework: str, function: str) -> History:
-    """Every cell that any campaign has of the function; of campaigns that have just ended too, if they are small."""
+    """Every cell of the function in any campaign. The matrices of small campaigns that have just ended are updated
+    first."""
     async with engine.connect() as connection:
         behind = [
             campaign.campaign_id
@@ -164,8 +169,8 @@ def _history_cell(row: Row[Any]) -> HistoryCell:
 
 
 def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
-    """Each cell compared with the one before it in time that it can be compared with: of one suite, with the same
-    cases."""
+    """Mark each cell whose verdict differs from the previous comparable cell in time (the same suite, with the same
+    cases)."""
     cells: list[HistoryCell] = []
     earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for cell in reversed(newest_first):
@@ -177,7 +182,7 @@ def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
 
 
 async def refresh_forever(engine: AsyncEngine) -> None:
-    """Bring matrices up to date, until cancelled. Several coordinators can do so at once."""
+    """Keep matrices up to date until cancelled. Several coordinators can do this at once."""
     while True:
         try:
             await refresh_outdated(engine)
@@ -187,7 +192,7 @@ async def refresh_forever(engine: AsyncEngine) -> None:
 
 
 async def refresh_outdated(engine: AsyncEngine) -> None:
-    """Refresh each matrix that is behind. If that takes long while the campaign runs, it is done less often."""
+    """Refresh each outdated matrix. If a refresh takes long while the campaign runs, it happens less often."""
     async with engine.connect() as connection:
         behind = await refresh_store.outdated_campaigns(connection)
     for matrix in behind:

@@ -1,8 +1,8 @@
 """Rates, medians, ratios and densities, each with its n and an interval. Pure.
 
-Intervals are of 95 %. Those of rates are Wilson's: they stay within 0 and 1, and say something
-even of 0 of 3. Those of medians and geometric means are percentile bootstraps with a fixed seed:
-the same figures give the same interval.
+Intervals are 95 % intervals. The intervals of rates are Wilson's: they stay within 0 and 1, and are useful even for 0
+of 3. The intervals of medians and geometric means are percentile bootstraps with a fixed seed, so equal data have equal
+intervals.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 FEWEST = 5
-"""The fewest values for an interval or a density; with fewer, a bootstrap only shows how similar they happen to be."""
+"""The minimum number of values for an interval or a density. With fewer, a bootstrap only shows how similar they happen
+to be."""
 SEED = 2023
 KEPT_UP_TO = 256
 BLOCK = 1_000_000
-"""Values drawn at once."""
+"""The maximum number of random values per block, which limits the memory used."""
 
 _TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 _Z = statistics.NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
@@ -34,7 +35,7 @@ _Z = statistics.NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 @dataclass(frozen=True)
 class Rate:
-    """``count`` of ``n``; of none there is no share."""
+    """A share ``count`` of ``n``; there is no share if n is 0."""
 
     count: int
     n: int
@@ -63,7 +64,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure over ``n`` values: None for no values, without an interval for too few."""
+    """A figure over ``n`` values. It is None without values, and has no interval with too few."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -80,7 +81,7 @@ def middle(values: Iterable[float | None]) -> float | None:
 
 
 def low_interval(samples: Sequence[float]) -> tuple[float, float] | None:
-    """The interval of a run's level, the low quantile of its samples, which the views have as ``low_ms``."""
+    """The bootstrap interval of a run's level, which is the low quantile of its samples (``low_ms`` in the views)."""
     return _bootstrap(samples, "low")
 
 
@@ -91,16 +92,13 @@ def median(values: Sequence[float]) -> Estimate:
 
 
 def geometric_mean(ratios: Sequence[float], *, with_interval: bool = True) -> Estimate:
-    """The geometric mean: for ratios 2 and 1/2 it is 1. Every ratio must be over 0."""
+    """The geometric mean; for the ratios 2 and 1/2 it is 1. Every ratio must be over 0."""
     (estimate,) = geometric_means([ratios], with_intervals=with_interval)
     return estimate
 
 
 def geometric_means(sets: Sequence[Sequence[float]], *, with_intervals: bool = True) -> list[Estimate]:
-    """The ``geometric_mean`` of each set, in a fraction of the time when they are many and small.
-
-    Intervals are nearly all of the work.
-    """
+    """The ``geometric_mean`` of each set, much faster for many small sets. Intervals take nearly all of the time."""
     logarithms = [[math.log(ratio) for ratio in ratios] for ratios in sets]
     intervals = _intervals_of_means(logarithms) if with_intervals else [None] * len(sets)
     return [_exponential(values, interval) for values, interval in zip(logarithms, intervals, strict=True)]
@@ -114,13 +112,13 @@ def _exponential(logarithms: Sequence[float], interval: tuple[float, float] | No
 
 
 def deciles(values: Sequence[float]) -> tuple[float, ...]:
-    """The nine values that cut them into ten parts of the same size; of one value, that."""
+    """The nine values that divide the values into ten parts of equal size; for one value, that value."""
     return tuple(statistics.quantiles(values, n=10, method="inclusive") if len(values) > 1 else [*values] * 9)
 
 
 @dataclass(frozen=True)
 class Density:
-    """The density of values along a logarithmic axis: ``heights`` per decade at ``places``, over ``n`` values."""
+    """The density of ``n`` values along a logarithmic axis: ``heights`` per decade at ``places``."""
 
     places: tuple[float, ...]
     heights: tuple[float, ...]
@@ -128,9 +126,9 @@ class Density:
 
 
 def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
-    """Gaussian kernels on the decimal logarithm, as wide as Scott's rule says; None of too few or equal values.
+    """A Gaussian kernel density over the decimal logarithm, with Scott's bandwidth; None for too few or equal values.
 
-    Values and places must be over 0. The area under it, decade by decade, is 1.
+    Values and places must be over 0. The area under the density over the decades is 1.
     """
     if len(values) < FEWEST:
         return None
@@ -148,14 +146,15 @@ def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
 
 
 def logarithmic(low: float, high: float, points: int) -> tuple[float, ...]:
-    """Places from low to high, each the same number of times the one before."""
+    """Places from low to high with a constant ratio between neighbors."""
     import numpy as np
 
     return tuple(np.geomspace(low, high, points).tolist())
 
 
 def _intervals_of_means(sets: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
-    """Sets of one size share their resamples, so the means of all resamples are one product of matrices."""
+    """The bootstrap interval of each set's mean. Sets of one size share their resamples, so all means are one matrix
+    product."""
     by_size: dict[int, list[int]] = {}
     for place, values in enumerate(sets):
         by_size.setdefault(len(values), []).append(place)
@@ -203,13 +202,13 @@ def _figures(resamples: NDArray[Any], figure: Literal["median", "mean", "low"]) 
 
 
 def _resamples(n: int) -> Iterable[NDArray[Any]]:
-    """The values that each resample draws: rows of n, in blocks that fit in memory."""
+    """The random resamples of n values, in blocks of rows that fit in memory."""
     return (_cached_resamples(n),) if n <= KEPT_UP_TO else _draw_resamples(n)
 
 
 @lru_cache(maxsize=32)
 def _cached_resamples(n: int) -> NDArray[Any]:
-    """Draw once for each small size: small sets are many, and drawing is most of their cost."""
+    """The resamples of a small size, drawn once: small sets are many, and drawing takes most of their time."""
     import numpy as np
 
     return np.concatenate(list(_draw_resamples(n))).astype(np.int16)

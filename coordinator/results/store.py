@@ -1,4 +1,4 @@
-"""The kept matrix in the database: finding rows by a query, reading cells."""
+"""The stored matrix in the database: finding rows by a query, reading cells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from coordinator.targets.models import Target
 
 
 def columns(names: Iterable[str]) -> str:
-    """Columns of ``matrix_cells m``; the counts as text, so that equal ones are parsed only once."""
+    """SQL for columns of ``matrix_cells m``. The counts are read as text, so that equal ones are parsed only once."""
     return ", ".join("CAST(m.counts AS text) AS counts" if name == "counts" else f"m.{name}" for name in names)
 
 
@@ -43,9 +43,10 @@ async def keys(
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
-    """The rows that match the query, in the order of the matrix; and the number of all rows.
+    """The rows that match the query, in the order of the matrix, and the total number of rows.
 
-    Unless ``of_all`` the targets are a part of the campaign's, and rows without any cell on them are left out.
+    Unless ``of_all`` is set, ``targets`` are only some of the campaign's targets, and rows without a cell on them are
+    left out.
     """
     condition, values = _condition(query, targets, rule)
     there = "true"
@@ -97,7 +98,7 @@ def cell_of(row: Row[Any]) -> Cell:
 
 
 async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[Cell]:
-    """All cells of a campaign that has few functions."""
+    """All cells of a campaign at once, for a campaign with few functions."""
     result = await connection.execute(
         text(f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign ORDER BY function, target_id"),
         {"campaign": campaign_id},
@@ -116,7 +117,7 @@ async def made_at(connection: AsyncConnection, campaign_id: int) -> datetime | N
 async def charted_functions(
     connection: AsyncConnection, campaign_id: int, frameworks: Sequence[str]
 ) -> Sequence[Row[Any]]:
-    """The functions of these frameworks that have a case that counts, or was lowered, on a target of a version."""
+    """The functions of these frameworks with a case that counts or was lowered, by version of the target."""
     result = await connection.execute(
         text(
             "SELECT DISTINCT t.framework, t.version, c.function"
@@ -130,7 +131,7 @@ async def charted_functions(
 
 
 async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: int) -> list[Cell]:
-    """One target's column, by function."""
+    """All cells of one target, by function."""
     result = await connection.execute(
         text(
             f"SELECT {_CELL} FROM matrix_cells m WHERE campaign_id = :campaign AND target_id = :target"
@@ -142,7 +143,7 @@ async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: in
 
 
 def count_of(rule: CountingRule, figure: str) -> str:
-    """One of a rule's counts of a row of ``matrix_cells``, as text; null of a rule without a verdict."""
+    """SQL for one of a rule's counts in a row of ``matrix_cells``, as text; null if there is no verdict by the rule."""
     return f"counts -> '{rule.name}' ->> '{figure}'"
 
 
@@ -150,11 +151,12 @@ CASES_DIGEST = """\
 CASE WHEN bool_and(c.digest IS NOT NULL)
      THEN encode(sha256(convert_to(string_agg(c.name || ' ' || c.digest, E'\\n' ORDER BY c.name), 'UTF8')), 'hex')
 END"""
-"""Digest of the cases ``c`` of a function: equal for equal cases, also in two revisions of their suite."""
+"""SQL for a digest of the cases ``c`` of a function. It is equal for equal cases, also in two revisions of their suite.
+"""
 
 
 async def history(connection: AsyncConnection, framework: str, function: str) -> list[Row[Any]]:
-    """Every cell that any campaign has of the function, newest campaign first."""
+    """Every cell of the function in any campaign, newest campaign first."""
     result = await connection.execute(
         text(f"""
         SELECT {_CELL}, p.name AS campaign, p.created_at, t.id, t.version, t.device, t.device_class, t.hardware,
@@ -176,7 +178,7 @@ async def history(connection: AsyncConnection, framework: str, function: str) ->
 
 
 def _condition(query: Query, targets: Sequence[Target], rule: CountingRule) -> tuple[str, dict[str, Any]]:
-    """The condition that finds the rows, and the values in it."""
+    """The SQL condition that selects the rows, and its parameters."""
     conditions = ["true"]
     values: dict[str, Any] = {}
     for number, term in enumerate(query):
@@ -216,6 +218,6 @@ def _on_target(term: OnTarget, rule: CountingRule, name: str) -> tuple[str, Any]
 
 
 def pattern(term: NameTerm) -> str:
-    """A LIKE pattern of a glob. A word without a wildcard matches anywhere in the name."""
+    """The LIKE pattern for a glob. A word without a wildcard matches anywhere in the name."""
     bare = term.of == "bare" and "*" not in term.glob and "?" not in term.glob
     return like_pattern(f"*{term.glob}*" if bare else term.glob)

@@ -1,4 +1,4 @@
-"""A campaign in plain words, for its report and for the terminal: the only place that words them. Pure."""
+"""A campaign's results in plain sentences, for its report and for the terminal. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from coordinator.results.statistics import Rate, geometric_mean
 from coordinator.targets.models import NOT_RUN, Target
 
 NAMED = 5
-"""Functions named in a sentence; tables have all."""
+"""The maximum number of functions named in a sentence; tables have all."""
 MAIN = 3
-"""Causes named in a sentence."""
+"""The maximum number of causes named in a sentence."""
 
 
 class Section(BaseModel):
-    """A few sentences about one target, or about the whole."""
+    """Some sentences about one target, or about the whole campaign."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,7 +35,7 @@ class Section(BaseModel):
 
 
 class Summary(BaseModel):
-    """The campaign as a whole, then each target."""
+    """The sentences about the whole campaign, then about each target."""
 
     sections: tuple[Section, ...]
 
@@ -43,7 +43,7 @@ class Summary(BaseModel):
 def summary(
     campaign: CampaignDetail, data: ReportData, comparisons: Sequence[TargetRatios], tolerable: float
 ) -> tuple[Section, ...]:
-    """The campaign as a whole, then each target."""
+    """The sections about the whole campaign, then about each target."""
     targets = [
         Section(heading=data.labels[target.id], sentences=tuple(_of_target(data, target, comparisons, tolerable)))
         for target in data.targets
@@ -91,7 +91,7 @@ def _cancellation(campaign: CampaignDetail) -> list[str]:
 
 
 def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
-    """The first sentence of a summary: cases without a result, and the functions without a verdict because of them."""
+    """The first sentences of a summary: cases without a result, and functions that have no verdict because of them."""
     missing = [verdict for verdict in data.verdicts if verdict.incomplete]
     if not missing:
         return []
@@ -139,7 +139,8 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
 
 
 def _lowering_rate(data: ReportData, target: Target) -> list[str]:
-    """The one rate of a target whose programs are not run, and the functions that lack a lowering."""
+    """The rate of functions without a missing lowering on a target that runs no programs, and the functions that lack
+    one."""
     lacking = [verdict for verdict in data.by_target[target.id] if verdict.not_lowered]
     examples = [f"{verdict.function} ({lowering_words(verdict)})" for verdict in lacking[:NAMED]]
     more = [f"{len(lacking) - NAMED:,} more"] if len(lacking) > NAMED else []
@@ -151,10 +152,8 @@ def _lowering_rate(data: ReportData, target: Target) -> list[str]:
 
 
 def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) -> str | None:
-    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of rated functions by verdict.
-
-    None if no function has a verdict.
-    """
+    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of rated functions by verdict;
+    None if no function has a verdict."""
     (passing, of), (own, own_of) = (
         (words["success"], words["success"] + words["partial"] + words["complete"]) for words in (anywhere, on_device)
     )
@@ -169,7 +168,7 @@ def _passing_text(passing: int, of: int) -> str:
 
 
 def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
-    """The rate of the functions with a verdict, and its bounds over all functions, if some miss cases."""
+    """The rate of the functions with a verdict. If some functions lack cases, also the bounds over all functions."""
     words = Counter(verdict.anywhere.verdict for verdict in rated_verdicts)
     rate = Rate(words["success"], len(rated_verdicts))
     assert rate.interval is not None
@@ -190,7 +189,7 @@ def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
 
 
 def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
-    """The functions (with framework) whose condition the summary mentions."""
+    """The functions (framework and name) whose condition the summary mentions."""
     functions = {
         (target.framework, verdict.function)
         for target in data.run_targets
@@ -201,19 +200,19 @@ def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
-    """The functions that fail in part, those with the most failed cases first."""
+    """The functions that fail some cases, those with the most failed cases first."""
     partial = [verdict for verdict in verdicts if verdict.is_rated and verdict.anywhere.verdict == "partial"]
     return sorted(partial, key=lambda row: (-row.anywhere.failed, row.function))
 
 
 def _falling_back(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
-    """The functions that passed a case by falling back, those with the most such cases first."""
+    """The functions with cases that passed by falling back, those with the most such cases first."""
     falling_back = [row for row in verdicts if row.verdict_by(ON_DEVICE) not in (None, "unknown") and row.fell_back]
     return sorted(falling_back, key=lambda row: (-row.fell_back, row.function))
 
 
 def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions that fail some cases, with the options that separate these, if any do."""
+    """The functions that fail some cases, with the options that separate the failing cases, if there are any."""
     partial = _partial(rated_verdicts)
     if not partial:
         return []
@@ -226,7 +225,7 @@ def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> lis
 
 
 def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """How many of the functions only the same framework judged, and the rate of the others."""
+    """How many functions only the same framework judged, and the rate of the other functions."""
     if not judge_counts(data.judged):
         return []  # no suite says who judged
     independent = [verdict for verdict in rated_verdicts if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
@@ -244,7 +243,7 @@ def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict
 
 
 def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions of which no case passes, those with the most cases first, and how many have a single case."""
+    """The functions that fail every case, those with the most cases first, and how many of them have a single case."""
     failing = sorted(
         (verdict for verdict in rated_verdicts if verdict.anywhere.verdict == "complete"),
         key=lambda row: (-row.anywhere.total, row.function),
@@ -260,7 +259,7 @@ def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _without_host_work(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The same rate without the cases that no accelerator or compiler is made for."""
+    """The rate without the cases that do host work, which no accelerator or compiler is made for."""
     cases = sum(verdict.host_work for verdict in rated_verdicts)
     if not cases:
         return []
@@ -305,7 +304,7 @@ def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
 
 
 def _by_class(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The rates of gradients and of 16-bit types beside that of the other cases, where a suite has such cases."""
+    """The rates for gradients and 16-bit types next to the rate for other cases, if the suite has such cases."""
     rates = {rule: _rate_by(rated_verdicts, rule) for rule in CLASS_RULES}
     forward = rates.pop(FORWARD)
     if not forward.n or not any(rate.n for rate in rates.values()):
@@ -318,7 +317,7 @@ def _by_class(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _rate_by(verdicts: Sequence[FunctionVerdict], rule: CountingRule) -> Rate:
-    """The functions that pass every case that the rule counts, of those that it rates."""
+    """The share of functions that pass every case that the rule counts, among the functions that it rates."""
     words = [word for verdict in verdicts if (word := verdict.verdict_by(rule)) not in (None, "unknown")]
     return Rate(words.count("success"), len(words))
 
@@ -385,7 +384,7 @@ def _most_frequent(causes: Counter[str]) -> str:
 
 
 def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios], tolerable: float) -> list[str]:
-    """Against the target that it is compared with."""
+    """The slowdown of the target, compared with its base."""
     sentences = []
     for comparison in comparisons:
         if not comparison.targets or comparison.targets[1] != target.id:
@@ -417,7 +416,7 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
 
 
 def _without_latency(data: ReportData, target: Target) -> list[str]:
-    """Functions without a ratio because of their placement; the slowest may be among them."""
+    """The functions without a ratio because of their placement. The slowest functions may be among them."""
     latencies = data.medians[target.id]
     left_out = [
         verdict.function

@@ -1,20 +1,21 @@
-"""The change of latency between two campaigns, by function and by case. Pure.
+"""Detects changes of latency between two campaigns, by function and by case. Pure.
 
 Disturbances of a host only make a call longer. So the level of a run is a low quantile of its samples, and the level of
-a case is that of its best run. It exceeds the undisturbed time by the excess of that run. The runs show how large an
-excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at most the quantile of
-Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel 1954). The interval of
-a side lies between that bound and its best run. A change counts if the intervals of both sides do not meet, and differ
-by more than ``LEAST``. A few runs say little about their spread, so what is usual among the campaign's functions counts
-as a prior worth some degrees of freedom (Smyth 2004).
+a case is the level of its best run. The best run still exceeds the undisturbed time by some excess. The other runs show
+how large an excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at most the
+quantile of Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel 1954). The
+interval of a side lies between this lower bound and its best run. A change counts if the intervals of the two sides do
+not overlap, and differ by more than ``LEAST``. A few runs say little about their spread, so the usual spread among the
+campaign's functions counts as a prior worth some degrees of freedom (Smyth 2004).
 
 A busy host disturbs this in three ways:
 
-- Runs in which most samples waited for a core agree with each other, and say nothing about the call. They are left out.
-- If many samples waited, only the function's own runs say how they spread, because others share less of their work
-  among threads. A change then has to be greater.
-- Each campaign is compared with itself, its best runs with its next best. A change counts only if it is greater than
-  the one between its halves, where nothing changed.
+- Runs in which most samples waited for a core agree with each other, and say nothing about the call. These runs are
+  left out.
+- If many samples waited, only the function's own runs show their spread, because other functions share less of their
+  work among threads. The change must then be greater.
+- Each campaign is compared with itself: its best runs with its second best runs, which differ although nothing changed.
+  A change between campaigns counts only if it is greater.
 """
 
 from __future__ import annotations
@@ -33,18 +34,19 @@ FACTOR = 1.5
 LEAST = ALIKE
 """No smaller change counts."""
 ALPHA = 0.01
-"""The allowed share of intervals that miss the true ratio."""
+"""The accepted share of intervals that miss the true ratio."""
 SHAKEN = 0.2
-"""The share of samples that waited for a core, past which what is usual among others says nothing of this function.
+"""The share of samples that waited for a core, above which the usual spread of other functions is not used.
 
-On two cores shared with two to six processes 2 % of the samples of a call of one thread waited, and 40 % of a call of
-two, whose runs differed by up to four times."""
+On two cores shared with two to six processes, 2 % of the samples of a single-threaded call waited, and 40 % of the
+samples of a call with two threads, whose runs differed by a factor of up to four.
+"""
 AGREEING = 0.95
-"""The share of functions whose halves differ by at most ``between_halves``."""
+"""The share of functions whose two halves differ by at most ``between_halves``."""
 NAMED = 3
-"""The most cases that a line names; the json has all."""
+"""The maximum number of cases that a line names; JSON contains all."""
 MOST_RUNS = 30
-"""The most additional runs that the advice suggests."""
+"""The maximum number of additional runs that the advice suggests."""
 
 Speed = Literal["slower", "faster", "same", "insufficient data"]
 
@@ -63,14 +65,15 @@ class Measurement(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The mean excess of runs over their best, as a logarithm, and the degrees of freedom behind it."""
+    """The mean excess of runs over the best run, as a logarithm, and its degrees of freedom."""
 
     excess: float
     freedom: int
 
 
 class Spreads(NamedTuple):
-    """The spread of runs by two estimates: that of the lower half alone stays where others met a burst."""
+    """Two estimates of the spread of runs: from the lower half alone, which a burst of disturbance does not move, and
+    from all runs."""
 
     lower: Spread
     all: Spread
@@ -81,7 +84,7 @@ NOTHING_USUAL = Spreads(UNKNOWN, UNKNOWN)
 WORTH = 16
 """The weight of the usual spread, in degrees of freedom."""
 FEWEST_FUNCTIONS = 10
-"""Functions needed for a usual spread; with fewer it is unknown."""
+"""The minimum number of functions for a usual spread; with fewer, the usual spread is unknown."""
 
 
 @dataclass(frozen=True)
@@ -96,23 +99,24 @@ class CaseLatencyChange:
 
 @dataclass(frozen=True)
 class LatencyChange:
-    """The ratio of B to A and its interval, over 1 where B is slower; None where nothing can be said."""
+    """How one function's latency changed: the ratio of B to A (over 1 if B is slower) and its interval, or None if the
+    data are insufficient."""
 
     function: str
     change: Speed
     ratio: float | None
-    """The median over cases of the ratio of their best runs."""
+    """The median over the function's cases, each with the ratio of its best runs."""
     interval: tuple[float, float] | None
-    """99 % of the intervals made like this hold the true ratio."""
+    """The confidence interval of the ratio, at 99 %."""
     cases: int
     runs: tuple[int, int]
-    """Measured runs before and after; those in which threads waited for a core in most samples are left out."""
+    """The numbers of runs before and after, without runs in which most samples waited for a core."""
     contended: tuple[float | None, float | None]
-    """The shares of samples before and after in which threads waited for a core; None if it was not counted."""
+    """The shares of samples before and after that waited for a core; None if they were not counted."""
     changed_cases: tuple[CaseLatencyChange, ...] = ()
-    """Cases that changed by more than their own runs explain, the greatest change first."""
+    """Cases that changed by more than the spread of their runs, the greatest change first."""
     why: str | None = None
-    """For insufficient data: what is missing, or what more runs would show."""
+    """The reason for insufficient data: missing data, or the number of runs that would be needed."""
 
     @property
     def changed(self) -> bool:
@@ -120,12 +124,12 @@ class LatencyChange:
 
     @property
     def contended_shares(self) -> str:
-        """The contended shares of both sides: ``2 %, 40 %``."""
+        """The contended shares of both sides as text: ``2 %, 40 %``."""
         return ", ".join(map(percent, self.contended))
 
     @property
     def moves(self) -> str:
-        """The single cases that changed: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
+        """The cases that changed, as text: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
         if not self.changed_cases:
             return ""
         changes = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
@@ -138,20 +142,20 @@ Runs = MutableMapping[int, float]
 
 
 class CaseRuns(NamedTuple):
-    """The runs of a case in one campaign that did not wait for cores."""
+    """The runs of a case in one campaign, without the runs in which most samples waited for a core."""
 
     runs: Runs
     shares: MutableMapping[int, float | None]
-    """The share of samples that waited for a core, by run, also of the runs that are left out."""
+    """The share of samples that waited for a core, by run, including the runs that are left out."""
 
     @property
     def left_out(self) -> int:
-        """The number of contended runs, which give only an upper bound."""
+        """The number of runs that were left out because most of their samples waited for a core."""
         return len(self.shares) - len(self.runs)
 
     @property
     def is_contended(self) -> bool:
-        """Whether one of the remaining runs disagrees with another."""
+        """Whether so many runs were left out that fewer than two remain to compare with each other."""
         return self.left_out > 0 and len(self.runs) < 2
 
 
@@ -172,22 +176,23 @@ class LatencyDifference(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether runs were alike enough, and enough, to say how far the ratio may be off."""
+        """Whether the interval is finite: there were enough runs, and they were similar enough."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def direction(self, least: float) -> Speed | None:
-        """None if the intervals of the two sides overlap, or differ by too little."""
+        """Slower or faster; None if the intervals of the two sides overlap, or the difference is not greater than
+        ``least``."""
         if abs(self.value) <= least:
             return None
         return "slower" if self.low > 0 else "faster" if self.high < 0 else None
 
     def sure_direction(self, least: float) -> Speed | None:
-        """None unless the whole interval is beyond the smallest change that counts."""
+        """Slower or faster; None unless the whole interval is beyond ``least``."""
         return "slower" if self.low > least else "faster" if self.high < -least else None
 
 
 class ChangeScale(NamedTuple):
-    """The measure of a change between two campaigns: what is usual, and what is too small."""
+    """The thresholds for changes between two campaigns: the usual spread, and the smallest change that counts."""
 
     usual: Spreads
     least: float
@@ -196,10 +201,10 @@ class ChangeScale(NamedTuple):
     """The change to detect."""
 
     def of(self, contended_share: float) -> ChangeScale:
-        """The scale of a function of whose samples this share waited for a core.
+        """The thresholds for a function with this share of samples that waited for a core.
 
-        Those that did not wait were longer as well, because others had filled the caches: on one side by up to as much
-        again as the share, on top of what two runs on one host differ by.
+        The samples that did not wait were longer as well, because other processes had filled the caches. This can add
+        up to the same share again to the difference between two runs on one host.
         """
         usual = NOTHING_USUAL if contended_share > SHAKEN else self.usual
         return ChangeScale(usual, self.least + math.log1p(contended_share), self.factor)
@@ -208,7 +213,7 @@ class ChangeScale(NamedTuple):
 def compare_latencies(
     before: Sequence[Measurement], after: Sequence[Measurement], factor: float = FACTOR
 ) -> list[LatencyChange]:
-    """Every function that either campaign measured, by name."""
+    """The change of every function that either campaign measured, sorted by name."""
     old, new = _by_function(before), _by_function(after)
     functions = [_Function(name, old.get(name, {}), new.get(name, {})) for name in sorted(old.keys() | new.keys())]
     usual = usual_spreads([function.spreads for function in functions if function.is_enough])
@@ -218,10 +223,11 @@ def compare_latencies(
 
 
 def between_halves(measurements: Sequence[Measurement]) -> float | None:
-    """The change between the halves of a campaign, where nothing changed; None if it has no halves.
+    """The usual difference between two halves of one campaign, where nothing changed; None if it has no halves.
 
-    The runs of a case are dealt to the halves in turn, so the levels of the halves are its best and its next best run.
-    A function differs by the median of its cases. 19 of 20 functions differ by no more than the returned ratio.
+    The runs of a case are dealt to the halves in turn, so the levels of the halves are its best and its second best
+    run. The difference of a function is the median over its cases. 19 of 20 functions differ by no more than the
+    returned ratio.
     """
     differences = []
     for cases in _by_function(measurements).values():
@@ -234,7 +240,7 @@ def between_halves(measurements: Sequence[Measurement]) -> float | None:
 
 
 def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
-    """The ratios by the study's rule: the mean of all runs after over that of all runs before."""
+    """The ratios by the study's rule: the mean of all runs after, divided by the mean of all runs before."""
     old, new = (_milliseconds(side) for side in (before, after))
     return {name: statistics.fmean(new[name]) / statistics.fmean(old[name]) for name in old.keys() & new.keys()}
 
@@ -242,9 +248,11 @@ def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) ->
 def difference(
     value: float, runs: tuple[int, int], spreads: Spreads, usual: Spreads = NOTHING_USUAL, alpha: float = ALPHA
 ) -> LatencyDifference:
-    """The difference between the best of so many runs before and after, with its interval.
+    """The difference between the best runs before and after, with its interval. ``runs`` are the numbers of runs of
+    each side.
 
-    The spread has two estimates. The one with the wider interval counts, and both together miss no more than ``alpha``.
+    The spread has two estimates. The one with the wider interval is used, and the two together miss the true value in
+    at most a share ``alpha`` of intervals.
     """
     bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
     # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
@@ -253,7 +261,7 @@ def difference(
 
 
 def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
-    """The excess of the best of so many runs over the undisturbed time, greater only in a share ``alpha`` of cases."""
+    """The upper bound of the best run's excess over the undisturbed time; a share ``alpha`` of excesses is greater."""
     if not spread.freedom:
         return math.inf
     # Fisher's F with 2 and nu degrees of freedom has its quantile in closed form.
@@ -263,7 +271,7 @@ def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
 
 
 def usual_spreads(functions: Sequence[Spreads]) -> Spreads:
-    """Estimated from the median over functions, which a few outliers do not move."""
+    """The usual spread: the median over functions, which a few outliers do not move."""
     if len(functions) < FEWEST_FUNCTIONS:
         return NOTHING_USUAL
     return Spreads(_usual([spreads.lower for spreads in functions]), _usual([spreads.all for spreads in functions]))
@@ -277,8 +285,8 @@ def _usual(spreads: Sequence[Spread]) -> Spread:
 
 
 def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) -> int | None:
-    """How many more runs per side would show a change by the factor, at the same spread; None if too many are
-    needed."""
+    """The number of additional runs per side that would show a change by the factor, at the same spread; None if it is
+    too large."""
     for more in range(1, MOST_RUNS + 1):
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
@@ -289,7 +297,7 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) ->
 
 
 class _Function:
-    """A function on both sides, with the cases that both measured."""
+    """A function on both sides, with the cases that both sides measured."""
 
     def __init__(self, name: str, before: Mapping[str, CaseRuns], after: Mapping[str, CaseRuns]) -> None:
         self.name = name
@@ -309,7 +317,7 @@ class _Function:
 
     @property
     def spreads(self) -> Spreads:
-        """The cases of a run are disturbed together: so many runs, and not cases, are what is known."""
+        """The spread of the function's runs. The cases of a run are disturbed together, so runs count, not cases."""
         lower, every = zip(*self.case_spreads.values(), strict=True)
         return Spreads(_median_spread(lower), _median_spread(every))
 
@@ -333,7 +341,8 @@ def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
-    """One case that certainly became slower makes its function slower; many that may have, too."""
+    """The verdict for a function: changed if one of its cases surely changed, or if its overall difference shows a
+    change."""
     words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
@@ -345,8 +354,8 @@ def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale
 def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
     """The single cases that changed.
 
-    All cases are tested side by side and none confirms another, so each needs a smaller error. A call that lasts longer
-    than a busy host lets anything run alone is disturbed in some runs and not in others, far more than the usual spread
+    Many cases are tested at once and none confirms another, so each must meet a smaller error. A call that lasts longer
+    than the other processes' time slices is disturbed in some runs and not in others, far more than the usual spread
     says. So every run of one side must also be slower than every run of the other.
     """
     alpha = ALPHA / len(function.common)
@@ -368,7 +377,7 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
 
 
 def _tells(estimate: LatencyDifference, scale: ChangeScale) -> bool:
-    """Whether the data are enough to show a change by the factor, and show none."""
+    """Whether the data would show a change by the factor, so that its absence means that nothing changed."""
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 
@@ -412,8 +421,7 @@ def _contended_share(sides: Iterable[CaseRuns]) -> float | None:
 
 
 def _share_of_runs(sides: Iterable[CaseRuns]) -> float | None:
-    """The share of contended samples in the runs that count. The runs that are left out say nothing about how these
-    spread."""
+    """The mean share of samples that waited for a core, over the runs that are not left out."""
     return _mean(side.shares[run] for side in sides for run in side.runs)
 
 
@@ -439,10 +447,10 @@ def _value(before: Runs, after: Runs) -> float:
 
 
 def _spreads(before: Runs, after: Runs) -> Spreads:
-    """Of both sides together: each side's runs over their own best.
+    """The spread of both sides together: the excess of each side's runs over the best run of that side.
 
-    A run that met a burst says nothing of how near the best is to the undisturbed time: so the lower half is
-    taken by itself, too.
+    A run in a burst of disturbance does not show how near the best run is to the undisturbed time. So the lower half is
+    also estimated alone.
     """
     sides = [list(runs.values()) for runs in (before, after)]
     lower, every = ([estimate(runs) for runs in sides] for estimate in (_lower_half, _all_runs))
@@ -455,7 +463,8 @@ def _all_runs(runs: Sequence[float]) -> Spread:
 
 
 def _lower_half(runs: Sequence[float]) -> Spread:
-    """The others count as if they were no higher than the highest of it, as in a test that ends there."""
+    """The spread of the lower half. The upper half counts as if it were as high as the highest run of the lower half,
+    as in a test that stops there (type II censoring)."""
     best, *lower = sorted(runs)[: len(runs) // 2 + 1]
     if not lower:
         return UNKNOWN

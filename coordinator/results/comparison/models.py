@@ -13,19 +13,19 @@ from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
-"""Of a function: ``mixed`` if some cases got worse and others better, ``change`` if cases failed by another cause or
-passed at another placement only, ``lost`` if no case changed and some count on A alone."""
+"""The change of a function. ``mixed``: some cases got worse and others better. ``change``: cases failed by another
+cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some count only on A."""
 
 CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
-"""Of a case: ``lost`` if it counts on A and has no result on B, ``not compared`` if neither side counted it, or the two
-revisions of the suite mean other cases by it."""
+"""The change of a case. ``lost``: it counts on A and has no result on B. ``not compared``: neither side counted it, or
+its name means different cases in the two revisions of the suite."""
 
 NAMED = 3
-"""The most cases that a line names; the json has all."""
+"""The maximum number of cases that a line names; JSON contains all."""
 
 
 class Side(BaseModel):
-    """A campaign, or with a selector one of its targets."""
+    """A campaign, or one target of it if a selector is set."""
 
     campaign: int
     name: str
@@ -44,17 +44,18 @@ class SideVerdict(BaseModel):
     flaky: int
     cause: str | None
     conditions: list[str] = []
-    """For a function that changed or was lost: the options on which its cases fail or fall back, and who judged."""
+    """The options on which the function's cases fail or fall back, and the reference that judged them. Empty unless the
+    function changed or was lost."""
 
 
 class SideCase(BaseModel):
-    """One case on one side, over its runs."""
+    """The result of one case on one side, over its runs."""
 
     verdict: Literal["passed", "failed", "flaky", "unproven", "skipped", "incomplete"]
-    """``flaky``: counted runs disagree; ``unproven``: it passed with unknown placement, which counts nowhere on the
-    device."""
+    """``flaky``: counted runs disagree. ``unproven``: the case passed with unknown placement, so rules about the device
+    do not count it."""
     causes: list[str]
-    """Causes of the failed runs; for a case without a counted run, why it does not count."""
+    """The causes of the failed runs. If no run of the case counts, the causes for which it does not."""
     placements: list[str]
     """Placements of the runs that passed."""
     runs: int
@@ -102,13 +103,13 @@ class VerdictChange(BaseModel):
     b: SideVerdict | None
     counts: CaseCounts
     cases: list[CaseChange]
-    """The changes, without those that are the same."""
+    """The changed cases; unchanged ones are left out."""
     why: str | None
-    """The reason, for lost cases and for insufficient data."""
+    """The reason, for functions with lost cases or insufficient data."""
 
     @property
     def moves(self) -> str:
-        """The cases that changed or were lost: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        """The changed and lost cases as text: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
         return ", ".join(
             f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
             for kind, words in _MOVES.items()
@@ -117,7 +118,7 @@ class VerdictChange(BaseModel):
 
 
 class ChangeCounts(BaseModel):
-    """How many functions changed in which way; each is in one of the last seven."""
+    """How many functions changed in which way. Each function is counted in one of the last seven fields."""
 
     fails_on_a_passes_on_b: int
     passes_on_a_fails_on_b: int
@@ -136,7 +137,7 @@ class VerdictComparison(BaseModel):
     counts: ChangeCounts
     cases: CaseCounts
     changes: list[VerdictChange]
-    """The changes, without those that are the same."""
+    """The changed functions; unchanged ones are left out."""
 
     @property
     def changed(self) -> bool:
@@ -145,27 +146,27 @@ class VerdictComparison(BaseModel):
 
 
 class LatencyComparison(BaseModel):
-    """The functions of a pair that became slower or faster; false alarms are held under 1 %."""
+    """The functions of a pair that became slower or faster. Less than 1 % of unchanged functions are reported."""
 
     factor: float
     """The change to detect."""
     least: float
     """No smaller change counts."""
     between_halves: tuple[float | None, float | None]
-    """The change that A and B show each between its own halves, where nothing changed; null if it has no two runs of a
-    case. No smaller change counts either."""
+    """The difference that A and B each show between their own halves, where nothing changed; null if no case has two
+    runs. Smaller changes do not count."""
     refused: str | None
-    """Why these two cannot be compared; null if they can."""
+    """The reason why the latencies cannot be compared; null if they can."""
     slower: int
     faster: int
     same: int
     insufficient: int
     changes: list[LatencyChange]
-    """The changes, without those that are the same."""
+    """The changed functions; unchanged ones are left out."""
 
     @property
     def host(self) -> str:
-        """The change that the hosts of the two campaigns could have shown, in one sentence."""
+        """One sentence about the change that the campaigns' hosts alone could have caused."""
         halves = [
             f"{letter} differs by up to {ratio(change)}" if change else f"{letter} has no halves"
             for letter, change in zip("AB", self.between_halves, strict=True)
@@ -177,25 +178,25 @@ class LatencyComparison(BaseModel):
 
 
 class TargetPair(BaseModel):
-    """A target of one side and its counterpart on the other, of one suite."""
+    """A target of one side and its counterpart on the other side, charted with one suite."""
 
     framework: str
     a: Target
     b: Target
     notes: list[str]
     other_cases: list[str] = []
-    """Cases of the functions charted that are other ones, or in one revision of the suite alone: these are not
-    compared."""
+    """Cases of charted functions that differ between the two revisions of the suite, or are in only one of them. They
+    are not compared."""
 
 
 class Omission(BaseModel):
-    """One target or a pair that is not compared, and why."""
+    """A target or a pair that is not compared, with the reason."""
 
     target: str
     side: Literal["a", "b", "both"]
     why: str
     absent: bool = False
-    """Whether the other campaign has no target of its framework and device."""
+    """Whether the other campaign has no target with this framework and device."""
 
 
 class Pairing(BaseModel):
@@ -204,7 +205,7 @@ class Pairing(BaseModel):
     a: Side
     b: Side
     rule: str
-    """The counting rule that verdicts are by."""
+    """The counting rule by which the verdicts are computed."""
     pairs: Sequence[TargetPair]
     left_out: list[Omission]
 

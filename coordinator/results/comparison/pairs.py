@@ -1,4 +1,4 @@
-"""Pairing the targets of two sides, with the reason for each target left out. Pure."""
+"""Pairs the targets of two sides, and gives a reason for each target that is left out. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Letter = Literal["a", "b"]
 
 
 class CaseDigest(NamedTuple):
-    """A case of the suite that charted a target."""
+    """A case of the suite with which a target was charted."""
 
     function: str
     digest: str | None
-    """Digest of everything that decides the case's result; None if its runner gives none."""
+    """A digest of everything that decides the case's result; None if its runner gives no digests."""
     charted: bool
-    """The campaign has an outcome of its function on the target."""
+    """Whether the campaign has an outcome of the case's function on the target."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SideSelector:
 
 
 def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target]:
-    """The targets of a side: all of a campaign, or the one that its selector names."""
+    """The targets of a side: the one that the selector names, or all of the campaign."""
     if side.selector is None:
         return list(targets)
     selector = Selector.parse(side.selector if "/" in side.selector else f"*/{side.selector}")
@@ -66,10 +66,10 @@ def _why_not(target: Target) -> str:
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
-    """The pairs to compare, and the targets left out. ``single_targets``: each side is one target that a person chose.
+    """The pairs to compare, and the targets left out.
 
-    Else the same framework and device belong together; where one of them is there several times,
-    the same version, and then the same hardware, decide.
+    With ``single_targets`` each side is one target that a person chose. Otherwise targets with the same framework and
+    device are paired. If a side has several of them, the same version decides, and then the same hardware.
     """
     left_out = [
         Omission(target=target.target, side=side, why=_why_not(target))
@@ -103,7 +103,7 @@ def _sides(a: Sequence[Target], b: Sequence[Target]) -> tuple[tuple[Letter, Sequ
 
 
 def _nearest(a: Sequence[Target], b: Sequence[Target]) -> list[tuple[Target, Target]]:
-    """Each target with its counterpart, best matches first, so that a worse match cannot take a better one's
+    """Pair each target with its counterpart, best matches first, so that a worse match cannot take a better one's
     partner."""
     candidates = sorted(
         (distance, i, j)
@@ -119,7 +119,7 @@ def _nearest(a: Sequence[Target], b: Sequence[Target]) -> list[tuple[Target, Tar
 
 
 def _distance(one: Target, other: Target) -> tuple[bool, bool, bool] | None:
-    """How well two targets match; None if they must not be paired."""
+    """The distance between two targets, smaller for a better match; None if they must not be paired."""
     if (one.framework, one.device) != (other.framework, other.device):
         return None
     return one.version != other.version, one.hardware != other.hardware, one.environment != other.environment
@@ -137,9 +137,9 @@ def _find_objection(one: Target, other: Target) -> str | None:
 
 
 def other_cases(a: Mapping[str, CaseDigest], b: Mapping[str, CaseDigest]) -> list[str] | None:
-    """The cases of the functions charted that differ between two revisions of a suite; None if no case is the same.
+    """The cases of charted functions that differ between two revisions of a suite; None if no case is the same.
 
-    A function is charted if one of the sides is known to have charted it.
+    A function counts as charted if at least one side is known to have charted it.
     """
     both = [(name, a[name], b[name]) for name in a.keys() & b.keys()]
     same = {name for name, one, other in both if one.digest is not None and one.digest == other.digest}
@@ -149,7 +149,7 @@ def other_cases(a: Mapping[str, CaseDigest], b: Mapping[str, CaseDigest]) -> lis
 
 
 def no_common_case(one: Target, other: Target) -> Omission:
-    """Two revisions of a suite that have no case in common, or whose runners give no digests."""
+    """The omission for two revisions of a suite that have no case in common, or whose runners give no digests."""
     return _both(
         one,
         other,

@@ -38,8 +38,8 @@ from protocol.enums import TimingPolicy
 
 
 async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
-    """The pairs, and the targets left out with the reason: other suites, simulated targets, cases that differ
-    on the two sides."""
+    """Pair the targets of two sides. Other suites, simulated targets and suites without common cases are left out, with
+    the reason."""
     if a == b:
         raise RequestError(
             "both sides are the same: compare two campaigns, or two targets such as 3:torch/cpu and 3:torch/xla"
@@ -104,7 +104,7 @@ async def verdicts(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> V
 
 
 async def latencies(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> LatencyComparison:
-    """Compare the pair's latencies, if both campaigns were timed with the same policy."""
+    """Compare the pair's latencies if both campaigns were timed with the same policy."""
     if pairing.a.timing != pairing.b.timing:
         return _decline(f"they were timed differently: {pairing.a.timing} and {pairing.b.timing}")
     if pairing.a.timing == TimingPolicy.off:
@@ -120,7 +120,7 @@ async def latencies(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> 
 
 
 async def _other_cases(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
-    """The cases that are not the same under the other revision; None if none is known to be."""
+    """The cases that differ between the two revisions of the suite; None if no case is known to be the same."""
     if a[1].suite_revision == b[1].suite_revision:
         return []
     async with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""The cases, latencies and digests that comparisons read from the database besides the matrix."""
+"""Reads the cases, latencies and digests for comparisons from the database."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's levels, run by run: only runs that passed and are proven to have run on the device."""
+    """One target's levels by run. Only runs that passed and surely ran on the device are included."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"
@@ -80,7 +80,7 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
 
 
 async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, CaseDigest]:
-    """The cases of the suite that the target was charted by, by name."""
+    """The cases of the suite with which the target was charted, by name."""
     rows = await connection.execute(
         text("""
         SELECT c.name, c.function, c.digest,

@@ -1,4 +1,4 @@
-"""The change of a function between two sides, from the changes of its cases. Pure."""
+"""Decides how a function changed between two sides, from the changes of its cases. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITHOUT_DATA = ("lost", "insufficient data")
 """Kinds of change for functions and cases that lack data on a side."""
 
 FunctionCases = Mapping[str, Mapping[str, SideCase]]
-"""One side's cases, by function and case. Functions without a verdict that counts are left out."""
+"""One side's cases, by function and case. Functions without a verdict by the rule are left out."""
 
 
 def compare_verdicts(
@@ -40,7 +40,7 @@ def compare_verdicts(
     rule: CountingRule,
     other_cases: Collection[str] = (),
 ) -> list[VerdictChange]:
-    """Every function with a case on either side, by name."""
+    """Compare every function with a case on either side, sorted by name."""
     before, after = ({cell.function: side_verdict(cell, rule) for cell in side} for side in (a, b))
     return [
         verdict_change(
@@ -70,7 +70,7 @@ def verdict_change(
 
 
 def kind_of(case_changes: CaseCounts) -> Kind:
-    """One changed case makes its function changed, whatever the other cases do."""
+    """The kind of a function's change. One changed case is enough, whatever the other cases do."""
     if case_changes.worse and case_changes.better:
         return "mixed"
     if case_changes.worse:
@@ -102,7 +102,7 @@ def comparison(changes: Sequence[VerdictChange]) -> VerdictComparison:
 def with_conditions(
     verdicts: VerdictComparison, a: Mapping[str, FunctionCondition], b: Mapping[str, FunctionCondition]
 ) -> VerdictComparison:
-    """The comparison with the conditions of its functions on both sides, by function."""
+    """The comparison with conditions added, taken from each side's conditions by function."""
 
     def add_conditions(side: SideVerdict | None, condition: FunctionCondition | None) -> SideVerdict | None:
         if side is None or condition is None:
@@ -142,7 +142,7 @@ def _sum(all_counts: Sequence[CaseCounts]) -> CaseCounts:
 
 
 def _why(cases: Sequence[CaseChange]) -> str:
-    """The reasons of the cases without data; of those that were only left out, if there are no others."""
+    """The reasons for the cases without data; if there are none, the reasons for the cases that were not compared."""
     unsure = [case for case in cases if case.kind in WITHOUT_DATA] or cases
     reasons = Counter(case.why or "" for case in unsure)
     if len(reasons) == 1 and len(unsure) == len(cases):

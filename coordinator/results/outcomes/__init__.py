@@ -1,1 +1,1 @@
-"""Outcomes one by one: pages of them, all that is known of one, and files of all."""
+"""Outcomes: pages of them, the details of one, and export files of all."""

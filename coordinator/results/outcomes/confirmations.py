@@ -1,4 +1,4 @@
-"""Confirmations of an outcome: the same call made in other ways, and how each ended. Pure."""
+"""Confirmations of an outcome: the same call repeated in other ways, and the result of each. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WAYS = {
     "in_graph": "on the host in a graph, without the compiler",
     "in_float32": "on the device in float32",
 }
-"""The field of the evidence in which each way is kept, and its words."""
+"""The field of the evidence that stores each way, and its words."""
 _ENDS = {
     Repetition.passed: "it passed",
     Repetition.failed_alike: "it failed in the same way",
@@ -22,7 +22,7 @@ _ENDS = {
 
 
 class Confirmation(BaseModel):
-    """The same call once more, made otherwise."""
+    """One repetition of the outcome's call in another way."""
 
     way: str
     """How the call was made, in words."""
@@ -31,9 +31,9 @@ class Confirmation(BaseModel):
 
 
 def confirmations(evidence: Evidence | None, *, has_passed: bool) -> list[Confirmation]:
-    """The other ways in which the call was made; none of an outcome whose call was not repeated.
+    """The repetitions of the outcome's call; empty if the call was not repeated.
 
-    An outcome that ``has_passed`` may have failed in a process that had run other cases.
+    If the outcome ``has_passed``, a failure may have come before, in a process that had run other cases.
     """
     repetitions: list[Confirmation] = []
     for field, way in _WAYS.items():

@@ -1,4 +1,4 @@
-"""One outcome with everything that is known of it, and one function with all its outcomes."""
+"""The details of one outcome, and of one function with all its outcomes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
 
 
 def _evidence(values: dict[str, Any]) -> Evidence:
-    """Build stored evidence without validation: it was checked when it came in, perhaps by wider limits of an earlier
+    """Build stored evidence without validation: it was validated on arrival, perhaps by the wider limits of an earlier
     release."""
     return Evidence.model_construct(**{name: values[name] for name in Evidence.model_fields if name in values})
 

@@ -1,4 +1,4 @@
-"""Outcomes as REST and pages have them."""
+"""The models of outcomes for REST and pages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Format = Literal["json", "csv", "parquet"]
 
 
 class OutcomePage(BaseModel):
-    """Rows of the view `outcome_rows`, in the order of job ids, each with the command that repeats it."""
+    """A page of rows of the view `outcome_rows`, sorted by job id, each with a command that repeats the case."""
 
     outcomes: list[dict[str, Any]]
     next: int | None
-    """Pass as ``after`` to read on; null at the end."""
+    """Pass this as ``after`` to get the next page; null on the last page."""
 
 
 class Attempt(BaseModel):
-    """One dispatch of a job, and how it ended."""
+    """One dispatch of a job, and its result."""
 
     attempt: int
     runner: str | None
@@ -34,7 +34,8 @@ class Attempt(BaseModel):
     end: str | None
     reason: str | None
     late: bool
-    """A result of it came after the job had gone on without it, or after its first one; neither counts."""
+    """Whether a result arrived that does not count: the job had been lost, cancelled or dispatched again, or already
+    had a result."""
 
 
 class OtherRun(BaseModel):
@@ -47,22 +48,22 @@ class OtherRun(BaseModel):
 
 
 class OutcomeDetail(BaseModel):
-    """Everything of one outcome."""
+    """All stored details of one outcome."""
 
     row: dict[str, Any]
-    """As in `outcome_rows`, with the command that repeats it."""
+    """The row of `outcome_rows`, with a command that repeats the case."""
     target: str
     sentences: list[str]
-    """Sentences that must be shown beside any figure of its target."""
+    """Sentences that must be shown next to any figure of the outcome's target."""
     evidence: Evidence | None
     confirmations: list[Confirmation]
-    """How else the same call was made, and how that ended; none where it was not repeated."""
+    """Repetitions of the same call in other ways, with their results; empty if the call was not repeated."""
     samples_ms: list[float]
     low_interval_ms: tuple[float, float] | None
-    """The 95 % interval of the row's `low_ms`; null with too few samples."""
+    """The 95 % interval of the row's `low_ms`; null if there are too few samples."""
     calls_per_sample: int | None
     log: str
-    """All of it that the runner kept."""
+    """The whole output that the runner kept."""
     host_only_because: str | None
     timing: str
     timeout_s: float
@@ -93,7 +94,7 @@ class RunDetail(BaseModel):
     samples_ms: list[float]
     duration_s: float
     said: str | None
-    """The beginning of its evidence."""
+    """The beginning of the run's evidence."""
     repeat: str
 
 
@@ -101,23 +102,23 @@ class CaseDetail(BaseModel):
     case: str
     host_only: str | None
     judged_by: str | None
-    """The reference that its expected values are of; null if the suite does not say."""
+    """The reference that gave the expected values; null if the suite does not name one."""
     input_kinds: str | None
     options: dict[str, Any] | None
-    """How it calls the function; null if its runner does not say."""
+    """The options with which the case calls the function; null if its runner does not give them."""
     recompiled: bool
-    """Its first call is in a second shape, after the same call in another shape: `cold_ms` is what a new shape
-    costs."""
+    """Whether the first call has a second shape, after the same call with another shape. `cold_ms` is then the time
+    that a new shape costs."""
     cold_ms: float | None
-    """As in `case_latencies`: the median over the runs that passed, proven on the device or host_only."""
+    """As in `case_latencies`: the median over the runs that passed, and surely ran on the device or are host_only."""
     first_cold_ms: float | None
-    """The median over the runs that began their process."""
+    """The median over the runs that were the first in their process."""
     later_cold_ms: float | None
     low_ms: float | None
     """The level of the best run."""
     steady_ms: float | None
     unconfirmed: bool | None
-    """No second run confirms the level; None of one run alone."""
+    """Whether no second run confirms the level; None if there is only one run."""
     runs: list[RunDetail]
 
 
@@ -130,10 +131,10 @@ class FunctionOnTarget(BaseModel):
     simulated: bool
     sentences: list[str]
     condition: TargetCondition | None
-    """The condition of the function on this target: n of m cases, who judged them, and on which options; null if no
-    case counts."""
+    """The condition of the function on this target: how many cases fail, with which options, and which reference judged
+    them. Null if no case counts."""
     second_shape: SecondShape | None
-    """The time of the first call in a second shape, beside the first call in a process; null if not measured."""
+    """The time of the first call with a second shape, next to the first call in a process; null if not measured."""
     cases: list[CaseDetail]
     fingerprints: dict[str, dict[str, Any]]
 

@@ -1,6 +1,6 @@
-"""Writes one parquet file and exits: ``python -m coordinator.results.outcomes.parquet``, asked on stdin.
+"""Writes one parquet file and exits. Run as ``python -m coordinator.results.outcomes.parquet`` with a request on stdin.
 
-A process of its own, so that the coordinator never loads pyarrow.
+It is a separate process, so that the coordinator never loads pyarrow.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _TYPES = {
     **_TRUTH,
     **dict.fromkeys(("finished_at", "overridden_at"), pa.timestamp("us", tz="UTC")),
 }
-"""Everything else is text; lists and objects are JSON."""
+"""The types of columns that are not text. Lists and objects are stored as JSON text."""
 
 
 async def write(campaign_id: int, filters: Filters, path: str) -> None:
-    """All rows of the campaign; a file without columns if there are none."""
+    """Write all rows of the campaign. Without rows, the file has no columns."""
     engine = make_engine(Settings.from_environment().database_url, pool_size=1)
     writer: pq.ParquetWriter | None = None
     try:

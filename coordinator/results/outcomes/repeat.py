@@ -1,8 +1,8 @@
-"""The command by which a person runs one case once more, as its runner words it. Pure.
+"""The command that runs one case once more, built from the runner's template. Pure.
 
-It is shown by REST, pages, reports, files and the command line, and is made to be copied into a shell; but the
-words come from a runner. So a runner's template is split into words first, and every word is quoted: whatever is in
-it, it is one command with arguments, without a second command, an expansion or a redirection.
+REST, pages, reports, files and the command line show it, and users copy it into a shell; but its words come from a
+runner. So the template is split into words first, and every word is quoted. Whatever a runner sends, the result is one
+command with arguments, without a second command, an expansion or a redirection.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from protocol.runner import CASE_PLACE, RUN_PLACE
 from protocol.terminal import terminal_text
 
 KNOWN = frozenset({"torch", "tensorflow", "jax"})
-"""Frameworks of Portolan's own runners; fingerprints from before ``Fingerprint.repeat`` use their command."""
+"""Frameworks of Portolan's own runners. Fingerprints from releases before ``Fingerprint.repeat`` use their command."""
 _LATER_RUNS_ONLY = re.compile(r"\[([^\[\]]*)\]")
 _PLACES = re.compile("|".join(map(re.escape, (CASE_PLACE, RUN_PLACE))))
 
 
 def repeat_command(framework: str, device: str, case: str, run: int, fingerprint: Mapping[str, Any] | None) -> str:
-    """The command to type where the runner is installed, or a sentence if there is none that can be typed."""
+    """The command to type on the machine where the runner is installed, or a sentence if there is no safe command."""
     body = fingerprint or {}
     host = body.get("host") or "the runner"
     template = body.get("repeat")
@@ -45,8 +45,8 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
 # An export has hundreds of thousands of rows and a template for each target.
 @lru_cache(maxsize=64)
 def _words(template: str, is_later_run: bool) -> tuple[str, ...] | None:
-    """The words of the template; the part in brackets is for runs after the first. None if a quote or bracket is not
-    closed."""
+    """The words of the template, or None if a quote or bracket is not closed. The part in brackets is for runs after
+    the first."""
     try:
         return tuple(shlex.split(_LATER_RUNS_ONLY.sub(r"\1" if is_later_run else "", template)))
     except ValueError:

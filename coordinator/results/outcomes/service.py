@@ -1,4 +1,4 @@
-"""Outcomes as pages and as files."""
+"""Reads outcomes as pages and as export files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def page(engine: AsyncEngine, campaign_id: int, filters: Filters, *, after
 
 
 async def check(engine: AsyncEngine, campaign_id: int, filters: Filters) -> None:
-    """Raises ``NotFoundError`` for the campaign, and ``UnknownNameError`` for a filter that it has nothing of."""
+    """Raise ``NotFoundError`` for a missing campaign, ``UnknownNameError`` for a filter that matches nothing."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await check_filters(
@@ -45,7 +45,7 @@ async def check(engine: AsyncEngine, campaign_id: int, filters: Filters) -> None
 
 
 async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> AsyncIterator[list[dict[str, Any]]]:
-    """All rows, page by page: no long transaction, however many there are."""
+    """Yield all rows, page by page, without a long transaction."""
     after = 0
     while True:
         async with engine.connect() as connection:
@@ -58,10 +58,10 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
 
 
 async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> ExportFile:
-    """A file of CSV by RFC 4180 with a header, to be closed by the caller; lists and objects as JSON.
+    """Write the rows to a CSV file (RFC 4180, with a header; lists and objects as JSON). The caller closes the file.
 
-    It is whole before its first byte is sent: what fails in the middle is an error and no shorter file, and a client
-    that reads slowly holds nothing of the database.
+    The file is complete before its first byte is sent. So a failure becomes an error instead of a truncated file, and a
+    client that reads slowly holds no database connection.
     """
     with _open_export() as export, export.path.open("w", encoding="utf-8", newline="") as file:
         async with engine.connect() as connection:
@@ -76,10 +76,9 @@ def _write_csv(file: TextIO, rows: list[dict[str, Any]]) -> None:
 
 
 async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> ExportFile:
-    """A parquet file, to be closed by the caller.
+    """Write the rows to a parquet file in a separate process. The caller closes the file.
 
-    Written by a process of its own: the library that writes it takes more memory than the
-    rest of the coordinator.
+    The library that writes parquet takes more memory than the rest of the coordinator.
     """
     with _open_export() as export:
         request = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
@@ -98,13 +97,13 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
 
 
 class ExportFile:
-    """A temporary file without a name: nothing is left of it, however the process that holds it ends."""
+    """A temporary file without a name, so nothing is left of it even if the process is killed."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
         self.descriptor = self._file.fileno()
         self.path = Path(f"/proc/self/fd/{self.descriptor}")
-        """A path by which this process can open the file, and a child that gets the descriptor."""
+        """A path by which this process, and a child that inherits the descriptor, can open the file."""
 
     def close(self) -> None:
         self._file.close()
@@ -112,7 +111,7 @@ class ExportFile:
 
 @contextmanager
 def _open_export() -> Iterator[ExportFile]:
-    """Yield an empty file, which stays open if the block ends well."""
+    """Yield an empty file. It stays open if the block ends without an error."""
     file = ExportFile()
     try:
         yield file

@@ -1,4 +1,4 @@
-"""Reading outcomes: pages of ``outcome_rows``, one with all that is known of it, those of a function."""
+"""Reads outcomes: pages of ``outcome_rows``, the details of one outcome, and the outcomes of one function."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ INTERNAL = ("target_id", "case_id")
 
 @dataclass(frozen=True)
 class Filters:
-    """Every field that is not None narrows. ``function`` is a glob; the verdict and the cause are those that the rule
-    counts, and an outcome that it does not count is left out."""
+    """Filters for rows. A field that is None does not filter.
+
+    ``function`` is a glob. The verdict and the cause are those by the counting rule, and outcomes that the rule does
+    not count are left out.
+    """
 
     rule: str = ANYWHERE.name
     verdict: str | None = None
@@ -70,14 +73,15 @@ async def page(
 
 
 async def columns(connection: AsyncConnection) -> list[str]:
-    """The names of a row's values, in their order."""
+    """The names of a row's columns, in order."""
     none = await connection.execute(text("SELECT * FROM outcome_rows LIMIT 0"))
     names = list(none.keys())
     return [*(name for name in names if name not in INTERNAL), "repeat"]
 
 
 def _outward(row: dict[str, Any]) -> dict[str, Any]:
-    """The row without what is internal, and with the command that repeats it; changed in place, as there are many."""
+    """Remove the internal columns and add the command that repeats the case. The row is changed in place, because there
+    are many."""
     for name in INTERNAL:
         del row[name]
     row["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
@@ -85,7 +89,7 @@ def _outward(row: dict[str, Any]) -> dict[str, Any]:
 
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:
-    """A row of ``outcome_rows`` with what the view leaves out: evidence, samples and log."""
+    """A row of ``outcome_rows`` with the columns that the view leaves out: evidence, samples and log."""
     result = await connection.execute(
         text("""
         SELECT v.*, o.evidence, o.proof, o.samples_ms, o.calls_per_sample, o.log_tail, o.fingerprint_id,
@@ -182,14 +186,15 @@ _LATENCIES_OF_FUNCTION = text(
 async def latencies_of_function(
     connection: AsyncConnection, campaign_id: int, framework: str, function: str
 ) -> dict[tuple[int, int], Row[Any]]:
-    """As in ``case_latencies``, by target and case. That view of one function would read the whole campaign."""
+    """The rows of ``case_latencies`` for one function, by target and case. The view itself would read the whole
+    campaign."""
     values = {"campaign": campaign_id, "framework": framework, "function": function}
     rows = await connection.execute(_LATENCIES_OF_FUNCTION, values)
     return {(row.target_id, row.case_id): row for row in rows}
 
 
 async def is_planned(connection: AsyncConnection, campaign_id: int, framework: str, function: str) -> bool:
-    """Whether the campaign has jobs of the function at all."""
+    """Whether the campaign has jobs for the function."""
     values = {"campaign": campaign_id, "framework": framework, "function": function}
     query = f"SELECT EXISTS (SELECT {_JOBS_OF_FUNCTION} WHERE ct.campaign_id = :campaign)"
     result = await connection.execute(text(query), values)
