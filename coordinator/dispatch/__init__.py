@@ -1,1 +1,1 @@
-"""The hot path: claims, posts, events, outcomes. ``runner_state_machine.py`` decides, without I/O."""
+"""Dispatch: claims jobs, posts them to runners, reads events and stores outcomes. This path limits the throughput."""

@@ -1,4 +1,4 @@
-"""Coroutines that run side by side until one of them fails."""
+"""Runs coroutines concurrently until one of them fails."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from coordinator.errors import RunnerError
 
 
 async def run_until_one_fails(*coroutines: Coroutine[Any, Any, None]) -> None:
-    """Run coroutines none of which returns; when one fails, cancel the others and raise its error.
+    """Run coroutines that never return. When one fails, cancel the others and raise its error.
 
-    Of several errors, one that is not the runner's is raised. This is not a ``TaskGroup``: on Python 3.11 a group that
-    fails while it is cancelled forgets the cancellation, and whoever waits for the end of the session would wait for
-    ever.
+    If several fail, an error that is not the runner's is preferred. This is not a ``TaskGroup``: on Python 3.11, a
+    group that fails while it is being cancelled forgets the cancellation, and the task that waits for the end of the
+    session would wait forever.
     """
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
     try:

@@ -34,8 +34,8 @@ from coordinator.registry import ownership
 log = get_logger(__name__)
 
 ALLOCATIONS_PER_COLLECTION = 20_000
-"""Threshold of the garbage collector. Events and rows come by the thousand and live briefly; the default of 700 is too
-low."""
+"""The threshold of the garbage collector. Events and rows are created by the thousand and live briefly, so the default
+of 700 is too low."""
 
 SESSION = "session"
 """The label of all sessions in the metrics."""
@@ -57,10 +57,11 @@ class Dispatcher:
         self._writer = OutcomeWriter(pools.writer, self._on_completed, supervisor.pulse("outcome writer"), times)
         self._sessions: dict[int, Session] = {}
         self._lingering: dict[int, asyncio.Task[None]] = {}
-        """Tasks of sessions that were dropped and have not ended: two sessions would read one stream."""
+        """Tasks of dropped sessions that have not ended. A new session for such a runner waits, because two sessions
+        would read one stream."""
         self._changed = asyncio.Event()
         self._announced = asyncio.Event()
-        """Work was announced, or may have been."""
+        """Set when work was announced, or when an announcement may have been missed."""
         self._turns = itertools.count()
         self._mark: str | None = None
         """The mark of the installation; None until it is read from the database."""
@@ -88,14 +89,14 @@ class Dispatcher:
 
     @property
     def _turn_within_s(self) -> float:
-        """Seconds after which a failing loop may have lost its runners to another coordinator."""
+        """The seconds after which a failing loop may have lost its runners to another coordinator."""
         return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
-        """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed.
+        """Tell every coordinator that there is work, that a campaign was cancelled, or that the fleet changed.
 
-        The change itself is stored already. So a failure here fails no request: the other coordinators look every few
-        seconds.
+        The change itself is already stored, and other coordinators poll every few seconds. So a failure here fails no
+        request.
         """
         await self._handle_notice(kind)
         await self._safely(lambda: self._notify(kind))
@@ -112,7 +113,8 @@ class Dispatcher:
                 await self._handle_notice(notice.payload)
 
     async def _handle_notice(self, payload: str) -> None:
-        """Act on a notice. One without a payload follows a broken connection: any notice may have been missed."""
+        """Act on a notice. A notice without a payload means that the connection was lost, and notices may have been
+        missed."""
         if payload in ("jobs", ""):
             self._announced.set()
         if payload in ("cancel", ""):
@@ -122,7 +124,7 @@ class Dispatcher:
             self._changed.set()
 
     async def _find_work(self) -> None:
-        """Wake idle sessions when work is announced and every few seconds."""
+        """Wake idle sessions, when work is announced and every few seconds."""
         pulse = self._supervisor.pulse("waiting work")
         while True:
             with suppress(TimeoutError):
@@ -145,7 +147,7 @@ class Dispatcher:
             session.wake()
 
     async def _follow_registry(self) -> None:
-        """Adjust the sessions whenever the fleet changes, and every few seconds."""
+        """Adjust the sessions, when the fleet changes and every few seconds."""
         pulse = self._supervisor.pulse("dispatcher")
         pulse.due_within(self._turn_within_s)
         while True:
@@ -157,7 +159,7 @@ class Dispatcher:
             self._changed.clear()
 
     async def _adjust_sessions(self) -> None:
-        """A session for every runner that is servable and ours; none for the others."""
+        """Keep a session for each runner that is servable and owned by this coordinator, and end all other sessions."""
         if self._mark is None:
             async with self._pools.ownership.begin() as connection:
                 self._mark, note = await settle(connection)
@@ -204,7 +206,7 @@ class Dispatcher:
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
-        """Renew ownership and leases every few seconds, and sweep for abandoned leases and finished campaigns."""
+        """Renew ownership and leases, and look for abandoned leases and finished campaigns, every few seconds."""
         pulse = self._supervisor.pulse("renewer")
         pulse.due_within(self._turn_within_s)
         while True:
@@ -245,7 +247,7 @@ class Dispatcher:
             log.info("the campaign is complete", campaign=campaign)
 
     async def _safely(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Do the work and return whether it succeeded. A database outage must not end a loop."""
+        """Do the work and return whether it succeeded. An outage of the database does not end a loop."""
         try:
             await work()
         except DATABASE_AWAY as error:

@@ -1,4 +1,4 @@
-"""The events that a runner's state machine handles: what happened to the runner, its stream and its jobs."""
+"""The events that a runner's state machine handles: changes of the runner, its stream and its jobs."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from protocol.jobs import JobStatus
 
 @dataclass(frozen=True)
 class Event:
-    """``now`` is in seconds, on the coordinator's monotonic clock."""
+    """The base of all events. ``now`` is in seconds on the coordinator's monotonic clock."""
 
     now: float
 
 
 @dataclass(frozen=True)
 class AdoptedEvent(Event):
-    """The coordinator took over the runner with these leases and has not reached it yet. Silence counts from now."""
+    """The coordinator took over the runner with these leases and has not connected yet. The time without a sign of life
+    begins now."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class ConnectedEvent(Event):
-    """The runner answers; these are its leases according to the database."""
+    """The runner answers. The leases are those in the database."""
 
     same_boot: bool
     leases: tuple[Lease, ...]
@@ -33,14 +34,14 @@ class ConnectedEvent(Event):
 
 @dataclass(frozen=True)
 class ClaimedEvent(Event):
-    """The result of a claim: these jobs, possibly none, are leased to the runner."""
+    """The result of a claim: these jobs, possibly none, are now leased to the runner."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class StrayLeasesEvent(Event):
-    """The database has leases of this runner that the state machine does not know."""
+    """The database contains leases of this runner that the state machine does not know."""
 
     leases: tuple[Lease, ...]
 
@@ -54,20 +55,20 @@ class PostingEvent(Event):
 
 @dataclass(frozen=True)
 class PostedEvent(Event):
-    """The runner answered a batch: it accepted jobs (queued, or known already) and refused others."""
+    """The runner answered a batch: it accepted some jobs (newly queued, or already known) and refused others."""
 
     accepted: tuple[Key, ...]
     full: tuple[Key, ...] = ()
-    """Refused because the runner's queue is full."""
+    """Jobs refused because the runner's queue is full."""
     refused: tuple[Key, ...] = ()
-    """Refused because the runner does not know the case, has a newer attempt or another case under this
-    id, or left the job out of its answer."""
+    """Jobs refused because the runner does not know the case, or has a newer attempt or another case with this id, and
+    jobs that are missing in the answer."""
     status: str = ""
-    """The statuses of the refused jobs, for a person to read."""
+    """The statuses of the refused jobs, as text for a person."""
 
     @classmethod
     def from_receipts(cls, now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> PostedEvent:
-        """The answer to a batch of these jobs; a job that the answer leaves out is refused too."""
+        """Build the event from the answer to a batch. A job that is missing in the answer counts as refused."""
         acceptance = (JobStatus.queued, JobStatus.known)
         full = tuple(key for key in keys if status.get(key) is JobStatus.full)
         refused_keys = tuple(key for key in keys if status.get(key) not in (*acceptance, JobStatus.full))
@@ -94,14 +95,14 @@ class StoppedEvent(Event):
 
 @dataclass(frozen=True)
 class StopAnsweredEvent(Event):
-    """The runner answered the DELETE of this attempt; its finished event is still to come."""
+    """The runner answered the DELETE of this attempt. The finished event will follow."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class UnreadableLineEvent(Event):
-    """A line of the stream cannot be read; ``key`` is the attempt that it is about, if that much is clear."""
+    """A line of the stream cannot be read. ``key`` is the attempt that it concerns, if that can be recognized."""
 
     key: Key | None
     reason: str
@@ -110,17 +111,17 @@ class UnreadableLineEvent(Event):
 @dataclass(frozen=True)
 class HeartbeatEvent(Event):
     running: tuple[tuple[Key, float, float], ...]
-    """Each running attempt, for how many seconds it has run on the runner's clock, and for how many of
-    them it waited for the timing lock."""
+    """Each running attempt with two times in seconds: how long it has run on the runner's clock, and how much of this
+    time it waited for the timing lock."""
     queued: int = 0
-    """The number of jobs that the runner holds and has not begun."""
+    """The number of jobs that the runner holds and has not started."""
 
 
 @dataclass(frozen=True)
 class DisconnectedEvent(Event):
     reason: str
     fruitless: bool = False
-    """Whether the runner answered but the session ended through its fault."""
+    """Whether the runner answered but caused the end of the session."""
 
 
 @dataclass(frozen=True)

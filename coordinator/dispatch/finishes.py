@@ -1,6 +1,6 @@
-"""Accepting outcomes in PostgreSQL: the first finish of an attempt counts, and later ones are kept beside it.
+"""Accepts outcomes in PostgreSQL. The first finish of an attempt counts; later ones are stored on the attempt.
 
-The statements lock what they touch in the order jobs, attempts, outcomes, campaign_targets, runners.
+The statements lock rows in the order jobs, attempts, outcomes, campaign_targets, runners.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol.enums import Placement
 
 
 class FinishedJob(NamedTuple):
-    """One row for ``finish``: the fields are columns of ``outcomes``, JSON already encoded."""
+    """One row for ``finish``. The fields are columns of ``outcomes``, with JSON already encoded."""
 
     job_id: int
     attempt: int
@@ -33,7 +33,7 @@ class FinishedJob(NamedTuple):
     steady_ms: float | None = None
     iqr_ms: float | None = None
     samples_ms: str | None = None
-    """A PostgreSQL array literal: arrays of arrays cannot be ragged."""
+    """A PostgreSQL array literal, because all rows of an array of arrays must have the same length."""
     calls_per_sample: int | None = None
     contended: bool = False
     contended_share: float | None = None
@@ -45,7 +45,7 @@ class FinishedJob(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """An outcome, the runner that reported it, and the token of the lease under which it did."""
+    """An outcome, the runner that reported it, and the token of the lease that the runner had."""
 
     row: FinishedJob
     runner_id: int
@@ -76,12 +76,12 @@ COLUMNS = FinishedJob._fields
 
 
 def column_arrays() -> str:
-    """``FinishedJob`` rows as parameters: one array a column, for ``unnest``."""
+    """SQL parameters for ``FinishedJob`` rows: one array per column, for ``unnest``."""
     return ", ".join(f"CAST(:{name} AS {_COLUMN_TYPES.get(name, 'text')}[])" for name in COLUMNS)
 
 
 def column_values(rows: str, names: Iterable[str]) -> str:
-    """These columns of the unnested ``rows``, cast to the types of ``outcomes``."""
+    """SQL for these columns of the unnested ``rows``, cast to the types of ``outcomes``."""
     return ", ".join(f'{rows}."{name}"{_CASTS.get(name, "")}' for name in names)
 
 
@@ -171,7 +171,7 @@ UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELS
 
 
 class LateFinish(NamedTuple):
-    """The stored part of a finish that cannot be the outcome."""
+    """The part of a late finish that is stored. A late finish cannot become the outcome."""
 
     key: Key
     runner_id: int
@@ -183,7 +183,7 @@ async def finish(
 ) -> tuple[set[Key], list[int]]:
     """Accept these outcomes and move the cursors, in one statement.
 
-    Returns the attempts whose outcome was accepted, and the campaigns that are complete with them.
+    Returns the attempts whose outcome was accepted, and the campaigns that are now complete.
     """
     rows = zip(*(finish.row for finish in finishes), strict=True)
     parameters: dict[str, Any] = dict(zip(COLUMNS, map(list, rows), strict=True))
@@ -196,7 +196,7 @@ async def finish(
 
 
 async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
-    """Lease given-up attempts again to the runners that finished them, unless a newer attempt has started; returns
+    """Lease requeued attempts again to the runners that finished them, unless a newer attempt has started. Returns
     them."""
     keys = [finish.key for finish in finishes]
     runners = [finish.runner_id for finish in finishes]

@@ -1,8 +1,8 @@
-"""The installation: one database in one place.
+"""The installation: one database in one place. A copy, or a backup restored elsewhere, is another installation.
 
-A copy of it, or a backup restored elsewhere, is another installation. The token of every lease begins with the
-installation's mark, which shows whose a job at a runner is; jobs of another installation are left alone. A copy begins
-without leases, and without the runners of this machine, which work for the original.
+The token of every lease begins with the installation's mark. The mark shows which installation a runner's job belongs
+to; jobs of other installations are left alone. A copy begins without leases and without the runners on this machine,
+which work for the original.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'the database w
 class Installation(NamedTuple):
     mark: str
     note: str | None
-    """A note for the log, if the installation has just changed."""
+    """A message for the log if the installation has just changed."""
 
 
 async def settle_at(dsn: str, directory: str | None) -> Installation:
@@ -58,9 +58,9 @@ async def settle_at(dsn: str, directory: str | None) -> Installation:
 
 
 async def settle(connection: AsyncConnection, directory: str | None = None) -> Installation:
-    """Read the installation's mark; a database in another place than before becomes another installation.
+    """Read the installation's mark, after making a new installation if the database has moved to another place.
 
-    ``directory`` tells an embedded database from its copies, which look the same from inside.
+    ``directory`` distinguishes an embedded database from its copies, which are identical inside.
     """
     cluster: str = (await connection.execute(_CLUSTER)).scalar_one()
     here = {"mark": token_hex(MARK_BYTES), "cluster": cluster, "directory": directory}

@@ -8,12 +8,12 @@ from typing import Literal
 from coordinator.dispatch.leases import Key, Lease
 
 FELL_SILENT = "the runner fell silent"
-"""Why a job that had not started was requeued. Its runner may come back and still have it."""
+"""The reason for requeuing a job that had not started. Its runner may come back and still have the job."""
 
 SERVES_ANOTHER = (
     "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"
 )
-"""Why a runner is quarantined. Portolan does not stop jobs of another installation."""
+"""The reason for quarantining a runner. Portolan does not stop jobs of another installation."""
 
 LossReason = Literal[
     "restarted",
@@ -32,31 +32,29 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Claim(Instruction):
-    """Lease up to ``limit`` queued jobs; answer with a ``ClaimedEvent``, also for none."""
+    """Lease up to ``limit`` queued jobs. The session answers with a ``ClaimedEvent``, even if there are none."""
 
     limit: int
 
 
 @dataclass(frozen=True)
 class Post(Instruction):
-    """Send these jobs to the runner; answer with a ``PostedEvent``."""
+    """Send these jobs to the runner. The session answers with a ``PostedEvent``."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class Stop(Instruction):
-    """DELETE this attempt on the runner, which still reports that it finished."""
+    """Send a DELETE for this attempt to the runner. The runner still reports that the attempt finished."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class GiveBack(Instruction):
-    """Requeue these jobs, which never started.
-
-    If ``refused``, this counts as a refusal: a job that runners refuse or do not begin is requeued only so often.
-    """
+    """Requeue these jobs, which never started. If ``refused``, the return counts as a refusal, and a job is requeued
+    only a few times after refusals."""
 
     keys: tuple[Key, ...]
     reason: str
@@ -73,7 +71,7 @@ class Lose(Instruction):
 
 @dataclass(frozen=True)
 class TimeOut(Instruction):
-    """Record a timeout: the job is past its deadline on the coordinator's clock, and its runner does not end it."""
+    """Record a timeout. The job is past its deadline on the coordinator's clock, and its runner does not end it."""
 
     key: Key
     elapsed_s: float
@@ -81,7 +79,7 @@ class TimeOut(Instruction):
 
 @dataclass(frozen=True)
 class Quarantine(Instruction):
-    """Leave the runner alone for so many seconds, and end the session."""
+    """Do not contact the runner for this number of seconds, and end the session."""
 
     seconds: float
     reason: str

@@ -1,4 +1,4 @@
-"""A lease: one attempt of one job, given to one boot of one runner, and how far it has got there. Pure."""
+"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress there. Pure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from coordinator.configuration.times import Times
 class Key(NamedTuple):
     """One attempt of one job, as it was leased to one boot of one runner.
 
-    ``token`` is drawn anew for each claim and is part of the job's id on the wire. So an id names its lease, and stays
-    unique beyond copies and restores of this database, even if a coordinator runs through a restore.
+    ``token`` is random for each claim and is part of the job's id on the wire. So an id identifies its lease, and stays
+    unique across copies and restores of this database, even if it is restored while a coordinator runs.
     """
 
     job: int
@@ -21,12 +21,12 @@ class Key(NamedTuple):
 
     @property
     def wire_id(self) -> str:
-        """The job's id in the runner API. The id of another coordinator's job is kept whole in ``token``."""
+        """The job's id in the runner API. For a job of another coordinator, ``token`` contains the whole id."""
         return f"{self.token}.{self.job}" if self.job else self.token
 
     @classmethod
     def of_wire(cls, id: str, attempt: int) -> Key:
-        """The attempt that an id of the runner API names; an id that this coordinator cannot have made is job 0."""
+        """The attempt that a runner API id names. An id that this coordinator cannot have made becomes job 0."""
         token, dot, number = id.rpartition(".")
         ours = dot and token and number.isascii() and number.isdecimal() and len(number) < 19
         if ours and not number.startswith("0") and 0 < attempt < 2**15:
@@ -35,62 +35,62 @@ class Key(NamedTuple):
 
 
 def log_fields(key: Key | None) -> dict[str, int]:
-    """The fields of the log that name an attempt; none for a job of another coordinator."""
+    """The log fields that identify an attempt; empty for a job of another coordinator."""
     return {"job": key.job, "attempt": key.attempt} if key and key.job else {}
 
 
 @dataclass(frozen=True)
 class Lease:
-    """A job that this runner holds, as the database has it."""
+    """A job that this runner holds, according to the database."""
 
     key: Key
     timeout_s: float
     started: bool = False
     ran_s: float = 0.0
-    """For how long it has been running, by the database's clock."""
+    """The seconds that it has been running, by the database's clock."""
 
 
 @dataclass
 class Flight:
-    """A leased job on its way: claimed, posted, started. Times are seconds on the coordinator's monotonic clock."""
+    """A leased job in flight: claimed, posted, started. Times are seconds on the coordinator's monotonic clock."""
 
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
     sent: bool = False
-    """Whether its POST has been started; before that, nothing is the runner's fault."""
+    """Whether its POST has begun. Before the POST, the runner is responsible for nothing."""
     started_at: float | None = None
     elapsed_s: float = 0.0
-    """Seconds that it has run, by the runner's latest heartbeat."""
+    """Seconds that the job has run, according to the runner's latest heartbeat."""
     waited_s: float = 0.0
-    """Seconds that it has waited for the timing lock, by the same heartbeat; excluded from deadlines up to
-    ``Times.lock_wait_s``."""
+    """Seconds that the job has waited for the timing lock, according to the same heartbeat. They do not count towards
+    the deadline, up to ``Times.lock_wait_s``."""
     named_at: float = float("-inf")
-    """When a heartbeat last named it as running."""
+    """The time at which a heartbeat last reported it as running."""
     stopped: float | None = None
-    """When the coordinator decided to send a DELETE because of the deadline."""
+    """The time at which the coordinator decided to send a DELETE because of the deadline."""
     stop_answered: float | None = None
-    """When the runner answered that DELETE."""
+    """The time at which the runner answered that DELETE."""
     revoked: bool = False
     absent_since: float | None = None
-    """Since when heartbeats have named the job neither as running nor as queued."""
+    """The time since which heartbeats have reported the job neither as running nor as queued."""
 
     def absent_s(self, now: float) -> float:
         return 0.0 if self.absent_since is None else now - self.absent_since
 
     def ran_s(self, now: float, times: Times) -> float:
-        """Seconds that it has run on the coordinator's clock, without the wait for the timing lock."""
+        """The seconds that it has run on the coordinator's clock, without the wait for the timing lock."""
         since = now if self.started_at is None else self.started_at
         return now - since - min(self.waited_s, times.lock_wait_s)
 
     def is_overdue(self, now: float, times: Times) -> bool:
-        """Whether it is past its deadline on either clock. The runner's clock can only shorten the coordinator's
+        """Whether the job is past its deadline on either clock. The runner's clock can only shorten the coordinator's
         limit."""
         longest_s = self.lease.timeout_s + times.grace_s
         return self.phase == "started" and max(self.ran_s(now, times), self.elapsed_s) > longest_s
 
 
 def resume_flight(lease: Lease, now: float, before: Flight | None = None) -> Flight:
-    """The flight of a lease in the database; ``before`` is its flight from before the stream broke."""
+    """The flight for a lease in the database. ``before`` is the flight before the stream broke."""
     if before is not None and before.started_at is not None:
         return before
     if not lease.started:

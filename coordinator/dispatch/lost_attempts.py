@@ -1,4 +1,4 @@
-"""Lost attempts: a job that came back without an outcome is queued again, a bounded number of times."""
+"""Lost attempts: a job that comes back without an outcome is queued again, up to a limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from coordinator.dispatch.records import record_without_report
 from protocol.enums import Cause, Ending, Verdict
 
 MOST = 3
-"""The job ends with this many lost started attempts."""
+"""A job ends after this number of lost attempts that had started."""
 MOST_REFUSALS = 3
-"""The job ends after so many refusals, or so many runners that did not start it."""
+"""A job ends after this number of refusals, or of runners that did not start it."""
 MOST_ATTEMPTS = 1_000
-"""The most attempts of a job for any reason: a backstop against loops that no other limit ends."""
+"""The maximum number of attempts of a job for any reason. It stops loops that no other limit ends."""
 
 Consequence = Literal["retry", "crash", "infrastructure"]
 
@@ -30,10 +30,10 @@ _OUTCOMES = {
 
 
 def consequence(reasons: Iterable[str]) -> Consequence:
-    """The consequence of losses for these reasons.
+    """The outcome that follows from losses for these reasons.
 
-    Three restarts are a crash of the case (``lose`` checks that the runners did well on other jobs since). Silence says
-    nothing about the case: a network outage looks the same.
+    Three restarts of runners are a crash of the case, if the runners finished other jobs since (``lose`` checks this).
+    Silence says nothing about the case, because a network outage looks the same.
     """
     reasons = list(reasons)
     if len(reasons) < MOST:
@@ -44,7 +44,7 @@ def consequence(reasons: Iterable[str]) -> Consequence:
 
 
 async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> FinishedJob | None:
-    """Count the attempt as lost; returns the job's outcome, to be stored, if that ends the job."""
+    """Count the attempt as lost. If this ends the job, return its outcome, to be stored."""
 
     async def work(connection: AsyncConnection) -> FinishedJob | None:
         requeued_jobs = await queue.give_back(connection, [key], reason, is_loss=True)
@@ -68,7 +68,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
 async def give_back(
     engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, is_refusal: bool
 ) -> list[FinishedJob]:
-    """Requeue attempts that had not started; returns outcomes of the jobs that were requeued too often."""
+    """Requeue attempts that had not started. Return the outcomes of jobs that were requeued too often."""
 
     async def work(connection: AsyncConnection) -> list[FinishedJob]:
         requeued_jobs = await queue.give_back(connection, keys, reason, is_loss=False, is_refusal=is_refusal)

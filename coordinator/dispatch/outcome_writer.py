@@ -1,7 +1,7 @@
-"""The only place that stores reports of runners: in batches, fenced, with the stream's cursor in the same statement.
+"""The outcome writer stores the reports of runners: in batches, fenced, with the stream's cursor in the same statement.
 
 There is one outcome writer per coordinator. With two, a cursor could pass outcomes that are not committed yet, and a
-crash would lose those.
+crash would lose those outcomes.
 """
 
 from __future__ import annotations
@@ -34,27 +34,29 @@ log = get_logger(__name__)
 
 BATCH = 400
 BACKLOG = 4 * BATCH
-"""The most events that wait to be stored; streams pause above it."""
+"""The maximum number of events that wait to be stored. Streams pause above it."""
 
 
 class RunnerReport(NamedTuple):
-    """One event of one runner, ready to be stored: a start, a finish with its row, or only that it was read."""
+    """One event of one runner, ready to be stored: a start, a finish with its row, or an event that only moves the
+    cursor."""
 
     cursor: Cursor
     key: Key | None
     row: FinishedJob | None
     outcome: Outcome | None
-    """The outcome as the runner reported it, kept if it comes too late to be accepted."""
+    """The outcome as the runner reported it, stored on the attempt if it comes too late to be accepted."""
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
     late: bool = False
-    """The attempt had already ended: the outcome is stored on it as evidence and never counts."""
+    """Whether the attempt had already ended. The outcome is then stored on the attempt as evidence and never counts."""
 
 
 class OutcomeWriter:
-    """``write`` takes reports; ``run`` stores them until it is cancelled, and then stores the rest.
+    """Queues reports with ``write`` and stores them with ``run``.
 
-    ``run`` can be started again after a failure: reports that were taken and not stored are kept.
+    When ``run`` is cancelled, it first stores what is left. It can be started again after a failure, and then stores
+    the reports that are still queued.
     """
 
     def __init__(
@@ -72,21 +74,21 @@ class OutcomeWriter:
         self._reports: deque[RunnerReport] = deque()
         self._storing: Sequence[RunnerReport] = ()
         self._taken_on: dict[int, Cursor] = {}
-        """By runner, the last event that was accepted into the queue."""
+        """The last event of each runner that was accepted into the queue."""
         self._began_at = float("-inf")
-        """When the last batch started, on the event loop's clock."""
+        """The time at which the last batch started, on the event loop's clock."""
         self._arrived = asyncio.Event()
         self._hurried = False
-        """Whether one of the reports must be stored without waiting for others."""
+        """Whether a queued report must be stored without waiting for others."""
         self._due = asyncio.Event()
-        """Set while the reports must be stored without delay: they fill a batch or are urgent."""
+        """Set while the reports must be stored at once, because they fill a batch or are urgent."""
         self._taken = asyncio.Event()
 
     async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
-        """Take reports; return when there is room for more.
+        """Queue reports, and return when there is room for more.
 
-        A report that a stream repeats after a break is taken once. Reports that are not urgent are stored with those
-        that follow within ``Times.store_apart_s`` of the last batch.
+        A report that a stream repeats after a break is queued once. Reports that can wait are stored together with
+        those that follow within ``Times.store_apart_s`` of the last batch.
         """
         self._reports.extend([report for report in reports if self._is_new(report.cursor)])
         self._hurried |= bool(reports) and not can_wait
@@ -99,8 +101,8 @@ class OutcomeWriter:
     def resume(self, cursor: Cursor) -> None:
         """Prepare for a stream that is read again from the database's cursor.
 
-        If nothing waits to be stored and the database still has fewer events than were stored, it was restored from an
-        earlier time. Then what the stream repeats is new to it.
+        If nothing waits to be stored, and the database has fewer events than were stored, it was restored to an earlier
+        time. Events that the stream repeats then count as new.
         """
         waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
         if not waiting:
@@ -132,7 +134,7 @@ class OutcomeWriter:
             await self._disconnect()
 
     async def _store_next(self, limit: int) -> None:
-        """Store a batch; if that fails, its reports go back to the head of the queue for the next start."""
+        """Store a batch. If storing fails, its reports go back to the head of the queue for the next start."""
         self._storing = self._take(limit)
         try:
             await self._store(self._storing)
@@ -143,7 +145,8 @@ class OutcomeWriter:
             self._storing = ()
 
     async def _gather(self) -> None:
-        """Wait for the first report, then for more until a batch is full or the last one is long enough ago."""
+        """Wait for the first report, then for more reports, until a batch is full or the last batch is long enough
+        ago."""
         while not self._reports:
             self._arrived.clear()
             await self._arrived.wait()
@@ -192,8 +195,8 @@ class OutcomeWriter:
             self._completed(completed_ids)
 
     async def _store_apart(self, batch: Sequence[RunnerReport], error: Exception) -> None:
-        """Store a batch report by report: one that PostgreSQL refuses must not block the others or be retried
-        forever."""
+        """Store a batch report by report, because one report that PostgreSQL rejects must not block the others or be
+        retried forever."""
         if len(batch) > 1:
             middle = len(batch) // 2
             await self._store(batch[:middle])
@@ -244,7 +247,7 @@ class OutcomeWriter:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction on a dedicated connection: the pool would ping the server before every batch."""
+        """A transaction on a dedicated connection. The connection pool would ping the server before every batch."""
         if self._connection is None:
             self._connection = await self._engine.connect()
         try:
@@ -262,9 +265,9 @@ class OutcomeWriter:
 
 
 def _first_finishes(batch: Sequence[RunnerReport]) -> tuple[dict[Key, tuple[Finish, RunnerReport]], list[RunnerReport]]:
-    """The first finish of each attempt, and the reports that cannot count, because they are late or repeated.
+    """The first finish of each attempt, and the reports that cannot count because they are late or repeated.
 
-    A report after a late one is a repetition, even if the stream was opened anew in between and reports it as the
+    A report after a late one is a repetition, even if the stream was reopened in between and the reader sees it as the
     first.
     """
     first: dict[Key, tuple[Finish, RunnerReport]] = {}
@@ -288,7 +291,7 @@ def _late(report: RunnerReport) -> LateFinish:
 
 
 def _furthest(batch: Sequence[RunnerReport]) -> dict[int, RunnerReport]:
-    """By runner, the report with the furthest cursor. Reports made by the coordinator itself have no cursor."""
+    """The report with the furthest cursor of each runner. Reports made by the coordinator itself have no cursor."""
     furthest: dict[int, RunnerReport] = {}
     for report in batch:
         previous = furthest.get(report.cursor.runner_id)

@@ -1,7 +1,7 @@
-"""The queue in PostgreSQL: claim, start, give back. What ends a job stands in ``finishes.py``.
+"""The job queue in PostgreSQL: claim, start, give back. The statements that end jobs are in ``finishes.py``.
 
-Every statement is fenced by job, attempt and lease token, and works on a batch. A statement that
-touches several tables does so in the order jobs, attempts, outcomes, campaign_targets, runners.
+Every statement is fenced by job, attempt and lease token, and works on a batch. A statement that touches several tables
+locks them in the order jobs, attempts, outcomes, campaign_targets, runners.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _timing_of(run: str) -> str:
 def _next(which: str) -> str:
     """SQL for queued jobs in their order, read and locked one by one as they are needed.
 
-    It reads one range of an index per open campaign. Jobs that may not begin yet are not read, however many there are.
+    It reads one range of an index per open campaign. Jobs that may not start yet are not read, however many there are.
     """
     return f"""
            SELECT queued.id
@@ -45,11 +45,12 @@ def _next(which: str) -> str:
 
 
 def open_campaigns(which: str) -> str:
-    """SQL for the campaigns of some targets that have work to begin, and up to which priority.
+    """SQL for the campaigns of some targets that have work to start, each with the highest priority value that may
+    start.
 
-    Run 1 of all targets goes before run 2 of any, so that slow drift affects all alike: a campaign is open up to the
-    first run that any of its targets with a live runner still has queued. If run 1 is for verdicts alone, the campaign
-    is open up to run 1 while a live runner has any of it to begin, because a timed call would have to share its cores.
+    Run 1 of all targets goes before run 2 of any, so that slow drift affects all equally. So a campaign is open up to
+    the first run that any of its targets with a live runner still has in the queue. If run 1 is untimed, the campaign
+    is open up to run 1 until live runners have started all of it, because a timed call must not share its cores.
     """
     return f"""
     SELECT ours.campaign_id, ours.target_id, ours.suite_id,
@@ -192,7 +193,7 @@ RETURNING c.id
 
 @dataclass(frozen=True)
 class Cursor:
-    """The last event that was read from one boot of a runner; stored together with the event."""
+    """The last event that was read from one boot of a runner. It is stored in the same statement as the event."""
 
     runner_id: int
     boot_id: str
@@ -200,7 +201,7 @@ class Cursor:
 
 
 class HeldJob(NamedTuple):
-    """A leased or running job with all that is needed to post it, in the order of the columns that are read."""
+    """A leased or running job with everything needed to post it, in the order of the columns that are read."""
 
     key: Key
     case: str
@@ -214,13 +215,13 @@ class HeldJob(NamedTuple):
 
 
 class ReturnedJob(NamedTuple):
-    """An attempt that went back to the queue, and how often that has happened to its job."""
+    """An attempt that went back to the queue, and the number of times its job has gone back."""
 
     key: Key
     lost: int
-    """How often an attempt of the job was lost after it had started."""
+    """The number of attempts of the job that were lost after they had started."""
     refused: int
-    """How often a runner refused the job or never started it."""
+    """The number of times that a runner refused the job or never started it."""
 
 
 async def claim(
@@ -235,9 +236,9 @@ async def claim(
     held_count: int = 0,
     times: Times = DEFAULT_TIMES,
 ) -> list[HeldJob]:
-    """Lease up to ``limit`` jobs, but no more than the runner's share of the remaining ones.
+    """Lease up to ``limit`` jobs, but no more than the runner's share of the remaining jobs.
 
-    ``held_count`` is the number of jobs that it has already.
+    ``held_count`` is the number of jobs that the runner already has.
     """
     of_runner = {"runner": runner_id, "boot": boot_id, "token": token, "target": target_id}
     rows = await connection.execute(
@@ -252,14 +253,14 @@ async def leased_jobs(connection: AsyncConnection, runner_id: int) -> list[HeldJ
 
 
 async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str, times: Times = DEFAULT_TIMES) -> None:
-    """Return to a runner the jobs that it lost by being silent, unless another runner has had them since."""
+    """Lease to a runner again the jobs that it lost by being silent, unless another runner has had them since."""
     await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id, "lease_s": times.lease_s})
 
 
 async def give_back(
     connection: AsyncConnection, keys: Sequence[Key], reason: str, *, is_loss: bool, is_refusal: bool = False
 ) -> list[ReturnedJob]:
-    """Queue these attempts again; returns those that were still leased."""
+    """Queue these attempts again. Returns those that were still leased."""
     values = {"reason": reason, "counted": int(is_loss), "refused": int(is_refusal)}
     rows = await connection.execute(_GIVE_BACK, {**key_arrays(keys), **values})
     return [ReturnedJob(Key(row.id, row.attempt, row.token), row.lost, row.refused) for row in rows]
@@ -270,7 +271,7 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
-    """Mark the campaigns whose targets are all settled as done; returns them."""
+    """Mark the campaigns of which all targets are settled as done. Returns them."""
     return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
@@ -279,7 +280,7 @@ async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -
 
 
 async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[str, datetime, int]]:
-    """Reason, time and runner of every started attempt of a job that was lost."""
+    """Reason, time and runner of each lost attempt of a job that had started."""
     rows = await connection.execute(
         text(
             "SELECT reason, ended_at, runner_id FROM attempts WHERE job_id = :job AND \"end\" = 'lost' "
@@ -291,7 +292,7 @@ async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[
 
 
 async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str, datetime, int]]) -> bool:
-    """Whether every runner that lost the job has finished another one since."""
+    """Whether every runner that lost the job has finished another job since."""
     for _, when, runner_id in losses:
         row = await connection.execute(
             text("SELECT 1 FROM outcomes WHERE runner_id = :runner AND finished_at > :when LIMIT 1"),
@@ -304,7 +305,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
 
 
 async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> None:
-    """Lease a job again that this transaction requeued, so that the coordinator can finish it itself."""
+    """Lease a job again that this transaction requeued, so that the coordinator can end it itself."""
     await connection.execute(
         text(
             "UPDATE jobs SET state = 'leased', lease_until = now(), runner_id = :runner, token = :token "
@@ -315,7 +316,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """The attempts that the runner should stop: cancelled, or ended without it."""
+    """The attempts that the runner should stop, because they were cancelled or their jobs ended otherwise."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "

@@ -1,8 +1,8 @@
-"""The reaper: looks now and then for abandoned leases, and for finished campaigns that no event announced.
+"""The reaper: periodically finds abandoned leases, and finished campaigns that no event announced.
 
-A claim can be committed while its runner is quarantined or removed, and then nobody holds the leases. Two coordinators
-that settle the last targets of a campaign at the same moment each see the other's as unsettled. Both are rare, and
-cheap to look for.
+A claim can be committed while its runner is quarantined or removed. Then no session knows the leases. If two
+coordinators settle the last targets of a campaign at the same moment, each sees the other's target as unsettled. Both
+cases are rare, and cheap to look for.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 class Sweep(NamedTuple):
     jobs: int
-    """How many jobs were requeued without counting a loss."""
+    """The number of jobs that were requeued without counting a loss."""
     campaigns: list[int]
-    """The campaigns that were found complete and marked so."""
+    """The campaigns that were complete and are now marked as done."""
 
 
 async def sweep(connection: AsyncConnection, times: Times = DEFAULT_TIMES) -> Sweep:

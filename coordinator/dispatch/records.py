@@ -1,4 +1,4 @@
-"""Rows of outcomes from what runners report: classified, summarised, made safe for PostgreSQL. Pure."""
+"""Builds the rows of outcomes from runners' reports: classified, summarized, safe for PostgreSQL. Pure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from protocol.outcomes import Evidence, Outcome, PlacementProof
 
 NO_PROOF = PlacementProof()
 QUICK_CHARACTERS = 1_000
-"""Characters of evidence that the rules read in under a millisecond; more is classified in a thread."""
+"""The maximum number of characters of evidence that the rules read in under a millisecond. Longer evidence is
+classified in a thread."""
 
 
 async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
-    """As ``record``, without holding up the event loop: the rules read long evidence in a thread.
+    """Like ``record``, but without blocking the event loop: long evidence is classified in a thread.
 
-    What passed, or says little, is recorded at once, without giving up control.
+    An outcome that passed, or has little evidence, is recorded immediately, without an await.
     """
     if _is_quick(outcome):
         return record(key, outcome, framework=framework, device=device)
@@ -41,7 +42,7 @@ def _is_quick(outcome: Outcome) -> bool:
 
 
 def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
-    """The row for an outcome as its runner reported it."""
+    """The row for an outcome that a runner reported."""
     classification = classify(outcome, framework=framework, device=device)
     timing = outcome.timing
     steady_ms, iqr_ms = summary(timing.samples_ms)
@@ -75,7 +76,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
 def record_without_report(
     key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
 ) -> FinishedJob:
-    """The row for a job whose runner never reported: the coordinator names the reason."""
+    """The row for a job whose runner never reported an outcome. The coordinator gives the reason."""
     evidence = _json(Evidence(reason=plain_text(reason)[:MAX_TEXT]))
     return FinishedJob(key.job, key.attempt, verdict, ending, cause, rule, elapsed_s, evidence=evidence)
 
@@ -93,12 +94,12 @@ def _zero_if_tiny(milliseconds: float | None) -> float | None:
 
 
 def overdue(outcome: Outcome) -> Outcome:
-    """A job that was stopped for being past its deadline reports *cancelled*; it is a timeout."""
+    """Turn *cancelled* into a timeout: a job that was stopped because it was past its deadline reports *cancelled*."""
     return outcome.model_copy(update={"verdict": Verdict.failed, "ending": Ending.timed_out})
 
 
 def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
-    """Median and interquartile range, in the unit of the samples; None where there are too few."""
+    """Median and interquartile range in the unit of the samples; None if there are too few samples."""
     if not samples_ms:
         return None, None
     if len(samples_ms) == 1:
@@ -109,7 +110,7 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
-    """The placement that a runner reports, corrected by its proof: a device other than the host needs counted
+    """The placement that a runner reports, corrected by its proof. A device other than the host needs counted
     executions."""
     proof = outcome.proof
     if outcome.placement is not Placement.on_device or device == HOST:
@@ -123,7 +124,7 @@ def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
 
 
 def _json(model: BaseModel) -> str:
-    """JSON that JSONB accepts. Pydantic's encoder is ten times faster but does not know the limits of JSONB."""
+    """JSON that JSONB accepts. Pydantic's encoder is ten times faster but may produce JSON that JSONB rejects."""
     try:
         text = model.model_dump_json(exclude_none=True)
     except ValueError:  # a lone surrogate

@@ -1,9 +1,9 @@
 """The state machine of one runner: events in, instructions out, no I/O.
 
-A ``RunnerState`` knows which jobs are in flight on a runner that this coordinator owns. It keeps
-a bounded number ahead so that the device never waits for the network, enforces deadlines from
-the coordinator's own clock, and decides what becomes of jobs when the runner restarts or falls
-silent. Times are seconds on a monotonic clock and come with the events.
+A ``RunnerState`` knows which jobs are in flight on a runner that this coordinator owns. It keeps a bounded number of
+jobs ahead so that the device never waits for the network, enforces deadlines by the coordinator's own clock, and
+decides what happens to jobs when the runner restarts or falls silent. Times are seconds on a monotonic clock and are
+part of the events.
 """
 
 from __future__ import annotations
@@ -46,25 +46,27 @@ from coordinator.dispatch.instructions import (
 from coordinator.dispatch.leases import Flight, Key, Lease, resume_flight
 
 MAX_AHEAD = 512
-"""Jobs in flight per runner at most; refilled at half. Only a runner that does hundreds a second
-gets as many: a POST, a claim and a finish cost nearly the same however many jobs share them."""
+"""The maximum number of jobs in flight per runner; they are refilled at half. Only a runner that finishes hundreds of
+jobs per second gets this many, because a POST, a claim and a finish cost nearly the same for any number of jobs."""
 MAX_CLAIM = 256
-"""Half of it, so that one batch is claimed while the previous one runs."""
+"""The maximum number of jobs per claim: half of ``MAX_AHEAD``, so that one batch is claimed while the previous one
+runs."""
 # So that a runner does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
-"""Only a runner that finishes tens of jobs a second gets this many, and not at the end of a campaign."""
+"""Only a runner that finishes tens of jobs per second has this many in flight, and not at the end of a campaign."""
 FAST_REFILL_S = 1.0
-"""A refill that was used up sooner than this doubles what is kept ahead,"""
+"""If a refill lasts less long than this, the number of jobs kept ahead doubles."""
 SLOW_REFILL_S = 10.0
-"""and one that lasted longer halves it, so that the tail of a campaign is not hoarded."""
+"""If a refill lasts longer than this, the number is halved, so that no runner hoards the last jobs of a campaign."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
 
 
 @dataclass
 class RunnerState:
-    """``handle`` is the only way to change it. ``queue_limit`` is the runner's own."""
+    """The state of one runner. ``handle`` is the only way to change it. ``queue_limit`` is the limit that the runner
+    reports."""
 
     queue_limit: int
     strikes: int = 0
@@ -72,26 +74,26 @@ class RunnerState:
     mark: str = ""
     """The prefix of the tokens of this installation's leases."""
     cautious: bool = False
-    """Whether to wait for its first heartbeat before claiming, because it last served another installation."""
+    """Whether to wait for the runner's first heartbeat before claiming, because it last served another installation."""
     serves_another: bool = False
-    """Whether the runner was seen to run another installation's jobs; then this one releases it."""
+    """Whether the runner was seen running jobs of another installation. This installation then releases it."""
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
     _claiming: bool = False
     _drained: bool = False
-    """The last claim returned fewer jobs than requested: nothing is queued until a wake event."""
+    """Whether the last claim returned fewer jobs than requested. Then nothing is queued until a wake event."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
-    """When the runner last started or ended one of our jobs, or was sent the first one."""
+    """The time at which the runner last started or ended one of our jobs, or was sent the first one."""
     _full_since: float | None = None
-    """Since when its queue has been full without any of our jobs."""
+    """The time since which the runner's queue has been full without any of our jobs."""
     _paused_until: float = float("-inf")
     _unreadable: int = 0
-    """Unreadable events in a row, without a finished job in between."""
+    """The number of consecutive unreadable events without a finished job in between."""
     _fruitless: int = 0
-    """Sessions in a row that the runner ended before any of our jobs made progress."""
+    """The number of consecutive sessions that the runner ended before any of our jobs made progress."""
 
     @property
     def in_flight(self) -> frozenset[Key]:
@@ -99,12 +101,12 @@ class RunnerState:
 
     @property
     def has_plenty(self) -> bool:
-        """Whether enough jobs are in flight that handling their events a little later delays nothing."""
+        """Whether so many jobs are in flight that handling their events a little later delays nothing."""
         return len(self._flights) >= PLENTY
 
     @property
     def is_idle(self) -> bool:
-        """Whether it has no work and claims again only when woken."""
+        """Whether the runner has no work, and claims again only when woken."""
         return self.online and self._drained and not self.serves_another
 
     @property
@@ -113,11 +115,12 @@ class RunnerState:
 
     @property
     def room(self) -> int:
-        """The number of jobs that may be claimed at once."""
+        """The number of jobs that may be claimed now."""
         return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
 
     def ran_too_long(self, key: Key, duration_s: float) -> bool:
-        """Whether this attempt was stopped for its deadline, and had reached that on the runner's clock as well."""
+        """Whether this attempt was stopped for its deadline and had passed the deadline on the runner's clock as
+        well."""
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is not None and duration_s >= flight.lease.timeout_s
 
@@ -187,7 +190,7 @@ class RunnerState:
         return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
 
     def _unanswered_stops(self) -> list[Instruction]:
-        """DELETEs without a response before the break may not have arrived, so they are sent again."""
+        """Send the DELETEs again that had no response before the break, because they may not have arrived."""
         return [
             Stop(key)
             for key, flight in self._flights.items()
@@ -195,10 +198,10 @@ class RunnerState:
         ]
 
     def _on_restart(self, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """A new boot: all attempts of the old one are gone.
+        """Handle a new boot: all attempts of the old boot are gone.
 
-        If none is known to have started, the head of the queue counts as started: a job that kills its runner before
-        the event is sent must not be requeued for ever.
+        If no attempt is known to have started, the head of the queue counts as started. Otherwise a job that kills its
+        runner before the started event is sent would be requeued forever.
         """
         if not leases:
             return []
@@ -229,7 +232,8 @@ class RunnerState:
         return [Post(leases), *self._refill(now)]
 
     def _adopt_strays(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """Adopt leases that the session did not know, as after a break: post those that are not known to run."""
+        """Adopt leases that the session did not know, for example after a break. Post those that are not known to
+        run."""
         if not self.online:
             return []
         if not self._flights:
@@ -262,8 +266,8 @@ class RunnerState:
         return out
 
     def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
-        """A queue full of our jobs is normal. One full of another client's jobs has some time to drain before a
-        quarantine."""
+        """Handle a full queue. It is normal if it is full of our jobs. If another client's jobs fill it, the runner has
+        some time before a quarantine."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
             if keys:
@@ -300,7 +304,7 @@ class RunnerState:
         return self._refill(now)
 
     def _let_go(self) -> list[Instruction]:
-        """Leave the runner to another installation after the jobs that it runs for us have ended, see ``_on_tick``."""
+        """Leave the runner to another installation after the jobs that it runs for us have ended (see ``_on_tick``)."""
         self.serves_another = True
         waiting = tuple(key for key, flight in self._flights.items() if flight.phase != "started")
         stops: list[Instruction] = [Stop(key) for key in waiting if self._flights[key].sent]
@@ -326,7 +330,8 @@ class RunnerState:
         self._progress_at, self._fruitless = now, 0
 
     def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
-        """An unreadable line costs its job. A runner that keeps sending such lines is quarantined."""
+        """Handle an unreadable line: its job ends with an error. A runner that keeps sending such lines is
+        quarantined."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
@@ -415,9 +420,9 @@ class RunnerState:
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
         """Time out the job, or count it as lost.
 
-        It is a timeout if the runner itself names the job as running after its deadline. If the runner has answered the
-        DELETE, sends other events, and neither names the job nor ends it, the report of its end is lost, and nothing
-        shows that the case ran for so long.
+        It is a timeout if the runner reports the job as running after its deadline. It is lost if the runner has
+        answered the DELETE and sends other events, but neither reports the job as running nor ends it. Then the report
+        of its end was lost, and nothing shows that the case ran for so long.
         """
         flight = self._flights[key]
         if flight.stopped is None:
@@ -438,7 +443,8 @@ class RunnerState:
         return [lose, self._strike("it did not report the end of a job that it was told to stop")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """The runner accepted jobs and starts none. The first may be the reason, so it is counted as refused."""
+        """Handle a runner that accepted jobs and starts none. The first job may be the cause, so it counts as
+        refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
         self._flights.clear()
@@ -467,8 +473,8 @@ class RunnerState:
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
     def _reject_catalogue(self, status: str) -> Quarantine:
-        """The first pause of a quarantine, not a doubled one: refused jobs go last, and a longer pause would delay the
-        others."""
+        """Quarantine for the shortest time, without doubling: refused jobs go last, and a longer pause would delay the
+        other jobs."""
         self.online = False
         reason = f"it refuses jobs that its catalogue offers ({status})"
         return Quarantine(self.times.quarantine.pause_s(1), reason)

@@ -1,8 +1,8 @@
-"""The session of one runner: it follows the instructions of the state machine and feeds it events.
+"""The session of one runner: it executes the instructions of the state machine and feeds it events.
 
-A session probes its runner, reads its events, claims and posts jobs, and acknowledges stored
-events. It ends when the runner is quarantined, removed or owned by another coordinator; the
-dispatcher starts a new one when the runner can be served again.
+A session probes its runner, reads its events, claims and posts jobs, and acknowledges stored events. It ends when the
+runner is quarantined, removed or owned by another coordinator. The dispatcher starts a new one when the runner can be
+served again.
 """
 
 from __future__ import annotations
@@ -84,24 +84,25 @@ InstructionT = TypeVar("InstructionT", bound=Instruction)
 
 
 class _EndOfSessionError(Exception):
-    """The runner is no longer served by this coordinator."""
+    """Raised when this coordinator no longer serves the runner."""
 
 
 FRUITLESS = (
     *(RunnerIncompatibleError, RunnerChangedError, RunnerIdentityError),
     *(SuiteChangedError, EventsAheadError, StreamClosedError),
 )
-"""Errors of a runner that answers but cannot be served; if they repeat, the runner is quarantined."""
+"""Errors of a runner that answers but cannot be served. If they repeat, the runner is quarantined."""
 FOR_THE_DATABASE = (Lose, GiveBack, TimeOut, Quarantine)
-"""Instructions that do not need the runner; the others are dropped when the stream breaks."""
+"""Instructions that do not need the runner. The others are dropped when the stream breaks."""
 ACKNOWLEDGE_EVERY = 2_000
-"""Stored events per acknowledgement; fewer when the stream is quiet."""
+"""The number of stored events per acknowledgement. A quiet stream is acknowledged sooner."""
 STOPS_AT_ONCE = 8
-"""DELETEs in flight at once: a cancellation may stop hundreds of jobs on a distant runner."""
+"""The maximum number of concurrent DELETEs. A cancellation may stop hundreds of jobs on a distant runner."""
 UNTOLD = "another client acknowledged the runner's events, and its end may be among them"
 TOKEN_BYTES = 8
 IDLE_SWEEPS = 4
-"""An idle runner is compared with the database this many times less often: only a late commit can give it a lease."""
+"""The factor by which an idle runner is compared less often with the database. Only a late commit can give it a
+lease."""
 
 
 class RunnerSession:
@@ -115,7 +116,7 @@ class RunnerSession:
     ) -> None:
         self.runner = runner
         self.address = (runner.url, runner.secret)
-        """The runner's URL and secret. A runner that enrols again with others gets a new session."""
+        """The runner's URL and secret. If the runner enrolls again with other values, it gets a new session."""
         self._engine = engine
         # Autocommit for single statements saves two round trips.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -129,7 +130,7 @@ class RunnerSession:
             cautious=runner.reason == SERVES_ANOTHER,
         )
         self._jobs: dict[Key, HeldJob] = {}
-        """The jobs that are leased and not posted yet."""
+        """The jobs that are leased and not yet posted."""
         self._instructions: asyncio.Queue[Instruction] = asyncio.Queue()
         self._claims: asyncio.Queue[Claim] = asyncio.Queue()
         self._stops = StopQueue()
@@ -143,7 +144,7 @@ class RunnerSession:
 
     @property
     def offers(self) -> list[RunnerOffer]:
-        """The targets and suites that its runner serves."""
+        """The targets and suites that the session's runner serves."""
         return [RunnerOffer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
@@ -151,7 +152,7 @@ class RunnerSession:
         self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
-        """Stop the jobs that were cancelled in the database, or that ended there without this runner."""
+        """Stop the jobs that were cancelled in the database, or that ended there by other means."""
         keys = self._state.in_flight
         if keys:
             async with self._engine.connect() as connection:
@@ -159,7 +160,7 @@ class RunnerSession:
             self._feed(RevokedEvent(time.monotonic(), tuple(revoked_keys)))
 
     async def run(self) -> None:
-        """Serve the runner until it is quarantined; cancel to stop."""
+        """Serve the runner until it is quarantined. Cancel the coroutine to stop."""
         bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
         self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._leased_jobs())))
         async with RunnerClient(*self.address, times=self._times) as client:
@@ -209,7 +210,7 @@ class RunnerSession:
             await asyncio.sleep(self._times.reconnect.pause_s(failures))
 
     async def _connect(self, client: RunnerClient) -> None:
-        """Probe the runner, and compare its boot with the leases that the database holds for it."""
+        """Probe the runner, and compare its boot with its leases in the database."""
         info = await client.info()
         if info.boot_id != self.runner.boot_id:
             self.runner = await refresh(self._engine, self.runner, info, await client.catalogue())
@@ -244,7 +245,8 @@ class RunnerSession:
         )
 
     async def _skip(self, error: EventsTrimmedError) -> None:
-        """Pass over events that another client acknowledged: any attempt may have ended in them, and none counts."""
+        """Skip events that another client acknowledged. Any attempt may have ended in these events, and none of them
+        counts."""
         if error.acknowledged is None:
             return
         async with self._engine.begin() as connection:
@@ -281,7 +283,7 @@ class RunnerSession:
                 self._instructions.put_nowait(instruction)
 
     def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
-        """Start over with the leases of this event: drop older instructions except those for the database."""
+        """Start over with the leases of this event. Instructions are dropped, except those for the database."""
         _drain(self._claims)
         self._stops.clear()
         for instruction in _drain(self._instructions):
@@ -304,8 +306,8 @@ class RunnerSession:
                 await self._acknowledge(client)
 
     async def _let_stops_be_answered(self, before: Quarantine) -> None:
-        """Wait for the responses to the DELETEs, which end with the session; otherwise the runner keeps running useless
-        jobs."""
+        """Wait for the responses to the DELETEs, because the end of the session would cancel them and the runner would
+        keep running useless jobs."""
         try:
             async with asyncio.timeout(self._times.answer_s):
                 await self._stops.all_answered()
@@ -317,17 +319,17 @@ class RunnerSession:
             raise
 
     async def _flush_pending(self, client: RunnerClient) -> None:
-        """Carry out the instructions that do not need the runner, and drop the others."""
+        """Execute the instructions that do not need the runner, and drop the others."""
         for instruction in _drain(self._instructions):
             if isinstance(instruction, FOR_THE_DATABASE):
                 await self._perform(instruction, client)
 
     async def _acknowledge(self, client: RunnerClient) -> None:
-        """Acknowledge stored events, as far as the present stream has delivered them.
+        """Acknowledge stored events, but only those that the present stream has delivered.
 
-        After a break, the new stream may begin after fewer events than are stored by now. Acknowledging the later ones
-        would remove them from it, and every attempt in them would be lost. While the runner serves another coordinator
-        as well, nothing is acknowledged: that one may not have read its own events yet.
+        After a break, the new stream may begin before events that are already stored. Acknowledging these events would
+        remove them from the stream, and their attempts would be lost. While the runner also serves another coordinator,
+        nothing is acknowledged, because the other coordinator may not have read its own events yet.
         """
         if self._state.serves_another or self._state.cautious:
             return
@@ -379,10 +381,10 @@ class RunnerSession:
             await self._claim(max(claim.limit, self._state.room))
 
     async def _compare_leases(self) -> None:
-        """Compare what is in flight here with the leases in the database, every few seconds.
+        """Every few seconds, compare the jobs in flight here with the leases in the database.
 
-        A lease that is unknown here was committed after its claim's connection was given up. An attempt without a
-        lease was revoked while nobody could be told, or the database was restored from a time before it.
+        A lease that is unknown here was committed after its claim's connection was given up. An attempt without a lease
+        was revoked while no session could be told, or the database was restored to an earlier time.
         """
         unknown: set[Key] = set()
         for sweep in itertools.count(1):
@@ -463,7 +465,7 @@ class RunnerSession:
 
 
 def _job(job: HeldJob) -> dict[str, Any]:
-    """The fields of ``protocol.jobs.Job``."""
+    """The fields of ``protocol.jobs.Job`` for a job."""
     return {
         "id": job.key.wire_id,
         "attempt": job.key.attempt,

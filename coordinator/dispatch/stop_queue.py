@@ -8,7 +8,8 @@ from coordinator.dispatch.leases import Key
 
 
 class StopQueue:
-    """Attempts that the runner is to be told to stop. An attempt is in it from ``put`` until ``remove``."""
+    """Attempts for which a DELETE must be sent to the runner. An attempt is in the queue from ``put`` until
+    ``remove``."""
 
     def __init__(self) -> None:
         self._waiting: dict[Key, None] = {}
@@ -37,11 +38,11 @@ class StopQueue:
         self._emptied.set()
 
     async def all_answered(self) -> None:
-        """Wait until nothing is left in it."""
+        """Wait until the queue is empty."""
         await self._emptied.wait()
 
     async def take(self, most: int) -> list[Key]:
-        """The attempts that have waited longest, at least one."""
+        """The attempts that have waited longest, at most ``most``. Waits until there is at least one."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()

@@ -1,6 +1,6 @@
-"""The stream of a runner's events, as far as it can be read: events in order, and lines that cannot be read.
+"""Decodes a runner's stream: events in order, and lines that cannot be read. Pure.
 
-One event that cannot be read costs the job that it is about, never the stream. Pure.
+An event that cannot be read fails only its own job, never the stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from protocol.model import first_fault
 
 @dataclass(frozen=True)
 class UnreadableEvent:
-    """A line that is no event, with the members of it that could still be read."""
+    """A line that is no event, with the members that could still be read."""
 
     reason: str
     n: int | None = None
@@ -62,21 +62,22 @@ def _number(value: Any) -> int | None:
 
 
 class EventNumbers:
-    """The numbers of a stream's events. A missing event is requested once more, and then passed over."""
+    """The numbers of a stream's events. A missing event is requested once more, and then skipped."""
 
     def __init__(self, after: int) -> None:
         self.last = after
         self._unnumbered = 0
-        """Lines without a readable number since the last numbered one; each may have been the next number."""
+        """The number of lines without a readable number since the last numbered line. Each of them may have had the
+        next number."""
         self._asked_again = -1
-        """The number after which missing events have been requested again."""
+        """The number after which missing events have already been requested again."""
 
     def restart(self, after: int) -> None:
-        """The number after which to request the stream again."""
+        """Prepare to read the stream again after this number."""
         self.last, self._unnumbered = after, 0
 
     def admit(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        """These events without those that came before; raises ``GapError`` where one is missing for the first time."""
+        """Yield these events without repeated ones. Raises ``GapError`` if one is missing for the first time."""
         for event in events:
             if isinstance(event, Heartbeat) or (isinstance(event, UnreadableEvent) and event.is_heartbeat):
                 yield event

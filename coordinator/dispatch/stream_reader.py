@@ -1,4 +1,4 @@
-"""A runner's stream, read: each line becomes an event for the state machine and a report for the outcome writer."""
+"""Reads a runner's stream: each line becomes an event for the state machine and a report for the outcome writer."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ log = get_logger(__name__)
 
 
 class StreamReader:
-    """``read`` turns lines into reports and feeds the state machine on the way.
+    """Turns lines into reports with ``read``, and feeds the state machine.
 
-    ``on_stored`` is called with a report's cursor once the report is committed.
+    ``on_stored`` is called with a report's cursor after the report is committed.
     """
 
     def __init__(
@@ -46,24 +46,26 @@ class StreamReader:
         self._stored = on_stored
         self._numbers = EventNumbers(runner.cursor)
         self._stopped: set[Key] = set()
-        """Attempts that were reported as stopped by another client or after they were given up; they have ended."""
+        """Ended attempts that were reported as stopped by another client, or were stopped after this coordinator gave
+        them up."""
 
     @property
     def position(self) -> int:
-        """The number of the last event that the present stream has delivered, or after which it began."""
+        """The number of the last event that the present stream has delivered, or the number after which the stream
+        began."""
         return self._numbers.last
 
     def restart(self, runner: OwnedRunner) -> None:
-        """Prepare to read the stream after ``runner.cursor``, possibly of another boot."""
+        """Prepare to read the stream after ``runner.cursor``, possibly from another boot."""
         self._runner = runner
         self._numbers.restart(runner.cursor)
         self._stopped.clear()
 
     async def read(self, lines: Sequence[bytes]) -> list[RunnerReport]:
-        """The reports of these lines; raises ``GapError`` before any of them is handled, if an event is missing.
+        """The reports for these lines. If an event is missing, raises ``GapError`` before any line is handled.
 
-        The start of a job whose finish is among these lines is no report: the finish implies it, and with
-        jobs that take microseconds that is half of all events.
+        A job that starts and finishes within these lines has no report for its start, because the finish implies it.
+        With jobs of microseconds this saves half of all reports.
         """
         events = list(self._numbers.admit(map(read_event, lines)))
         finished_ids = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}
@@ -109,7 +111,7 @@ class StreamReader:
         return RunnerReport(self._cursor(event.n), key, row, outcome, self._stored)
 
     def _report_unreadable(self, event: UnreadableEvent) -> list[RunnerReport]:
-        """End the job that the line is about, if it can be recognized. The stream continues."""
+        """End the job that the line concerns, if it can be recognized. The stream continues."""
         log.warning("an event cannot be read", reason=event.reason, **log_fields(event.key))
         key = event.key if event.key in self._state.in_flight and not event.is_heartbeat else None
         self._feed(UnreadableLineEvent(time.monotonic(), key, event.reason))
