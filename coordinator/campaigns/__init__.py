@@ -1,1 +1,1 @@
-"""Campaigns: submitted, planned into jobs, watched, cancelled."""
+"""Campaigns: submitting, planning into jobs, watching, cancelling."""

@@ -41,9 +41,9 @@ async def submit(
     caller: CurrentCaller,
     idempotency_key: SubmissionKey = None,
 ) -> CampaignDetail | DryRun:
-    """Plan and queue a campaign; with `dry_run`, return the plan and store nothing.
+    """Plan and queue a campaign. With `dry_run`, return the plan and store nothing.
 
-    A request that is repeated with the same `Idempotency-Key`, as after a lost response, makes no second campaign.
+    A repeated request with the same `Idempotency-Key`, for example after a lost response, creates no second campaign.
     """
     if request.dry_run:
         response.status_code = status.HTTP_200_OK
@@ -69,7 +69,7 @@ async def list_campaigns(
 
 @router.get("/{campaign_id}", responses=problem_responses(404))
 async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
-    """State, counters and estimate, as a whole and by target."""
+    """State, counters and estimated time left, overall and by target."""
     return await service.detail(context.engine, campaign_id)
 
 
@@ -77,10 +77,8 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
 async def cancel(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller, part: Cancellation | None = None
 ) -> CampaignDetail:
-    """Cancel what is not done, on some targets or on all; outcomes so far stay.
-
-    A submitter cancels campaigns of its own name only.
-    """
+    """Cancel the jobs that are not done, on some targets or on all. Outcomes so far stay. A submitter can cancel only
+    their own campaigns."""
     campaign = await service.cancel(context.engine, campaign_id, caller, part.targets if part else ())
     await context.announce("cancel")
     return campaign
@@ -89,7 +87,7 @@ async def cancel(
 async def _watch(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller
 ) -> AsyncIterator[AsyncIterator[bytes]]:
-    """Hold a place among the event streams until the client disconnects."""
+    """Reserve an event stream until the client disconnects."""
     async with context.follower.watch(campaign_id, caller.name) as stream:
         yield stream
 
@@ -103,5 +101,6 @@ async def _watch(
     },
 )
 async def events(stream: Annotated[AsyncIterator[bytes], Depends(_watch)]) -> StreamingResponse:
-    """Server-sent events: `progress` whenever a counter has changed, `ended` at the end, `away` if the database is."""
+    """Server-sent events: `progress` when a counter has changed, `ended` at the end, `away` if the database is
+    unreachable."""
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

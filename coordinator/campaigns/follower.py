@@ -1,6 +1,6 @@
-"""Follows campaigns: one reader asks the database about all watched campaigns, for every watcher.
+"""Follows campaigns: one reader queries the database about all watched campaigns, for every watcher.
 
-A poll costs one statement, however many watch, and a campaign that has changed is read once.
+A poll costs one statement, however many clients watch, and a changed campaign is read once.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ STILL_HERE = format_sse_event(comment="still here")
 
 @dataclass
 class _Topic:
-    """A watched campaign: its latest event, and the watchers that wait for the next one.
+    """A watched campaign: its latest event, and the watchers that wait for the next event.
 
-    A slow watcher gets only the latest event: nothing is queued for it.
+    A slow watcher gets only the latest event; nothing is queued for it.
     """
 
     event: bytes = b""
@@ -43,7 +43,7 @@ class _Topic:
     last: bool = False
     """Whether the latest event is the last one."""
     mark: tuple[object, ...] = ()
-    """The counters and the state in the latest event."""
+    """The state and counters in the latest event."""
     watchers: int = 0
     read: asyncio.Lock = field(default_factory=asyncio.Lock)
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -56,20 +56,21 @@ class _Topic:
 
 
 class Follower:
-    """The application has one. Its reader task runs while at least one client watches."""
+    """Distributes campaign events to watchers. The application has one; its reader task runs while at least one client
+    watches."""
 
     def __init__(self, engine: AsyncEngine, most: int, each: int) -> None:
         self._engine = engine
         self._most = most
         self._each = each
-        """The most streams that one caller may have open."""
+        """The maximum number of streams that one caller may have open."""
         self._watchers: Counter[str] = Counter()
         self._topics: dict[int, _Topic] = {}
         self._reader: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def watch(self, campaign_id: int, who: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the campaign's events. Raises ``TooManyError`` past a bound, and ``NotFoundError``."""
+        """Yield the campaign's events. Raises ``TooManyError`` beyond a limit, and ``NotFoundError``."""
         instead = f"poll campaign {campaign_id} instead, or try again in a moment"
         if self._watchers[who] >= self._each:
             raise TooManyError(f"one caller may have at most {self._each:,} event streams: {instead}")
@@ -95,7 +96,7 @@ class Follower:
             await asyncio.wait([self._reader])
 
     async def _begin(self, campaign_id: int, topic: _Topic) -> None:
-        """Read the campaign for its first watcher; later ones share what was read."""
+        """Read the campaign for its first watcher. Later watchers share the result."""
         async with topic.read:
             if not topic.number:
                 _tell(topic, await service.detail(self._engine, campaign_id))

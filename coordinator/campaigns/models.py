@@ -22,7 +22,7 @@ class Counters(BaseModel):
 
     @property
     def settled(self) -> int:
-        """Jobs that are done or cancelled."""
+        """The number of jobs that are done or cancelled."""
         return self.done + self.cancelled
 
 
@@ -31,7 +31,7 @@ class TimeEstimate(BaseModel):
 
     seconds: float | None
     measured_jobs: int
-    """The number of finished jobs behind the estimate."""
+    """The number of finished jobs that the estimate is based on."""
 
 
 class CampaignTarget(BaseModel):
@@ -49,13 +49,13 @@ class CampaignTarget(BaseModel):
     held_up_by: list[str]
     """A sentence for each runner of the target that does not serve it now, with the reason."""
     verdicts_complete: bool | None
-    """Whether no job of the untimed run 1 is left; null if the campaign has none."""
+    """Whether every job of the untimed run 1 has ended; null if the campaign has no such run."""
     counters: Counters
     estimate: TimeEstimate
 
     @property
     def waits(self) -> bool:
-        """Jobs are left, and no runner serves them."""
+        """Whether jobs are left, and no runner serves the target."""
         return not self.live_runners and self.counters.settled < self.counters.total
 
 
@@ -73,24 +73,24 @@ class Campaign(BaseModel):
     verdicts_first: bool
     rerun_of: int | None
     sample: str | None = None
-    """The name of the sample of its functions; null if the functions were chosen otherwise."""
+    """The name of the sample that the functions form; null if they were chosen in another way."""
     not_charted: list[str] = []
     """The requested functions (names or globs) for which the suite has no case on these targets."""
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
-    """When its bundle was imported; all its other times are by the clock of the machine that ran it."""
+    """The time at which its bundle was imported. All its other times are by the clock of the machine that ran it."""
     created_by: str | None
-    """The name of the caller who submitted or imported it; null if the caller had none."""
+    """The name of the caller who submitted or imported it; null without access control."""
     signed_by: str | None = None
-    """The name of the trusted key that signed its bundle; null if it was dispatched or unsigned, or the key is
-    revoked."""
+    """The name of the trusted key that signed its bundle. Null if the campaign ran here, the bundle was unsigned, or
+    the key is revoked."""
     counters: Counters
     estimate: TimeEstimate
 
     @property
     def timed(self) -> str:
-        """How it is timed, in words."""
+        """The way in which its cases are timed, in words."""
         alone = ", one case a function" if self.timed_cases is TimedCases.representative else ""
         first = "; run 1 for verdicts alone" if self.verdicts_first else ""
         return str(self.timing) if self.timing is TimingPolicy.off else f"{self.timing}{alone}{first}"
@@ -110,7 +110,7 @@ class PlannedTarget(BaseModel):
 
 
 class DryRun(BaseModel):
-    """The plan of a submission that stores nothing."""
+    """The plan of a submission that is not stored."""
 
     jobs: int
     functions: int
@@ -119,7 +119,7 @@ class DryRun(BaseModel):
     """The requested functions (names or globs) for which the suite has no case on these targets."""
     targets: list[str]
     estimate: TimeEstimate
-    """The slowest target's time: targets run side by side."""
+    """The time of the slowest target, because targets run in parallel."""
     by_target: list[PlannedTarget]
 
 
@@ -131,14 +131,14 @@ class VerdictCount(BaseModel):
     verdict: str | None
     """None for functions without a verdict by this rule."""
     cause: str | None
-    """The main cause of its failures by this rule; for functions without a counted case, why their cases are not
-    counted."""
+    """The main cause of the failures by this rule. For functions without a counted case: why their cases do not
+    count."""
     lowering: str | None = None
-    """``lowered`` or ``not_lowered``, on a target whose programs are lowered and not run."""
+    """``lowered`` or ``not_lowered``, for a target that lowers programs and does not run them."""
     of_another_device: int = 0
-    """The failed cases of each that need another device than the target's."""
+    """The number of failed cases of each function that need another device than the target's."""
     anywhere: Counts | None = None
-    """The counts of each by the rule *anywhere*, where some of its cases need another device."""
+    """The counts of each function by the rule *anywhere*, if some of its cases need another device."""
     functions: int
 
 
@@ -162,4 +162,4 @@ class RecentFailure(BaseModel):
 class CampaignPage(BaseModel):
     campaigns: list[Campaign]
     next: int | None
-    """Pass it as ``before`` to get the next page."""
+    """Pass this as ``before`` to get the next page."""

@@ -1,4 +1,4 @@
-"""The request models of campaigns over REST: submit a campaign, cancel a part of one."""
+"""The request models of campaigns over REST: submitting a campaign, cancelling a part of one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Word = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class Rerun(BaseModel):
-    """Plan only the cases that failed, or were incomplete, in an earlier campaign."""
+    """A request to plan only the cases that failed, or were incomplete, in an earlier campaign."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -24,7 +24,7 @@ class Rerun(BaseModel):
 
 
 class CampaignRequest(BaseModel):
-    """Everything is fixed at submission; ``dry_run`` plans and stores nothing."""
+    """A submission. It fixes everything about the campaign; ``dry_run`` plans and stores nothing."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,17 +35,17 @@ class CampaignRequest(BaseModel):
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy | None = None
-    """Null: as the suite declares; ``steady`` if it does not."""
+    """If null, the suite decides; if it does not, ``steady``."""
     timed_cases: TimedCases | None = None
-    """Time all cases of a function, or one and run the others only for their verdict. Null: as the suite declares; all
-    if it does not."""
+    """Time all cases of a function, or only one and run the others for their verdict. If null, the suite decides; if it
+    does not, all."""
     verdicts_first: bool = False
     """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None
     sample: FunctionSample | None = None
-    """The functions are those of this sample that the suite has cases of, on targets of its framework."""
+    """Chart the functions of this sample that the suite has cases for, on targets with the sample's framework."""
     dry_run: bool = Field(default=False, strict=True)
-    """Only ``true`` is accepted: a value that is mistaken for *false* would submit the campaign."""
+    """Only ``true`` is accepted, because a value that is mistaken for *false* would submit the campaign."""
 
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:
@@ -65,7 +65,7 @@ class CampaignRequest(BaseModel):
 
 
 class Cancellation(BaseModel):
-    """The part of a campaign that is to be cancelled: its jobs on these targets; without any, all of it."""
+    """The part of a campaign to cancel: its jobs on these targets, or all of its jobs if no target is named."""
 
     model_config = ConfigDict(extra="forbid")
 

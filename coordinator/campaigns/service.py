@@ -1,4 +1,4 @@
-"""Submitting, watching and cancelling campaigns: between the API and the store."""
+"""Submits, watches and cancels campaigns: the layer between the API and the store."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import TargetName, select_of_campaign, select_targets
 
 ENOUGH_JOBS = 5
-"""The fewest finished jobs for an estimate of the time left."""
+"""The minimum number of finished jobs for an estimate of the time left."""
 
 
 async def submit(
     engine: AsyncEngine, request: CampaignRequest, bounds: Bounds, created_by: str | None, key: str | None = None
 ) -> tuple[CampaignDetail, bool]:
-    """Plan a campaign and store it, within the limits; return it, and whether it is new.
+    """Plan a campaign and store it, within the limits. Returns the campaign, and whether it is new.
 
-    ``created_by`` is the submitter's name, if there is access control. If the submitter has sent the ``key`` before,
-    return the campaign of that request. The answer is read before the commit, because a failure after it would hide a
-    stored campaign.
+    ``created_by`` is the submitter's name, if there is access control. If the submitter has already sent the ``key``,
+    the campaign of the earlier request is returned. The response is read before the commit, because a failure after the
+    commit would hide a stored campaign.
     """
     submission = None if key is None else store.Submission.of(key, request, created_by)
 
@@ -167,7 +167,7 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
 
 
 async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
-    """The sample that the campaign's functions are; None if they were chosen otherwise."""
+    """The sample that the campaign's functions form; None if they were chosen in another way."""
     async with engine.connect() as connection:
         if await store.read_campaign(connection, campaign_id) is None:
             raise _no_campaign(campaign_id)
@@ -176,10 +176,8 @@ async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
-    """The verdicts of the functions so far, by each of the rules that are shown side by side.
-
-    They are as old as the campaign's matrix.
-    """
+    """The verdicts of the functions so far, by each rule that is shown side by side. They come from the stored matrix,
+    so they are as old as it is."""
     async with engine.connect() as connection:
         rows = await store.verdicts(connection, campaign_id)
     return [VerdictCount.model_validate(row._mapping) for row in rows]
@@ -193,7 +191,7 @@ async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[Rec
 
 
 async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> list[RecentFailure]:
-    """The incomplete outcomes of at most so many functions, as the matrix has them."""
+    """The incomplete outcomes of at most ``functions`` functions, according to the stored matrix."""
     async with engine.connect() as connection:
         rows = await store.incomplete(connection, campaign_id, functions)
     return [RecentFailure.model_validate(row._mapping) for row in rows]
@@ -202,7 +200,8 @@ async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> l
 async def cancel(
     engine: AsyncEngine, campaign_id: int, caller: Caller, selectors: Sequence[str] = ()
 ) -> CampaignDetail:
-    """Cancel what is not done, on the targets that the selectors choose, or all of it if there are none."""
+    """Cancel the jobs that are not done, on the targets that the selectors choose, or on all targets without
+    selectors."""
 
     async def work(connection: AsyncConnection) -> None:
         row = await store.read_campaign(connection, campaign_id)
@@ -229,7 +228,7 @@ async def cancel(
 
 
 def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
-    """The estimate from earlier durations of the same cases; unknown if a target has run none of them."""
+    """The estimate from earlier durations of the same cases. It is unknown if a target has run none of them."""
     parts = [estimate_of_part(target, plan.runs, durations) for target in plan.targets]
     seconds = [part.seconds for part in parts if part.seconds is not None]
     return TimeEstimate(
@@ -239,7 +238,7 @@ def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> 
 
 
 def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
-    """One target's time, from earlier durations of its cases."""
+    """The time of one target, from earlier durations of its cases."""
     if part.target.id not in durations:
         return TimeEstimate(seconds=None, measured_jobs=0)
     mean_s, jobs = durations[part.target.id]
@@ -247,7 +246,7 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
 
 
 def estimate_of_rest(counters: Counters, elapsed_s: float, *, is_served: bool = True) -> TimeEstimate:
-    """Estimate the time left from the rate so far; it is unknown while no runner serves the rest."""
+    """The time left at the rate so far. It is unknown while no runner serves the remaining jobs."""
     left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)

@@ -1,4 +1,4 @@
-"""Campaigns and their jobs in the database: all their SQL but the dispatcher's."""
+"""Campaigns and their jobs in the database. All of their SQL is here, except the dispatcher's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from coordinator.targets.selectors import TargetName
 from protocol.enums import Cause, TimedCases, TimingPolicy
 
 _WHY_AWAY = "format('%s is %s%s', coalesce(r.name, r.url), r.state, ': ' || r.reason)"
-"""A SQL expression: a sentence about the runner ``r``, which is not online."""
+"""An SQL expression: a sentence about a runner ``r`` that is not online."""
 
 
 async def live_targets(connection: AsyncConnection) -> list[TargetName]:
@@ -90,7 +90,7 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
 
 
 async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -> dict[int, frozenset[str]]:
-    """Names of the cases with a failed (or incomplete) outcome, by target."""
+    """The names of the cases with a failed (or incomplete) outcome, by target."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT o.target_id, c.name FROM outcomes o JOIN cases c ON c.id = o.case_id
@@ -117,7 +117,7 @@ class Submission(NamedTuple):
 
 
 async def find_submission(connection: AsyncConnection, submission: Submission) -> tuple[int, bool] | None:
-    """The campaign that was submitted with this key, and whether the request was the same; None if none was."""
+    """The campaign that was submitted with this key, and whether the request was the same; None if there is none."""
     result = await connection.execute(
         select(submissions.c.campaign_id, submissions.c.request_sha256).where(
             submissions.c.created_by == submission.created_by, submissions.c.key == submission.key
@@ -143,7 +143,7 @@ async def create(
     created_by: str | None = None,
     submission: Submission | None = None,
 ) -> int:
-    """The campaign and all its jobs, in one bulk insert for each run on a target."""
+    """Store the campaign and all its jobs, with one bulk insert for each run on a target."""
     await allow_long_statements(connection)
     what = request.suite if sample is None else f"{sample.name}, {request.suite}"
     result = await connection.execute(
@@ -221,7 +221,7 @@ async def read_sample(connection: AsyncConnection, campaign_id: int) -> dict[str
 
 
 async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int]) -> dict[int, tuple[object, ...]]:
-    """By campaign: its state and counters, in the order of ``Counters``."""
+    """The state and counters of each campaign, in the order of ``Counters``."""
     rows = await connection.execute(
         text("""
         SELECT c.id, c.state, coalesce(sum(t.total), 0)::int8, coalesce(sum(t.done), 0)::int8,
@@ -236,8 +236,10 @@ async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int
 
 
 async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -> int:
-    """Jobs of a submitter without an outcome. Locks the submitter until the transaction ends: other submissions of
-    theirs wait."""
+    """The number of a submitter's jobs without an outcome.
+
+    Locks the submitter until the transaction ends, so that other submissions by the same submitter wait.
+    """
     await connection.execute(
         text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
         {"user": created_by or ""},
@@ -255,7 +257,7 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
 
 
 async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
-    """By target: its counters, and the runners that serve it or could."""
+    """The counters of each target, and the runners that serve it or could serve it."""
     rows = await connection.execute(
         text(f"""
         SELECT ct.*,
@@ -282,7 +284,7 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
 
 
 ESTIMATED_BY = 500
-"""So many of the planned cases, evenly spaced, stand for all in an estimate."""
+"""The number of planned cases, evenly spaced, that an estimate is computed from."""
 
 # By way of the jobs, whose key finds them: outcomes have no index of cases, and in the order of their key those of all
 # newer campaigns would be read. The planned cases of a bundle are rows of their own, of the same names.
@@ -312,9 +314,10 @@ SELECT avg(duration_s) AS mean, count(*) AS n FROM (
 
 
 async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
-    """By target: mean seconds of a job over outcomes of some planned cases in its newest campaigns, and how many.
+    """The mean seconds of a job by target, over the outcomes of some planned cases in the newest campaigns, and the
+    number of outcomes.
 
-    Imported ones count.
+    Imported campaigns count.
     """
     durations: dict[int, tuple[float, int]] = {}
     for target_plan in plan.targets:
@@ -359,7 +362,7 @@ async def verdicts(connection: AsyncConnection, campaign_id: int) -> Sequence[Ro
 
 
 LONGEST_SAID = 300
-"""Letters of a failure's text that are read."""
+"""The maximum number of characters of a failure's text that are read."""
 
 _FAILED_LATELY = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
@@ -399,7 +402,7 @@ async def incomplete(connection: AsyncConnection, campaign_id: int, functions: i
 
 
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
-    """Cancel all that is not done; False if the campaign had ended already."""
+    """Cancel all jobs that are not done; False if the campaign had already ended."""
     result = await connection.execute(
         text("""
         UPDATE campaigns SET state = 'cancelled', finished_at = now()
@@ -414,9 +417,9 @@ async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
 
 
 async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int]) -> bool:
-    """Cancel what is not done on these targets; False if the campaign had ended already.
+    """Cancel the jobs that are not done on these targets; False if the campaign had already ended.
 
-    If nothing is left, it ends: done if a target was charted to its end, else cancelled.
+    If no job is left, the campaign ends: as done if a target was charted completely, otherwise as cancelled.
     """
     # Locked, so that no finish completes the campaign before the last statement here.
     result = await connection.execute(

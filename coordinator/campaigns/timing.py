@@ -1,4 +1,5 @@
-"""How a campaign times its cases: as its request asks, else as its suite declares, else by default. Pure."""
+"""Chooses how a campaign times its cases: by its request, otherwise by its suite's declaration, otherwise by default.
+Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ _Word = TypeVar("_Word", TimingPolicy, TimedCases)
 
 
 class SuiteTiming(NamedTuple):
-    """The timing that a suite declares. None: its runners do not say."""
+    """The timing that a suite declares; None if its runners do not declare it."""
 
     policy: TimingPolicy | None = None
     cases: TimedCases | None = None
@@ -31,7 +32,7 @@ DEFAULT = CampaignTiming()
 
 
 def choose_timing(request: CampaignRequest, suites: Collection[SuiteTiming]) -> CampaignTiming:
-    """The timing of a campaign over these suites, one of each of its targets. Raises ``RequestError``."""
+    """The timing of a campaign over these suites, one for each of its targets. Raises ``RequestError``."""
     policies = {suite.policy for suite in suites if suite.policy is not None}
     cases = {suite.cases for suite in suites if suite.cases is not None}
     timing = CampaignTiming(
