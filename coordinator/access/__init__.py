@@ -1,1 +1,1 @@
-"""Access control: roles and tokens, limits on requests, and the origins that requests may come from."""
+"""Access control: roles and tokens, limits on requests, and the origins that may send requests."""

@@ -1,4 +1,4 @@
-"""Tokens, the caller and the audit over HTTP."""
+"""Tokens, the caller and the audit log over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 
 @router.get("/whoami", dependencies=[needs(Role.viewer)])
 async def whoami(caller: CurrentCaller) -> WhoAmI:
-    """The caller: its name, its role, and until when."""
+    """The caller: name, role, and when the access ends."""
     return WhoAmI(
         name=caller.name,
         role=caller.role,
@@ -34,7 +34,7 @@ async def whoami(caller: CurrentCaller) -> WhoAmI:
 
 @router.post("/login-links", status_code=status.HTTP_201_CREATED, dependencies=[needs(Role.viewer)])
 async def create_link(caller: CurrentCaller, context: Context, response: Response) -> LoginLink:
-    """Create a link that signs a browser in as the caller. It works once, for a few minutes."""
+    """Create a link that signs in a browser as the caller. It works once, and only for a few minutes."""
     response.headers["Cache-Control"] = "no-store"
     return await service.create_link(context.engine, caller)
 
@@ -47,14 +47,14 @@ async def own_sessions(caller: CurrentCaller, context: Context) -> SessionList:
 
 @router.delete("/sessions", status_code=status.HTTP_204_NO_CONTENT, dependencies=[needs(Role.viewer)])
 async def end_own_sessions(request: Request, caller: CurrentCaller, context: Context) -> None:
-    """Sign out every browser that is signed in with the caller's token; the token stays."""
+    """Sign out every browser that is signed in with the caller's token. The token stays valid."""
     await service.end_sessions(context.engine, caller.token_sha256)
     request.app.state.identifier.forget()
 
 
 @router.get("/tokens", dependencies=[needs(Role.admin)])
 async def list_tokens(context: Context) -> TokenList:
-    """All tokens, newest first, without their secrets; expired and revoked ones too."""
+    """All tokens, newest first, without their secrets. Expired and revoked tokens are included."""
     return TokenList(tokens=await service.list_tokens(context.engine))
 
 
@@ -78,7 +78,7 @@ async def create(request: TokenRequest, caller: CurrentCaller, context: Context,
     responses=problem_responses(404),
 )
 async def revoke(token_id: TokenId, request: Request, caller: CurrentCaller, context: Context) -> None:
-    """Revoke a token: it and its sessions are refused from now on."""
+    """Revoke a token. The token and its sessions are refused from now on."""
     await service.revoke_token(context.engine, token_id, caller)
     request.app.state.identifier.forget()
 

@@ -1,8 +1,8 @@
-"""The audit: who changed what, when and from where.
+"""The audit log: who changed what, when and from where.
 
 An entry is logged and queued when its request ends, and one task stores the queue within moments. While the database is
-away, entries wait in memory; past a limit the oldest are dropped with a warning. Entries that were still queued when
-the process is killed are only in its log.
+unreachable, entries wait in memory; above a limit the oldest are dropped with a warning. If the process is killed,
+entries that were still queued are only in its log.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ BATCH = 200
 LONGEST_PATH = 300
 LONGEST_DETAIL = 300
 USE_EVERY = timedelta(minutes=1)
-"""How often the last use of a token is written."""
+"""The minimum interval between updates of a token's last use."""
 REFUSALS_AT_ONCE = 60
 REFUSALS_PER_S = 0.1
-"""How many refused requests are recorded: anyone can send them, so they must not fill the disk."""
+"""The maximum rate of recorded refusals. Anyone can send requests that are refused, so these must not fill the disk."""
 FLUSH_WITHIN_S = 2.0
 
 Limited = Literal["nobody's", "refused", "a viewer's"]
@@ -49,7 +49,7 @@ class AuditEntry:
     role: str | None
     token_id: int | None
     address: str
-    """The client's address, as the connection has it."""
+    """The client's address, as seen on the connection."""
     method: str
     route: str | None
     path: str
@@ -58,8 +58,8 @@ class AuditEntry:
 
 
 class RefusalLimit:
-    """A token bucket. ``admit`` returns None for an entry over the rate, else how many entries were dropped before
-    it."""
+    """A token bucket. ``admit`` returns None for an entry above the rate, otherwise the number of entries dropped
+    before it."""
 
     def __init__(self, at_once: int = REFUSALS_AT_ONCE, per_s: float = REFUSALS_PER_S) -> None:
         self._at_once, self._per_s = at_once, per_s
@@ -82,7 +82,7 @@ class RefusalLimit:
 def make_entry(
     caller: Caller, address: str, method: str, route: str | None, path: str, status: int, detail: str | None
 ) -> AuditEntry:
-    """The entry with each text cut to its limit and made storable."""
+    """Make an entry. Each text is truncated to its limit and made storable."""
     return AuditEntry(
         datetime.now(UTC),
         caller.name,
@@ -99,7 +99,7 @@ def make_entry(
 
 
 def _storable(text: str, longest: int) -> str:
-    """The text cut to its limit, without control characters and without tokens that a person put into an address by
+    """The text truncated to its limit, without control characters and without tokens that a person put into a URL by
     mistake."""
     clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     start = clean.find(PREFIX)
@@ -109,8 +109,8 @@ def _storable(text: str, longest: int) -> str:
 
 
 def _limited_kind(entry: AuditEntry) -> Limited | None:
-    """The kind of an entry that anyone can create without limit (viewers: login links), which is rate limited; else
-    None."""
+    """The kind of an entry that is rate limited, because anyone can create such entries (viewers: login links);
+    otherwise None."""
     if entry.kind == "anonymous":
         return "nobody's" if entry.status >= 400 else None
     if entry.status >= 400:
@@ -119,7 +119,7 @@ def _limited_kind(entry: AuditEntry) -> Limited | None:
 
 
 class AuditWriter:
-    """``record`` costs its caller microseconds; ``run`` stores what was recorded."""
+    """Queues entries with ``record`` in microseconds, and stores them with ``run``."""
 
     def __init__(self, engine: AsyncEngine, clock: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
@@ -154,7 +154,7 @@ class AuditWriter:
                 raise
 
     async def flush(self) -> None:
-        """Store the waiting entries at shutdown, within the time limit of a shutdown."""
+        """Store the waiting entries at shutdown, within its time limit."""
         try:
             async with asyncio.timeout(FLUSH_WITHIN_S):
                 await self._store()

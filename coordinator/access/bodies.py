@@ -1,6 +1,6 @@
 """Limits on request bodies: bytes, seconds, nesting and number of values.
 
-A body is read whole here and then passed on in one piece. Only a bundle is streamed, with a byte limit of its own.
+A body is read completely here and then passed on in one piece. Only a bundle is streamed, with its own byte limit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coordinator.http.routers import API
 
 
 class BodyBounds:
-    """ASGI middleware. Of a request without a body it only reads the headers."""
+    """ASGI middleware that enforces the limits. For a request without a body, it reads only the headers."""
 
     def __init__(self, app: ASGIApp, bounds: Bounds) -> None:
         self._app = app
@@ -42,7 +42,7 @@ class BodyBounds:
         await self._app(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, length: int | None) -> Receive:
-        """Read the whole body; return a ``receive`` that replays it."""
+        """Read the whole body, and return a ``receive`` that replays it."""
         bounds = self._bounds
         caller: Caller = scope["state"]["caller"]
         most, seconds, members = bounds.body_bytes, bounds.body_seconds, bounds.json_members
@@ -88,7 +88,7 @@ class _Replayed:
 
 
 class _Timed:
-    """A body that streams through and must arrive within a total time."""
+    """A streamed body, which must arrive within a total time."""
 
     def __init__(self, receive: Receive, seconds: float) -> None:
         self._receive = receive

@@ -1,6 +1,6 @@
 """The caller of a request, and the role that a route needs.
 
-``AccessMiddleware`` puts the caller on each request; a route names its least role with ``needs``.
+``AccessMiddleware`` stores the caller on each request. A route declares the role that it needs with ``needs``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Caller:
     role: Role | None
     kind: CallerKind
     token_id: int | None = None
-    """The token's row; None for callers without a token, and for the coordinator's own admin token."""
+    """The id of the token's row; None for callers without a token, and for the coordinator's own admin token."""
     token_sha256: bytes | None = field(default=None, repr=False)
     expires_at: datetime | None = None
 
@@ -42,14 +42,14 @@ class Caller:
 
     @property
     def may_change(self) -> bool:
-        """Whether it may send requests that change something. Its role decides which."""
+        """Whether the caller may send requests that change something. The role decides which ones."""
         return self.is_known or self.role is Role.admin
 
     def may(self, role: Role) -> bool:
         return self.role is not None and self.role.includes(role)
 
     def require(self, role: Role) -> None:
-        """Raise ``UnauthorizedError`` where signing in may help, ``RoleMissingError`` where it does not."""
+        """Raise ``UnauthorizedError`` if signing in may help, otherwise ``RoleMissingError``."""
         if self.may(role):
             return
         if not self.is_known:
@@ -63,14 +63,15 @@ NOBODY = Caller("anonymous", None, "anonymous")
 
 
 def bearer_of(error: UnauthorizedError) -> Caller:
-    """The refused caller: for an ended token its owner without a role, else the anonymous caller."""
+    """The caller of a refused request. For an ended token it is the token's owner, without a role; otherwise it is
+    anonymous."""
     if isinstance(error, TokenEndedError):
         return Caller(error.name, None, "token", error.token_id)
     return NOBODY
 
 
 def caller_of(request: Request) -> Caller:
-    """The caller; the anonymous one if the request failed before the caller was identified."""
+    """The caller of a request. It is anonymous if the request failed before the caller was identified."""
     caller: Caller = getattr(request.state, "caller", NOBODY)
     return caller
 
@@ -99,5 +100,5 @@ def needs(role: Role) -> Any:
 
 
 def role_of(dependency: Callable[..., Any] | None) -> Role | None:
-    """The role that a dependency needs, if it is one of ``needs``."""
+    """The role that a dependency made by ``needs`` requires; None for other dependencies."""
     return None if dependency is None else _ROLES.get(dependency)

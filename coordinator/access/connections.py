@@ -1,7 +1,7 @@
 """Limits on client connections: their number, the time for headers, and the time for reading a response.
 
-The server's protocol class keeps a few fields per connection, and one check a second looks at all of them. So a request
-costs only three assignments.
+The server's protocol class has a few fields per connection, and a check of all connections runs once a second. So a
+request costs only three assignments.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ log = get_logger(__name__)
 
 LOOK_EVERY_S = 1.0
 OTHER_FILES = 1024
-"""Open files besides client connections: database, runners, files, connections waiting to be accepted."""
+"""The number of open files besides client connections: database, runners, files, connections waiting to be accepted."""
 BAD_REQUEST = "the request is not valid HTTP: its path or a header holds a character that HTTP does not allow"
 
 
 def allow_connections(count: int) -> None:
-    """Raise this process's limit of open files for this many connections, as far as allowed."""
+    """Raise this process's limit of open files for this many connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_files = count + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < open_files:
@@ -35,7 +35,7 @@ def allow_connections(count: int) -> None:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. The limits and the timer are shared: they belong to the subclass that ``bounded_protocol``
+    """One connection. The limits and the timer are shared by all connections of the subclass that ``bounded_protocol``
     makes."""
 
     bounds: Bounds
@@ -43,11 +43,11 @@ class BoundedProtocol(H11Protocol):
     timer: asyncio.TimerHandle | None = None
 
     since = 0.0
-    """Since when it has waited for a request, or when the first byte of one came."""
+    """The time since which it has waited for a request, or when the first byte of one came."""
     begun = False
     """Whether a part of a request's headers has arrived."""
     unsent = 0
-    """Bytes of the response that the client had not read at the last check, and since when it has read none."""
+    """Bytes of the response that the client had not read at the last check."""
     unsent_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -64,8 +64,10 @@ class BoundedProtocol(H11Protocol):
             kind.timer = self.loop.call_later(LOOK_EVERY_S, _look, kind, self.connections, self.loop)
 
     def _crowds(self, others: Sequence[BoundedProtocol]) -> Iterator[tuple[list[BoundedProtocol], int]]:
-        """The groups with which it shares a limit, the smallest first. Ports have separate limits, so crowding one
-        leaves the other free."""
+        """The groups with which the connection shares a limit, the smallest first.
+
+        Ports have separate limits, so that overloading one port leaves the others free.
+        """
         on_port = [other for other in others if other.local_port == self.local_port]
         yield [other for other in on_port if other.address == self.address], self.bounds.address_connections
         if self.local_port == self.runners_port:
@@ -94,7 +96,7 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer data that is not an HTTP request with a problem document."""
+        """Respond to data that is not an HTTP request with a problem document."""
         if self.is_waiting or not self.cycle.response_started:
             self.transport.write(_answer(400, "Bad Request", "The request cannot be read", BAD_REQUEST))
         # If a part of a response was sent already, the client notices that the rest is missing.
@@ -107,7 +109,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the body of the current request is incomplete and nothing was answered."""
+        """Whether the body of the current request is incomplete and no response has begun."""
         return not self.is_waiting and self.cycle.more_body and not self.cycle.response_started
 
     def look(self, now: float) -> None:
@@ -125,7 +127,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def bounded_protocol(bounds: Bounds, runners_port: int | None = None) -> type[BoundedProtocol]:
-    """The protocol of one server."""
+    """The protocol class for one server."""
 
     class OfServer(BoundedProtocol):
         pass
@@ -142,9 +144,10 @@ def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.Abst
 
 
 def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
-    """Close one of these: one without any request so far, else an idle one, else one with an incomplete request.
+    """Close one of the connections: one without any request so far, otherwise an idle one, otherwise one with an
+    incomplete request.
 
-    Of several, the one that has waited longest.
+    Among several, the one that has waited longest is closed.
     """
     could = [
         connection
@@ -166,7 +169,7 @@ def _full(most: int) -> bytes:
 
 
 def _answer(status: int, phrase: str, title: str, detail: str, *more: str) -> bytes:
-    """A problem document as HTTP bytes that closes the connection; used where no parsed request exists."""
+    """A problem document as HTTP bytes that closes the connection, for errors without a parsed request."""
     body = Problem(title=title, status=status, detail=detail).model_dump_json(exclude_none=True).encode()
     headers = [f"Content-Type: {PROBLEM_JSON}", "Connection: close", f"Content-Length: {len(body)}", *more]
     return "\r\n".join([f"HTTP/1.1 {status} {phrase}", *headers, "", ""]).encode() + body

@@ -1,4 +1,4 @@
-"""A slot for sending a large file; it is released when the response has been sent."""
+"""A download slot for sending a large file. It is released when the response has been sent."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ async def _room(context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
 
 
 ROOM_FOR_DOWNLOAD = Depends(_room)
-"""A dependency for routes that answer with a large file."""
+"""A dependency for routes that respond with a large file."""

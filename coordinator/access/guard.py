@@ -12,11 +12,11 @@ from coordinator.access.requests import fields, refusal
 from coordinator.http.problems import problem
 
 RANGES = frozenset({b"range", b"if-range", b"accept-ranges"})
-"""Headers of requests for a part of a file, and of the answer that one may be asked for."""
+"""Headers that request a part of a file, and the response header that offers parts."""
 
 
 class RequestGuard:
-    """Passes the request to ``app`` if it may be answered, else answers with a problem."""
+    """Passes allowed requests to ``app``, and responds to others with a problem document."""
 
     def __init__(self, app: ASGIApp, names: Set[str]) -> None:
         self._app = app
@@ -46,7 +46,7 @@ class RequestGuard:
 
 
 def install(app: FastAPI, names: Set[str]) -> None:
-    """Make the guard the outermost layer: middleware of ``add_middleware`` does not see responses to unhandled
+    """Make the guard the outermost layer. Middleware of ``add_middleware`` does not see responses to unhandled
     errors."""
     build = app.build_middleware_stack
 

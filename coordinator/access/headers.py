@@ -1,4 +1,4 @@
-"""The headers of every answer, and the policies of what a browser may do with it."""
+"""The headers of every response, and the content security policies for browsers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     f"form-action 'self'; {NOWHERE}"
 )
-"""A page loads only what is served here, and no text of a runner or a case can run as a script."""
+"""The policy for pages. A page loads only what is served here, and no text of a runner or a case can run as a
+script."""
 PICTURE = f"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; {NOWHERE}"
-"""A drawing that is opened directly has inline styles for its marks."""
+"""The policy for a drawing that is opened directly. Its marks have inline styles."""
 DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
-"""The report runs no script and loads nothing, also as a file. Its drawings have ``style`` attributes, which a policy
-cannot allow by hash, so inline styles are allowed."""
+"""The policy for a report, which runs no script and loads nothing, also as a file. Its drawings have ``style``
+attributes, which a policy cannot allow by hash, so inline styles are allowed."""
 REPORT = f"{DOCUMENT}; frame-ancestors 'none'"
-"""The same policy for the report over HTTP; only a header can restrict framing."""
+"""The policy for the report over HTTP. Only a header can restrict framing."""
 
 POLICY = "Content-Security-Policy"
 HEADERS = {

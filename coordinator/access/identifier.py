@@ -1,7 +1,7 @@
-"""The caller of a request, by its token or its session.
+"""Identifies the caller of a request by its token or its session.
 
-A lookup is cached for ``HELD_S``. The coordinator that revokes a token refuses it at once, every other one on the
-database within that time.
+A lookup is cached for ``HELD_S``. The coordinator that revokes a token refuses it at once; the other coordinators of
+the database follow within that time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ HELD_S = 1.0
 """Seconds for which a lookup is cached."""
 MOST_HELD = 1000
 LOOKUPS_AT_ONCE = 2
-"""Database connections (of ten) that lookups may use, so that made-up tokens cannot take all of them."""
+"""The number of database connections (of ten) that lookups may use, so that invented tokens cannot occupy all of
+them."""
 LONGEST_TOKEN = 500
 
 ANOTHER = "ask an admin for a new one (`portolan token create`) and store it with `portolan login URL`"
@@ -37,7 +38,7 @@ ANOTHER = "ask an admin for a new one (`portolan token create`) and store it wit
 
 @dataclass(frozen=True)
 class AdminToken:
-    """The admin token from the coordinator's file. It is in no table, so it works with an empty database."""
+    """The admin token from the coordinator's file. It is not in the database, so it works with an empty one."""
 
     name: str
     sha256: bytes = field(repr=False)
@@ -48,7 +49,7 @@ class AdminToken:
 
 
 class Identifier:
-    """``await identifier.identify(headers, cookie)``."""
+    """Identifies callers: ``await identifier.identify(headers, cookie)``."""
 
     def __init__(
         self,
@@ -67,9 +68,9 @@ class Identifier:
         self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
-        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an old one.
+        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an ended one.
 
-        A request with an ended session counts as one without a session.
+        A request with an ended session counts as a request without a session.
         """
         bearer, session = _credentials(headers, cookie)
         if bearer is not None:
@@ -82,7 +83,7 @@ class Identifier:
         return await self.of_digest(digest(token))
 
     async def of_digest(self, token_sha256: bytes) -> Caller:
-        """The caller of a token that is known only by its hash, as from a login link."""
+        """The caller of a token of which only the hash is known, for example from a login link."""
         if self._admin is not None and token_sha256 == self._admin.sha256:
             return self._admin.caller
         row = await self._look_up("token", token_sha256, store.find_token)
@@ -103,7 +104,7 @@ class Identifier:
         return self._caller(row, "session", row.token_sha256)
 
     def forget(self) -> None:
-        """Forget all cached lookups, because a token was revoked or a session ended."""
+        """Drop all cached lookups, because a token was revoked or a session ended."""
         self._held.clear()
 
     def _caller(self, row: Row[Any], kind: CallerKind, sha256: bytes) -> Caller:
@@ -146,7 +147,7 @@ def _require_valid(row: Row[Any]) -> None:
 
 
 def _credentials(headers: Iterable[tuple[bytes, bytes]], cookie: str) -> tuple[str | None, str | None]:
-    """The bearer token and the session secret of a request, each None if absent."""
+    """The bearer token and the session secret of a request; None for one that is absent."""
     bearer = session = None
     for name, value in headers:
         if name == b"authorization" and value[:7].lower() == b"bearer ":

@@ -1,4 +1,4 @@
-"""The shape of a JSON text before it is parsed: its depth and its number of values. Pure."""
+"""Checks the nesting and the number of values of a JSON text before it is parsed. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 
 
 def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
-    """Raises ``RequestError`` for JSON that is too deep or has too many values.
+    """Raise ``RequestError`` for JSON that is too deep or has too many values.
 
     Invalid JSON passes, because its parser gives the better message.
     """
@@ -34,6 +34,6 @@ def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
 
 
 def require_few_fields(body: bytes, most: int) -> None:
-    """The same check for a form. Raises ``RequestError``."""
+    """Raise ``RequestError`` for a form with too many fields."""
     if body.count(b"&") >= most:
         raise RequestError(f"the form has more than {most:,} fields: send fewer")

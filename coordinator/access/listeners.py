@@ -1,8 +1,8 @@
 """The coordinator's listeners, and the requests that each of them serves.
 
-Runners have to reach the coordinator to enroll, and so can every case on their network. They get a listener that serves
-only enrollment. REST is then served only at an address that their network does not reach. Health checks are served
-everywhere.
+Runners must reach the coordinator to enroll, and every case on their network can reach it as well. So they get a
+listener that serves only enrollment. REST is then served only at an address that their network cannot reach. Health
+checks are served everywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RESOLVED_AGAIN_S = 5.0
 
 @dataclass
 class Listeners:
-    """The listeners: ``runners_port`` serves only enrolment; REST is served only at ``rest_address``."""
+    """The listeners. ``runners_port`` serves only enrollment; REST is served only at ``rest_address``."""
 
     runners_port: int | None
     rest_address: str | None
@@ -35,7 +35,7 @@ class Listeners:
     _resolved_at: float = field(default=float("-inf"))
 
     async def refusal(self, method: str, path: str, address: str, port: int) -> str | None:
-        """Why this request is not served at this local address and port; None if it is."""
+        """The reason why this request is not served at this local address and port; None if it is served."""
         if path == HEALTH:
             return None
         if port == self.runners_port:
@@ -59,7 +59,7 @@ class Listeners:
 
 
 class ListenerMiddleware:
-    """Refuses requests that their listener does not serve, before anything else handles them."""
+    """Refuses requests that their listener does not serve, before any other handling."""
 
     def __init__(self, app: ASGIApp, listeners: Listeners) -> None:
         self._app = app
@@ -77,7 +77,7 @@ class ListenerMiddleware:
 
 
 async def _resolve(name: str) -> frozenset[str]:
-    """The addresses of a host name; empty while it cannot be resolved, so that nothing is served by mistake."""
+    """The addresses of a host name. Empty while it cannot be resolved, so that nothing is served by mistake."""
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -86,7 +86,7 @@ async def _resolve(name: str) -> frozenset[str]:
 
 
 def _plain(address: str) -> str:
-    """The address in its plain form: IPv4-mapped IPv6 addresses become IPv4."""
+    """The normalized form of an address: IPv4-mapped IPv6 addresses become IPv4."""
     parsed_address = ipaddress.ip_address(address.partition("%")[0])
     ipv4 = getattr(parsed_address, "ipv4_mapped", None)
     return str(ipv4 or parsed_address)

@@ -1,7 +1,8 @@
-"""Access control for every request: it identifies the caller, refuses changes without a token, and feeds the audit.
+"""Access control for every request: it identifies the caller, refuses changes without a token, and records audit
+entries.
 
-A request passes here before its body is read. Its route then requires a role (``needs``). A change without a token is
-refused here, so that a route that forgot to name its role stays closed.
+A request passes here before its body is read. Its route then requires a role (``needs``). Changes without a token are
+already refused here, so that a route without a declared role is protected.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ log = get_logger(__name__)
 READING = SAFE | {"OPTIONS"}
 OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json", "/login", "/logout", ENROLMENT})
 """Paths that need no token: health, metrics, the description of the API, signing in and out, and enrollment, for which
-runners have secrets of their own."""
+runners have their own secrets."""
 OPEN_FOLDER = "/static/"
 LOGIN = "/login"
 
 
 class AccessMiddleware:
-    """Identifies the caller of each request, as ``request.state.caller``, and records changes and refusals."""
+    """Stores the caller of each request in ``request.state.caller``, and records changes and refusals."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -69,7 +70,7 @@ class AccessMiddleware:
 
 
 async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
-    """Identify the caller; return a response if the request is refused here."""
+    """Identify the caller. Returns a response if the request is refused here."""
     request = Request(scope)
     identifier: Identifier = scope["app"].state.identifier
     try:
@@ -90,14 +91,14 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
 
 
 def _forbid_storing(start: Message) -> None:
-    """Keep responses to signed-in callers out of caches and out of the back button of the next user."""
+    """Keep responses to signed-in callers out of caches, so that the next user cannot go back to them."""
     if not any(name == b"cache-control" for name, _ in start["headers"]):
         start["headers"] = [*start["headers"], (b"cache-control", b"no-store")]
 
 
 def session_cookie(scope: Scope) -> str:
-    """The name of the session cookie. Cookies ignore ports, so the name has the port to separate two coordinators on a
-    host."""
+    """The name of the session cookie. Cookies ignore ports, so the name contains the port, to separate two coordinators
+    on a host."""
     server = scope.get("server")
     return f"portolan_session_{server[1] if server else 0}"
 

@@ -1,4 +1,4 @@
-"""The models of tokens and of the record of changes over REST."""
+"""The REST models of tokens and of the audit log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coordinator.access.roles import Role
 from coordinator.access.tokens import MOST_TOKEN_DAYS, TOKEN_DAYS
 
 TokenName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._@+-]*$")]
-"""A person or a program. It stands in lists and logs, so it has no spaces and no control characters."""
+"""The name of a person or a program. It appears in lists and logs, so it has no spaces and no control characters."""
 
 
 class WhoAmI(BaseModel):
@@ -22,12 +22,12 @@ class WhoAmI(BaseModel):
     kind: str
     """`token`, `session`, or `anonymous`."""
     token_id: int | None
-    """Null too for the coordinator's own admin token."""
+    """Null without a token, and for the coordinator's own admin token."""
     expires_at: datetime | None
 
 
 class BrowserSession(BaseModel):
-    """A session of pages: a browser that signed in with a token or a link."""
+    """A browser that signed in with a token or a link."""
 
     created_at: datetime
     expires_at: datetime
@@ -61,7 +61,7 @@ class Token(BaseModel):
     created_at: datetime
     expires_at: datetime
     last_used_at: datetime | None
-    """To the minute."""
+    """Accurate to a minute."""
     revoked_at: datetime | None
     revoked_by: str | None
 
@@ -100,7 +100,7 @@ class AuditRow(BaseModel):
 
     @property
     def caller(self) -> str:
-        """The caller for people: a runner has no role, and must not be taken for a person of its name."""
+        """The caller for people. A runner has no role, and must not be mistaken for a person with the same name."""
         description = "runner" if self.kind == "runner" else self.role
         return f"{self.who}, {description}" if description else self.who
 
@@ -108,4 +108,4 @@ class AuditRow(BaseModel):
 class AuditPage(BaseModel):
     entries: list[AuditRow]
     next: int | None
-    """Pass it as ``before`` to get the next page."""
+    """Pass this as ``before`` to get the next page."""

@@ -1,8 +1,8 @@
-"""Decides from the headers of a browser's request whether it is answered. Pure.
+"""Decides from the headers of a browser's request whether it is served. Pure.
 
 A page of another site can make a browser send any request to this coordinator. It cannot change what the browser says
-about the request: the name in ``Host``, the origin, and the types of body that a form can send. Clients that are not
-browsers send none of this and pass; their rights are not decided here.
+about the request: the name in ``Host``, the origin, and the type of the body, which is limited to the types of forms.
+Clients that are not browsers send none of these headers and pass; their rights are checked elsewhere.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ FORM = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 SHOWN = 100
-"""Characters of a header that a message shows."""
+"""The number of characters of a header that a message shows."""
 
 
 def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that decide. One that occurs twice is joined, as HTTP defines, and so matches no known
+    """Return the headers that decide. A header that occurs twice is joined, as HTTP defines, and then matches no known
     value."""
     values: dict[str, str] = {}
     for name, value in headers:
@@ -53,7 +53,8 @@ def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str]) -> RequestError | None:
-    """Return why a request is refused; None if it is not. ``names`` are the host names of this coordinator."""
+    """Return the reason why a request is refused; None if it is not. ``names`` are the host names of this
+    coordinator."""
     if "transfer-encoding" in headers and "content-length" in headers:
         # A proxy in front may use one of them and the server behind it the other (request smuggling).
         return RequestError("the request has both Content-Length and Transfer-Encoding: send only one of them")
@@ -82,9 +83,9 @@ def is_known(host: str, names: Set[str]) -> bool:
 
 
 def is_foreign(host: str, headers: Mapping[str, str]) -> bool:
-    """Whether the browser says that a page of another origin made it send the request.
+    """Whether the browser reports that a page of another origin sent the request.
 
-    ``Sec-Fetch-Site`` decides if it is there, because behind a proxy the Host can differ from the page's.
+    ``Sec-Fetch-Site`` decides if it is present, because behind a proxy the Host can differ from the page's host.
     """
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin == "null":
@@ -95,7 +96,7 @@ def is_foreign(host: str, headers: Mapping[str, str]) -> bool:
 
 
 def is_link(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a person followed a link: the response replaces the linking page, which cannot read it."""
+    """Whether a person followed a link. The response then replaces the linking page, which cannot read it."""
     return (
         method in SAFE
         and headers.get("sec-fetch-mode") == "navigate"
@@ -105,7 +106,7 @@ def is_link(method: str, headers: Mapping[str, str]) -> bool:
 
 
 def accepted_types(path: str) -> Set[str]:
-    """The types of body that an address accepts. No form of another site can send those of ``/api``."""
+    """The body types that a path accepts. A form of another site cannot send the types that ``/api`` accepts."""
     if not path.startswith(API):
         return FORM
     return BUNDLE if path == BUNDLES else JSON
@@ -125,7 +126,7 @@ def _refuse_type(path: str, headers: Mapping[str, str]) -> MediaTypeError | None
 
 @lru_cache(maxsize=256)
 def _name(host: str) -> str | None:
-    """The name or address in a Host header; None where there is none."""
+    """The name or address in a Host header; None if there is none."""
     match = HOST.fullmatch(host)
     return match[1].lower().rstrip(".") if match else None
 

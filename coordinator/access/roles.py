@@ -1,4 +1,4 @@
-"""The roles, from the least to the most; each includes those before it."""
+"""The roles, from the least to the most powerful. Each includes the roles before it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ class Role(StrEnum):
     """The role of a caller."""
 
     viewer = "viewer"
-    """Reads everything that is charted."""
+    """Reads all results."""
     submitter = "submitter"
-    """Submits campaigns, and cancels those of its own name."""
+    """Submits campaigns, and cancels their own campaigns."""
     operator = "operator"
-    """Manages runners, bundles and causes, and everybody's campaigns."""
+    """Manages runners, bundles, causes, and all campaigns."""
     admin = "admin"
-    """Manages tokens and reads the audit."""
+    """Manages tokens and reads the audit log."""
 
     def includes(self, other: Role) -> bool:
         return _RANK[self] >= _RANK[other]

@@ -1,4 +1,4 @@
-"""Tokens, sessions and links: between HTTP and the store."""
+"""Tokens, sessions and links: the layer between HTTP and the store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def revoke_token(engine: AsyncEngine, token_id: int, by: Caller) -> Token:
 
 
 async def start_session(engine: AsyncEngine, token_sha256: bytes) -> NewSession:
-    """A session has the role of its token and ends with it."""
+    """Start a session. It has the role of its token and ends with it."""
     secret = new_secret()
     async with engine.begin() as connection:
         expires_at = await store.create_session(connection, secret.sha256, token_sha256, SESSION_LASTS)
@@ -62,7 +62,7 @@ async def end_session(engine: AsyncEngine, secret: str) -> None:
 
 
 async def list_sessions(engine: AsyncEngine, token_sha256: bytes | None) -> list[BrowserSession]:
-    """Return the sessions of this token; callers without a token have none."""
+    """Return the sessions of this token; empty for callers without a token."""
     if token_sha256 is None:
         return []
     async with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Slots: a limit on concurrent work of one kind, with a queue of limited length and a limit for each caller."""
+"""Slots: limit concurrent work of one kind, with a bounded queue and a limit per caller."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from coordinator.errors import TooManyError
 class Slots:
     """``async with slots.hold("ann"): …``.
 
-    Raises ``TooManyError`` if the queue is full, if no slot is free within ``patience_s``, or if the caller has
-    ``each`` slots and waiting requests already.
+    Raises ``TooManyError`` if the queue is full, if no slot becomes free within ``patience_s``, or if the caller
+    already has ``each`` slots and waiting requests.
     """
 
     def __init__(self, noun: str, at_once: int, waiting: int = 0, *, each: int, patience_s: float = 60.0) -> None:

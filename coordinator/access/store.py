@@ -1,4 +1,4 @@
-"""Tokens, sessions, links and the record of changes in the database: all their SQL."""
+"""Tokens, sessions, links and the audit log in the database. It contains all of their SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def find_token(connection: AsyncConnection, sha256: bytes) -> Row[Any] | N
 
 
 async def find_session(connection: AsyncConnection, sha256: bytes) -> Row[Any] | None:
-    """The session with its token; the columns of the token are null where the token is in no table."""
+    """The session with its token. The token's columns are null if the token is not in the database."""
     result = await connection.execute(
         select(
             sessions.c.token_sha256,
@@ -37,12 +37,12 @@ async def create_token(connection: AsyncConnection, **values: Any) -> Row[Any]:
 
 
 async def list_tokens(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Newest first."""
+    """All tokens, newest first."""
     return (await connection.execute(select(*_PUBLIC).order_by(tokens.c.id.desc()))).all()
 
 
 async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> Row[Any] | None:
-    """Revoke the token and return it, also if it was revoked before; None if there is none."""
+    """Revoke the token and return it, even if it was already revoked; None if there is no such token."""
     await connection.execute(
         update(tokens)
         .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
@@ -52,7 +52,7 @@ async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> R
 
 
 async def create_session(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Store a session, delete the ended ones, and return when it ends."""
+    """Store a session and delete ended ones. Returns the time at which it ends."""
     await connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
     result = await connection.execute(
         insert(sessions)
@@ -81,7 +81,7 @@ async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None
 
 
 async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Store a link, delete the ended ones, and return when it ends."""
+    """Store a link and delete ended ones. Returns the time at which it ends."""
     await connection.execute(delete(login_links).where(login_links.c.expires_at < func.now()))
     result = await connection.execute(
         insert(login_links)
@@ -92,7 +92,7 @@ async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: 
 
 
 async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
-    """Use up the link and return the hash of its token; if two requests take it at once, only one gets it."""
+    """Use up the link and return the hash of its token. If two requests use it at once, only one gets the hash."""
     result = await connection.execute(
         delete(login_links)
         .where(login_links.c.sha256 == sha256)
@@ -103,7 +103,7 @@ async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
 
 
 async def note_use(connection: AsyncConnection, token_ids: Iterable[int], every: timedelta) -> None:
-    """Record that these tokens were used, unless that was recorded a moment ago."""
+    """Record that these tokens were used, unless a use was recorded recently."""
     await connection.execute(
         update(tokens)
         .where(
@@ -121,7 +121,7 @@ async def add_entries(connection: AsyncConnection, entries: Sequence[dict[str, A
 async def list_entries(
     connection: AsyncConnection, *, before: int | None, limit: int, who: str | None = None
 ) -> Sequence[Row[Any]]:
-    """Newest first."""
+    """Entries of the audit log, newest first."""
     query = select(audit_entries).order_by(audit_entries.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit_entries.c.id < before)

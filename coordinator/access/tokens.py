@@ -1,8 +1,8 @@
-"""How tokens, sessions and links are made and recognized. Pure, except for randomness.
+"""Creates and recognizes tokens, sessions and links. Pure, except for randomness.
 
-Only their SHA-256 is stored. Passwords need a slow hash, because people choose ones that can be guessed; these secrets
-have 256 random bits, which nobody guesses at any speed. Lookups use the hash, so the time of a comparison reveals
-nothing about a secret.
+Only their SHA-256 is stored. Passwords need a slow hash, because people choose guessable ones; these secrets have 256
+random bits, which cannot be guessed at any speed. Lookups use the hash, so the time of a comparison reveals nothing
+about a secret.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from secrets import choice, token_urlsafe
 
 PREFIX = "portolan_"
 NAMING = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Letters without look-alikes, because people read them in lists."""
+"""The characters of readable prefixes, without look-alikes."""
 TOKEN = re.compile(r"(portolan_[a-z0-9]{8})_[A-Za-z0-9_-]{43}")
 
 TOKEN_DAYS = 90
@@ -26,7 +26,7 @@ LINK_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret that is shown once, and the parts of it that are stored."""
+    """A secret that is shown once, with the parts of it that are stored."""
 
     text: str = field(repr=False)
 
@@ -36,7 +36,7 @@ class Secret:
 
     @property
     def prefix(self) -> str:
-        """The readable part, by which people tell tokens apart."""
+        """The readable part, by which people distinguish tokens."""
         match = TOKEN.fullmatch(self.text)
         return match[1] if match else ""
 
@@ -46,7 +46,7 @@ def new_token() -> Secret:
 
 
 def new_secret() -> Secret:
-    """The secret of a session or a link, which nobody reads."""
+    """Create the secret of a session or a link."""
     return Secret(token_urlsafe(32))
 
 
@@ -55,6 +55,6 @@ def digest(text: str) -> bytes:
 
 
 def local_path(path: str | None) -> str:
-    """The page to show after signing in. Only paths of this site are accepted; anything else becomes ``/campaigns``."""
+    """The page to show after signing in. Only paths of this site are accepted; otherwise it is ``/campaigns``."""
     is_local = path is not None and re.fullmatch(r"/(?![/\\])[^\\\x00-\x20]*", path) is not None
     return path if path is not None and is_local else "/campaigns"

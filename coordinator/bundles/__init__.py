@@ -1,1 +1,2 @@
-"""Bundles: campaigns that ran away from any coordinator, imported from a file, and their signatures."""
+"""Bundles: files with campaigns that ran without a coordinator. They are imported here, and their signatures
+checked."""

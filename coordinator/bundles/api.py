@@ -58,9 +58,10 @@ async def import_bundle(
     name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
     signature: Signature = None,
 ) -> CampaignDetail:
-    """Store a bundle, the body of the request, as a finished campaign. The same bundle is stored once.
+    """Store a bundle, the body of the request, as a finished campaign.
 
-    One with a signature is refused unless a trusted key made it; one without is stored as unsigned.
+    The same bundle is stored only once. A signed bundle is refused unless a trusted key signed it. An unsigned bundle
+    is stored as unsigned.
     """
     content_length = request.headers.get("content-length", "")
     if content_length.isdecimal():
@@ -79,7 +80,7 @@ async def import_bundle(
 
 @router.get("/signers")
 async def list_signers(context: Context) -> SignerList:
-    """The keys whose signatures of bundles are or were trusted, newest first."""
+    """The keys that are or were trusted to sign bundles, newest first."""
     return SignerList(signers=await signer_service.list_signers(context.engine))
 
 
@@ -90,11 +91,11 @@ async def list_signers(context: Context) -> SignerList:
     responses=problem_responses(409),
 )
 async def add_signer(request: SignerRequest, caller: CurrentCaller, context: Context) -> Signer:
-    """Trust a key from now on."""
+    """Trust a key."""
     return await signer_service.add_signer(context.engine, request, caller.name)
 
 
 @router.delete("/signers/{signer_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404))
 async def revoke_signer(signer_id: SignerId, caller: CurrentCaller, context: Context) -> Signer:
-    """Revoke a key: bundles that it signed are refused from now on, and stored ones count as unsigned."""
+    """Revoke a key. Bundles that it signed are refused from now on, and stored ones count as unsigned."""
     return await signer_service.revoke_signer(context.engine, signer_id, caller.name)

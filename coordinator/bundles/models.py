@@ -1,4 +1,4 @@
-"""Requests and responses of REST about the keys that sign bundles."""
+"""REST models of the keys that sign bundles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY = rf"^({KINDS}) [A-Za-z0-9+/]+={{0,2}}( [^\r\n]*)?$"
 
 
 def _is_whole(key: str) -> str:
-    """The key without its comment. Raises ``ValueError`` where its content is not of the kind that it says."""
+    """The key without its comment. Raises ``ValueError`` if its content is of another type than it declares."""
     kind, content = key.split()[:2]
     try:
         blob = base64.b64decode(content, validate=True)
@@ -34,11 +34,11 @@ PublicKey = Annotated[
     StringConstraints(strip_whitespace=True, max_length=LONGEST_KEY, pattern=KEY),
     AfterValidator(_is_whole),
 ]
-"""A public key as OpenSSH writes it to one line: ``ssh-ed25519 AAAA… comment``."""
+"""A public key on one line, as OpenSSH writes it: ``ssh-ed25519 AAAA… comment``."""
 
 
 class SignerRequest(BaseModel):
-    """A key to be trusted from now on."""
+    """A key to trust."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,12 +55,12 @@ class Signer(BaseModel):
     added_by: str
     created_at: datetime
     revoked_at: datetime | None
-    """From this time on, nothing that the key signed is trusted, whenever it was signed."""
+    """The time of revocation. From this time on, no signature of the key is trusted, whenever it was made."""
     revoked_by: str | None
 
     @property
     def fingerprint(self) -> str:
-        """As ``ssh-keygen -l`` shows it."""
+        """The key's fingerprint, as ``ssh-keygen -l`` shows it."""
         blob = base64.b64decode(self.key.split()[1])
         return f"SHA256:{base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip('=')}"
 

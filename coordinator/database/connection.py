@@ -1,7 +1,7 @@
-"""Connections: the engine, and transactions that are tried again after a conflict.
+"""Connections: the engine, and transactions that are retried after a conflict.
 
-DSNs are plain (``postgresql://…``) everywhere and read by asyncpg itself, so that what works
-for ``psql`` (``?sslmode=require``) works here too.
+DSNs are plain (``postgresql://…``) everywhere and parsed by asyncpg itself, so that parameters that work for ``psql``
+(``?sslmode=require``) work here, too.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ T = TypeVar("T")
 
 APPLICATION_NAME = "portolan"
 LONG_STATEMENT_S = 600.0
-"""Time limit of statements that read or write a whole campaign, and of those that wait for them."""
+"""The time limit of statements that read or write a whole campaign, and of statements that wait for them."""
 POOL_WAIT_S = 30.0
-"""How long a request waits for a connection while all are in use."""
+"""The seconds that a request waits for a connection while all are in use."""
 MIGRATION_TIMEOUT_S = 300.0
 SCHEMES = ("postgresql", "postgres")
 ATTEMPTS = 5
-"""Attempts of a transaction that conflicts with others; each failed one takes about a second."""
+"""The maximum number of attempts of a transaction that conflicts with others. Each failed attempt takes about a
+second."""
 
 
 class _Pool(AsyncAdaptedQueuePool):
-    """A pool that closes its idle connections together.
+    """A pool that closes its idle connections concurrently.
 
-    SQLAlchemy closes one after the other. If the network forgot them, each waits for a server that does not answer, and
-    a coordinator would need minutes to stop.
+    SQLAlchemy closes one after the other. If the network has dropped them, each waits for a server that does not
+    respond, and a coordinator would need minutes to stop.
     """
 
     def dispose(self) -> None:
@@ -72,7 +73,7 @@ def engine(
     pool_wait_s: float = POOL_WAIT_S,
     times: DatabaseTimes = DEFAULT_DATABASE_TIMES,
 ) -> AsyncEngine:
-    """A pool of connections. JSON columns take any value: what JSONB refuses is replaced first."""
+    """A pool of connections. JSON columns accept any value; parts that JSONB rejects are replaced first."""
     settings = {
         "application_name": application_name,
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
@@ -111,8 +112,8 @@ def _mark_fresh(_connection: Any, entry: ConnectionPoolEntry) -> None:
 def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
     """Whether a connection from the pool still reaches the server.
 
-    SQLAlchemy's own ping has no time limit; this one has. If one connection does not, no other of the pool does: all
-    are made anew.
+    Unlike SQLAlchemy's own ping, this one has a time limit. If one connection is broken, all connections of the pool
+    are replaced.
     """
     if entry.info.pop("fresh", False):
         return
@@ -128,7 +129,7 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
 
 async def allow_long_statements(connection: AsyncConnection) -> None:
-    """Raise the time limit of the remaining statements of this transaction to ``LONG_STATEMENT_S``, on server and
+    """For the rest of this transaction, raise the time limit of statements to ``LONG_STATEMENT_S``, on server and
     client."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{LONG_STATEMENT_S:.0f}s'"))
     raw = (await connection.get_raw_connection()).driver_connection
@@ -143,9 +144,9 @@ def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
 
 
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-    """Do ``work`` in one transaction, and from its beginning again after a conflict with another one.
+    """Do ``work`` in one transaction, and retry it from its beginning after a conflict with another transaction.
 
-    For statements that touch many jobs at once while they are claimed, started and finished.
+    It is used for statements that touch many jobs while these are claimed, started and finished.
     """
     for _ in range(ATTEMPTS - 1):
         try:

@@ -1,10 +1,8 @@
-"""The embedded PostgreSQL: a server of our own in a data directory, our direct child.
+"""The embedded PostgreSQL: a server in a data directory, as a child of this process.
 
-In the data directory: ``cluster/`` (PostgreSQL's own), ``password``, one more of each role,
-``port``, ``lock`` and ``postgres.log``; ``making/`` while the first start is under way. Finding
-the programs is in ``binaries.py``.
-
-The superuser makes the roles and does nothing else: its DSN leaves this module for tests alone.
+The data directory contains ``cluster/`` (PostgreSQL's files), ``password``, another password file for each role,
+``port``, ``lock`` and ``postgres.log``, and during the first start ``making/``. ``binaries.py`` finds the programs. The
+superuser creates the roles and does nothing else; only tests use its DSN outside of this module.
 """
 
 from __future__ import annotations
@@ -57,10 +55,10 @@ SETTINGS = {
 
 
 class EmbeddedPostgres:
-    """``with EmbeddedPostgres(directory) as dsn: …``. Keeps everything in ``directory``.
+    """``with EmbeddedPostgres(directory) as dsn: …``. All files are in ``directory``.
 
-    The kernel stops the server when the *thread* that called ``start`` ends, so that a killed
-    portolan leaves none behind: call it from a thread that lives as long as the server should.
+    The kernel stops the server when the *thread* that called ``start`` ends, so that a killed portolan leaves no server
+    behind. Call ``start`` in a thread that lives as long as the server should.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -74,11 +72,11 @@ class EmbeddedPostgres:
 
     @property
     def place(self) -> str:
-        """Path and inode of the database's files; a copy of the directory differs in one of them."""
+        """Path and inode of the database's files. A copy of the directory differs in at least one of them."""
         return f"{self.directory.resolve()}#{(self.directory / 'cluster').stat().st_ino}"
 
     def start(self) -> str:
-        """Start the server, creating or repairing whatever it needs, and return its DSN."""
+        """Start the server and return its DSN. Missing parts are created, and damaged ones repaired."""
         if not self.running:
             try:
                 self._start()
@@ -102,7 +100,8 @@ class EmbeddedPostgres:
         return dsn
 
     def provide_roles(self) -> Mapping[str, str]:
-        """Make the roles of the running server, also in a directory from before them; the DSN of each."""
+        """Create the roles on the running server, even in a directory from a release before roles. Returns the DSN of
+        each role."""
         passwords = {role: _keep(_password(self.directory, role), secrets.token_urlsafe(24)) for role in ROLES}
         superuser = dsn_of(self.directory)
         assert superuser is not None
@@ -110,7 +109,7 @@ class EmbeddedPostgres:
         return {role: dsn for role in ROLES if (dsn := dsn_of(self.directory, role)) is not None}
 
     def stop(self) -> None:
-        """Stop the server and release the directory. It may be called at any time and repeatedly."""
+        """Stop the server and release the directory. It may be called repeatedly and at any time."""
         if self._server is not None:
             for number, limit_s in STOP_LIMITS_S:
                 if self._server.poll() is None:
@@ -160,7 +159,8 @@ class EmbeddedPostgres:
         self._serve(cluster, programs, account, installation)
 
     def _make_cluster(self, cluster: Path, programs: Path, account: Account) -> None:
-        """Create the cluster under a temporary name and rename it last. The next call removes leftovers of a crash."""
+        """Create the cluster under a temporary name and rename it last. The next call removes the leftovers of a
+        crash."""
         making = self.directory / "making"
         shutil.rmtree(making, ignore_errors=True)
         password = _keep(self.directory / "password", secrets.token_urlsafe(24))
@@ -221,7 +221,7 @@ class EmbeddedPostgres:
         )
 
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
-        """Start the server and wait until it answers; return its output if it ended instead."""
+        """Start the server and wait until it accepts connections. If it ended instead, return its output."""
         log = self.directory / "postgres.log"
         options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
@@ -250,7 +250,7 @@ class EmbeddedPostgres:
 
 
 def dsn_of(directory: Path, user: str = USER) -> str | None:
-    """The DSN of the database kept in ``directory``, running or not; None if there is none, or no such user."""
+    """The DSN of the database in ``directory``, running or not; None without a database or without this user."""
     try:
         password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())
@@ -266,10 +266,10 @@ def _password(directory: Path, user: str) -> Path:
 
 
 def stop_leftovers(directory: Path) -> None:
-    """End every PostgreSQL process that still works in ``directory``, whoever started it.
+    """End every PostgreSQL process that still works in ``directory``, no matter which process started it.
 
-    Call it with the lock held: then the portolan that started them is dead. They are recognized by their working
-    directory, which the server sets to its data, because the pid file may be wrong.
+    Call it with the lock held: then the portolan that started them has ended. Processes are recognized by their working
+    directory, which the server sets to its data directory, because the pid file may be wrong.
     """
     for number, limit_s in STOP_LIMITS_S:
         left = list(_working_in(directory))
@@ -301,7 +301,7 @@ def _forget_strangers(pid_file: Path) -> None:
     """Remove a pid file that names a living process which is not our server.
 
     PostgreSQL refuses to start if that pid exists, even as a zombie or another program. The caller has made sure that
-    no server is left. The pid of a dead process PostgreSQL handles itself.
+    no server is left. PostgreSQL itself handles the pid of a process that has ended.
     """
     with contextlib.suppress(FileNotFoundError, IndexError, ValueError):
         if psutil.pid_exists(int(pid_file.read_text().split()[0])):
@@ -309,7 +309,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """The account of the server: the owner of the data, else the current user, but never root."""
+    """The account of the server: the owner of the data, otherwise the current user, but never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -352,7 +352,7 @@ def _ready(pid_file: Path, pid: int) -> bool:
 
 
 def _free_port(port_file: Path) -> int:
-    """The port from last time if it is still free, else a free one."""
+    """The last port if it is still free, otherwise another free port."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:
@@ -368,7 +368,7 @@ def _free_port(port_file: Path) -> int:
 
 
 def _keep(path: Path, text: str) -> str:
-    """The text of the private file ``path``, after writing ``text`` to it whole if it has none yet."""
+    """Return the text of the private file ``path``. If it has none yet, write ``text`` to it atomically first."""
     with contextlib.suppress(FileNotFoundError):
         if stored_text := path.read_text().strip():
             return stored_text
@@ -385,7 +385,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _complaint(output: str | None) -> str:
-    """The one line of a tool's output that says what went wrong."""
+    """The line of a tool's output that gives the reason for a failure."""
     if output and ("No space left on device" in output or "Check free disk space" in output):
         return "no space left on the disk; free some (100 MB for a new database), then start again"
     lines = [line.strip() for line in (output or "").splitlines() if line.strip()]

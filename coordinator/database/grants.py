@@ -1,7 +1,8 @@
-"""The three roles of the database, and what each may do with which table or view: declared here and nowhere else.
+"""The three roles of the database, and the privileges of each role on each table and view.
 
-Every upgrade applies the declaration, and a test compares the whole catalogue with it: a table without a line here
-fails. ``portolan_migration`` owns everything and needs no line. Other roles keep whatever a person gave them.
+This is the only declaration. Every upgrade applies it, and a test compares the whole catalog with it, so a table
+without an entry here fails the test. ``portolan_migration`` owns everything and needs no entries. Other roles keep the
+privileges that a person gave them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _STATE = _words("SELECT INSERT UPDATE")
 """Privileges on rows that are never deleted."""
 _REPLACED = _words("SELECT INSERT DELETE")
 _TIMED_SUITES = _REPLACED | {"UPDATE (timing)", "UPDATE (timed_cases)"}
-"""Privileges on suites, which never change, except for how a runner says that they are timed."""
+"""Privileges on suites. Suites never change, except that runners update how they are timed."""
 _KEPT = _words("SELECT INSERT UPDATE DELETE")
 """Privileges on rows that can be recreated, and on campaigns, which only ``coordinator/deletion`` deletes."""
 
@@ -120,7 +121,7 @@ SELECT c.relname, r.rolname, a.privilege_type || ' (' || t.attname || ')'
 
 
 def read_privileges(connection: Connection) -> dict[tuple[str, str], Privileges]:
-    """Return the privileges of the application and the reading role, from the catalogue."""
+    """Read the privileges of the application role and the reading role from the catalog."""
     by_relation: dict[tuple[str, str], set[str]] = {}
     for relation, role, privilege in connection.execute(_HELD, {"roles": [APPLICATION, READING]}):
         by_relation.setdefault((relation, role), set()).add(privilege)
@@ -128,7 +129,7 @@ def read_privileges(connection: Connection) -> dict[tuple[str, str], Privileges]
 
 
 def statements(current: Held, roles: Iterable[str]) -> list[str]:
-    """Return the statements that turn the privileges of these roles into the declared ones."""
+    """Return the statements that change the privileges of these roles to the declared ones."""
     changes = []
     for role in roles:
         for relation, grant in GRANTS.items():
@@ -142,7 +143,7 @@ def statements(current: Held, roles: Iterable[str]) -> list[str]:
 
 
 def apply(connection: Connection) -> None:
-    """Grant the existing roles the declared privileges; writes nothing if they have them already."""
+    """Grant the existing roles the declared privileges. Nothing is written if they already have them."""
     there = connection.execute(
         text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles) ORDER BY 1"), {"roles": [APPLICATION, READING]}
     )
@@ -151,5 +152,5 @@ def apply(connection: Connection) -> None:
 
 
 def _grant_list(privileges: Privileges) -> str:
-    """The privileges as GRANT takes them: ``SELECT ("end")``."""
+    """The privileges in the syntax of GRANT: ``SELECT ("end")``."""
     return ", ".join(privilege.replace("(", '("').replace(")", '")') for privilege in sorted(privileges))

@@ -1,7 +1,7 @@
 """Runs a module of ours in its own process, for work that would block the coordinator or keep its memory.
 
-``run_module`` starts it, reads its output and says how it ended. The module calls ``run_work``, which reports an
-unreachable database as an outage.
+``run_module`` starts the process, reads its output and reports its failure. The module calls ``run_work``, which
+reports an unreachable database as an outage.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from coordinator.errors import DatabaseAwayError, PortolanError, reason_of
 from coordinator.operating_system.exec_with_parent_death_signal import die_with
 
 DATABASE_AWAY_CODE = os.EX_TEMPFAIL
-"""Exit code of a module when the database is unreachable."""
+"""The exit code of a module when the database is unreachable."""
 COMPLAINT_BYTES = 16_384
-"""Bytes of the end of a module's stderr that are kept; its last line says why it failed."""
+"""The number of bytes at the end of a module's stderr that are kept. The last line gives the reason for a failure."""
 
 
 async def run_module(
@@ -35,10 +35,10 @@ async def run_module(
     pass_fds: Sequence[int] = (),
     read: Callable[[StreamReader], Coroutine[None, None, bytes]] = StreamReader.read,
 ) -> bytes:
-    """Run ``python -m module`` over a database to its end; it is killed if the caller stops waiting.
+    """Run ``python -m module`` with a database until it ends. It is killed if the caller stops waiting.
 
-    ``request`` goes to its stdin. ``read`` reads its stdout to the end; what that returns is the result. Raises
-    ``DatabaseAwayError``, or a ``PortolanError`` that begins with ``failure``, if the process fails.
+    ``request`` is written to its stdin. ``read`` reads its stdout to the end, and its return value is the result. If
+    the process fails, raises ``DatabaseAwayError`` or a ``PortolanError`` that begins with ``failure``.
     """
     async with _module_process(module, dsn, pass_fds) as process:
         # A module blocks as soon as a pipe that nobody reads is full, so that all three are served at once.
@@ -98,7 +98,7 @@ def _check_end(process: Process, complaint: bytes, failure: str) -> None:
 
 
 def run_work(work: Coroutine[None, None, None]) -> None:
-    """Do the work of this process; end early if the coordinator ends."""
+    """Do the work of this process. The process ends early if the coordinator ends."""
     die_with(os.getppid(), signal.SIGKILL)
     try:
         asyncio.run(work)

@@ -1,4 +1,4 @@
-"""Notifications: what ``NOTIFY`` sends, received on a dedicated connection that is reopened when it breaks."""
+"""Receives what ``NOTIFY`` sends, on a dedicated connection that is reopened when it breaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECONNECT = Backoff(first_s=0.1, longest_s=5.0)
 
 @dataclass(frozen=True)
 class Notice:
-    """A notification on a channel. An empty payload, sent after a reconnect, means: look again."""
+    """A notification on a channel. An empty payload follows a reconnect and means that notices may have been missed."""
 
     channel: str
     payload: str
@@ -28,7 +28,7 @@ class Notice:
 
 @dataclass
 class Notices:
-    """Notices that arrived and were not yet taken; the same notice twice counts once."""
+    """Notices that arrived and were not yet taken. Equal notices count once."""
 
     _waiting: dict[Notice, None] = field(default_factory=dict)
     _some: asyncio.Event = field(default_factory=asyncio.Event)
@@ -39,14 +39,14 @@ class Notices:
         self._some.set()
 
     def end(self, error: BaseException) -> None:
-        """End the waiting: no further notice will come."""
+        """End the waiting, because no further notice will come."""
         self._ended = error
         self._some.set()
 
     async def take(self, timeout_s: float | None = None) -> list[Notice]:
-        """Return all notices so far; wait for the first one, but not longer than ``timeout_s``.
+        """Return all notices so far. Waits for the first one, but not longer than ``timeout_s``.
 
-        If the listening has ended, raise its error, because no notice can come any more.
+        If listening has ended, raises the error that ended it, because no further notice can come.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
@@ -66,9 +66,9 @@ class Notices:
 
 @contextlib.asynccontextmanager
 async def listening(dsn: str, *channels: str, times: DatabaseTimes = DEFAULT_DATABASE_TIMES) -> AsyncIterator[Notices]:
-    """Yield the notices that ``NOTIFY`` sends on ``channels``, every one that is committed inside the block.
+    """Yield the notices that ``NOTIFY`` sends on ``channels``, including every one committed inside the block.
 
-    They have their own connection. If it breaks, it is made anew and every channel gets a notice without payload,
+    Notices have a dedicated connection. If it breaks, it is reopened and every channel gets a notice without payload,
     because notices may have been missed.
     """
     notices = Notices()
@@ -116,7 +116,7 @@ async def _keep_listening(
 
 
 async def _until_broken(connection: asyncpg.Connection, times: DatabaseTimes) -> None:
-    """Return when the connection is lost. It pings at intervals, because a dead peer sends nothing."""
+    """Return when the connection is lost. It pings at intervals, because a dead server sends nothing."""
     broken = asyncio.Event()
     connection.add_termination_listener(lambda _connection: broken.set())
     try:

@@ -1,7 +1,7 @@
-"""The errors of PostgreSQL and what each means: an outage, a conflict to try again, or values that it refuses.
+"""Classifies PostgreSQL's errors: an outage, a conflict to retry, or values that it rejects.
 
-A loop that lives for long catches ``DATABASE_AWAY`` and tries again. Over HTTP such an error is
-an outage (503) unless ``is_outage`` says that the statement itself was at fault.
+A long-running loop catches ``DATABASE_AWAY`` and retries. Over HTTP such an error is an outage (503), unless
+``is_outage`` says that the statement itself was wrong.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ DATABASE_AWAY: tuple[type[Exception], ...] = (
 )
 
 _FAULTS_OF_THE_STATEMENT = ("0A", "21", "22", "23", "42")
-"""Classes of SQLSTATE that a healthy PostgreSQL answers with; retrying does not help."""
+"""Classes of SQLSTATE that a healthy PostgreSQL returns for a wrong statement. Retrying does not help."""
 
 _CONFLICTS = frozenset({"40P01", "40001"})
-"""SQLSTATE of a deadlock and of a serialisation failure."""
+"""The SQLSTATEs of a deadlock and of a serialization failure."""
 
 _NO_ROOM = frozenset({"53100", "58030"})
 """SQLSTATEs of a full disk and of a failing disk."""
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same request can succeed in a moment, because PostgreSQL or the way to it was at fault."""
+    """Whether the same request may succeed soon, because PostgreSQL or the network was at fault."""
     state = sqlstate(error)
     cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else error
     # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
@@ -46,27 +46,29 @@ def is_outage(error: BaseException) -> bool:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """A deadlock or serialisation failure: expected now and then, and settled by trying again."""
+    """Whether the error is a deadlock or serialization failure. These are normal now and then; a retry resolves
+    them."""
     return isinstance(error, DBAPIError) and sqlstate(error) in _CONFLICTS
 
 
 def has_no_room(error: BaseException) -> bool:
-    """PostgreSQL answers but its disk is full: reads work, most writes fail."""
+    """Whether PostgreSQL responds but its disk is full. Then reads work, and most writes fail."""
     return sqlstate(error) in _NO_ROOM
 
 
 def is_refused(error: BaseException) -> bool:
-    """PostgreSQL will never accept these values: text with NUL, numbers out of range or outside our constraints."""
+    """Whether PostgreSQL will never accept these values: text with NUL, or numbers out of range or outside our
+    constraints."""
     state = (sqlstate(error) or "") if isinstance(error, DBAPIError) else ""
     return state.startswith("22") or state == "23514"
 
 
 def is_unstorable(error: BaseException) -> bool:
-    """PostgreSQL will never accept this row: refused values, or a broken constraint of any kind."""
+    """Whether PostgreSQL will never accept this row, because of its values or any constraint."""
     return (sqlstate(error) or "").startswith(("22", "23"))
 
 
 def sqlstate(error: BaseException) -> str | None:
-    """The SQLSTATE of the answer, if PostgreSQL answered."""
+    """The SQLSTATE of the error; None if PostgreSQL did not respond."""
     state = getattr(getattr(error, "orig", error), "sqlstate", None)
     return state if isinstance(state, str) else None

@@ -1,7 +1,7 @@
-"""The connection pools of one coordinator, one per kind of use, so that no use can exhaust another's.
+"""The connection pools of one coordinator, one for each kind of use, so that no use can exhaust another's connections.
 
-Dispatch goes on however many requests arrive. Renewals of ownership do not wait for runners, and the outcome writer
-waits for nobody.
+So dispatch continues however many requests arrive, renewals of ownership do not wait for runners, and the outcome
+writer never waits for a connection.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from coordinator.errors import reason_of
 REQUESTS = 10
 SESSIONS = 8
 OWNERSHIP = 2
-"""Two connections: one for the loop that follows the fleet, one for renewals and sweeps."""
+"""The number of connections: one for the loop that follows the fleet, one for renewals and sweeps."""
 WRITER = 1
 DISPATCH_STATEMENT_TIMEOUT_S = 30.0
-"""Statements of dispatch take milliseconds. One that takes this long waits for a lock or for a dead peer."""
+"""The time limit of dispatch statements. They take milliseconds, so one that takes this long waits for a lock or a dead
+server."""
 OWNERSHIP_STATEMENT_TIMEOUT_S = 10.0
-"""Ownership ends after 30 s without renewal, so there must be time for a second attempt."""
+"""The time limit of ownership statements. Ownership ends after 30 s without renewal, which must leave time for a second
+attempt."""
 DISPATCH_POOL_WAIT_S = 30.0
 
 

@@ -1,7 +1,6 @@
-"""Makes the three roles. Their privileges on tables are in ``grants.py``.
+"""Creates the three roles. Their privileges on tables are in ``grants.py``.
 
-This takes a superuser, or the owner of the database with CREATEROLE. It can be repeated, and then writes nothing but
-passwords.
+This needs a superuser, or an owner of the database with CREATEROLE. It can be repeated; then it writes only passwords.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     }
 }
 ENFORCED: Mapping[str, Mapping[str, str]] = {READING: {"temp_file_limit": "4GB"}}
-"""Settings that only superusers can make and sessions cannot change, so that a sort cannot fill the disk."""
+"""Settings that only superusers can make and sessions cannot change. They prevent a sort from filling the disk."""
 CONNECTIONS = {READING: 10}
-"""The most connections at once: the embedded server has 50, and a coordinator needs 22."""
+"""The maximum number of connections. The embedded server has 50, and a coordinator needs 22."""
 
 _DENIED = "42501"
 """SQLSTATE of a missing privilege."""
@@ -111,9 +110,9 @@ async def provide(dsn: str, passwords: Mapping[str, str]) -> None:
 
 
 def become_owner(connection: Connection) -> str | None:
-    """Make the roles if this connection may, and act as the migration role until the transaction ends.
+    """Create the roles if this connection may, and act as the migration role until the transaction ends.
 
-    Returns what is missing, in one line; then the connection keeps the role that it has.
+    Returns None, or one line about what is missing. In the latter case the connection keeps its role.
     """
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:
@@ -133,7 +132,7 @@ def become_owner(connection: Connection) -> str | None:
 
 
 def make(connection: Connection, passwords: Mapping[str, str]) -> None:
-    """Create or correct the roles, the ownership of Portolan's objects and the access to schemas and databases."""
+    """Create or correct the roles, the owner of Portolan's objects, and the access to schemas and databases."""
     user, superuser, _ = connection.execute(_SELF).one()
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
     for role in connection.execute(_MISSING, {"roles": list(ROLES)}).scalars().all():
@@ -159,7 +158,8 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
 
 
 def _reset_undeclared(connection: Connection) -> None:
-    """Reset undeclared settings: each role may change its own defaults (also ``search_path``) for later sessions."""
+    """Reset undeclared settings, because each role may change its own defaults (including ``search_path``) for later
+    sessions."""
     declared_settings = _flat(SETTINGS)
     columns = {
         "roles": [role for role, _, _ in declared_settings],
@@ -177,7 +177,7 @@ def _join(connection: Connection, user: str) -> None:
 
 
 def _close_places(connection: Connection) -> None:
-    """Only the migration role may create objects in the schema, and no role may create temporary tables."""
+    """Allow only the migration role to create objects in the schema, and no role to create temporary tables."""
     place = connection.execute(_OPEN_PLACES, {"roles": list(ROLES), "owner": MIGRATION}).one()
     if place.temporary:
         connection.exec_driver_sql(f"REVOKE TEMPORARY ON DATABASE {place.database} FROM PUBLIC")
@@ -197,7 +197,8 @@ def _close_functions(connection: Connection) -> None:
 
 
 def _close_neighbours(connection: Connection) -> None:
-    """On a server that only Portolan uses, only superusers may connect to the databases that came with it."""
+    """On a server that only Portolan uses, allow only superusers to connect to the databases that came with the
+    server."""
     for database in connection.scalars(_OPEN_NEIGHBOURS).all():
         connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC")
 

@@ -1,6 +1,6 @@
-"""The digest of the migrations that made a database's tables, kept as the comment of ``alembic_version``.
+"""The digest of the migrations that made a database's tables, stored as the comment of ``alembic_version``.
 
-Until the first release the first migration is amended, so that a revision alone does not say which tables there are.
+Until the first release, the first migration is edited in place. So a revision alone does not identify the tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_digest(connection: Connection) -> str | None:
 
 
 def keep(connection: Connection, digest: str) -> None:
-    """Store the digest; takes no lock if it is already stored."""
+    """Store the digest. Takes no lock if it is already stored."""
     if read_digest(connection) != digest:
         connection.exec_driver_sql(f"COMMENT ON TABLE {VERSION_TABLE} IS '{digest}'")
 

@@ -1,6 +1,7 @@
-"""SCRAM verifiers, which PostgreSQL stores instead of passwords (RFC 5802): no statement has a password in it.
+"""SCRAM verifiers (RFC 5802), which PostgreSQL stores instead of passwords. With them, no statement contains a
+password.
 
-PostgreSQL writes a statement that fails into its log, and shows one that runs to its administrators.
+PostgreSQL logs statements that fail, and shows running ones to its administrators.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ SALT_BYTES = 16
 
 
 def verifier(password: str) -> str:
-    """``SCRAM-SHA-256$…`` for ALTER ROLE … PASSWORD. ASCII alone: other letters would have to be normalised first."""
+    """The verifier for ALTER ROLE … PASSWORD: ``SCRAM-SHA-256$…``. Only ASCII is allowed, because other characters
+    would need normalization."""
     salt = os.urandom(SALT_BYTES)
     salted_password = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
     stored_key = hashlib.sha256(hmac.digest(salted_password, b"Client Key", "sha256")).digest()

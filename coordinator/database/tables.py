@@ -1,6 +1,6 @@
-"""The tables, as SQLAlchemy Core. Migrations are made from these; the views are in ``views.py``.
+"""The tables, as SQLAlchemy Core. Migrations are generated from them; the views are in ``views.py``.
 
-Names and columns that people query through the views are a promise; these tables are not.
+The views and their columns are a public promise; these tables are not.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
 def _words(name: str, values: Iterable[str]) -> Enum:
-    """A text column with a check on its words, so that a new word is one small migration."""
+    """A text column with a check constraint, so that a new word needs only a small migration."""
     return Enum(*map(str, values), name=name, native_enum=False, create_constraint=True, length=24)
 
 
@@ -78,7 +78,7 @@ def _now() -> Column[object]:
 
 
 def _when_tagged(tag: str, value: str) -> str:
-    """The branch of a CASE for cases with a tag."""
+    """SQL for the branch of a CASE for cases with a tag."""
     return f"WHEN tags @> '[\"{tag}\"]' THEN '{value}'"
 
 
@@ -548,7 +548,7 @@ _FIGURE_TYPES: dict[Any, Any] = {
     list[str]: ARRAY(Text),
     Counted: JSONB,
 }
-"""The column of a figure of each type; counts and latencies are of the types that they have in the views."""
+"""The column type for each type of a figure. Counts and latencies have the same types as in the views."""
 
 
 def _figure(name: str, annotation: Any) -> Column[Any]:
@@ -573,7 +573,7 @@ matrix_cells = Table(
 
 
 def _published_table(name: str, *columns: Column[Any], comment: str) -> Table:
-    """A kind of published figure. ``number`` is the order in which they were printed."""
+    """The table for one kind of published figure. ``number`` is the order in which the figures were published."""
     return Table(
         name,
         metadata,

@@ -1,4 +1,4 @@
-"""Values that PostgreSQL accepts: texts and JSON from anywhere, with what it refuses replaced."""
+"""Makes texts and JSON from any source acceptable to PostgreSQL by replacing what it rejects."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DEEPEST = 100
 
 
 def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
-    """``value`` as JSONB can hold it.
+    """Return ``value`` in a form that JSONB can store.
 
     NaN and infinities become the strings ``NaN``, ``Infinity`` and ``-Infinity``. NUL and lone surrogates become
-    U+FFFD, in keys, too. A value of an unknown type becomes its text, and too deep nesting becomes ``…``.
+    U+FFFD, also in keys. A value of an unknown type becomes its text, and nesting that is too deep becomes ``…``.
     """
     if value is None or isinstance(value, bool):
         return value

@@ -1,8 +1,8 @@
-"""The views: people query them with psql or pandas, and every report starts from them.
+"""The views. People query them with psql or pandas, and every report starts from them.
 
-Their names, columns and meanings are a promise: columns are added after the last one, and nothing else changes in
-place. To change a view, change its text here: ``define`` replaces the views of a database if they were made from
-another text, and leaves in place what depends on them. A migration that alters a column below a view drops that view
+Their names, columns and meanings are a promise: columns are only added, after the last one, and nothing else changes in
+place. To change a view, change its text here. ``define`` replaces the views of a database if they were made from
+another text, and leaves dependent objects in place. A migration that alters a column used by a view must drop that view
 first.
 """
 
@@ -29,11 +29,9 @@ from protocol.enums import GRADIENT, RECOMPILED, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
-"""A median over this many times its level is more the host's than the call's.
-
-Sampling that ended because the median was known to 1 % has quartiles within 9 % of each other, so its median is at most
-12 % over this quantile; and no comparison counts a smaller change.
-"""
+"""The factor over its level from which a median reflects the host more than the call. If sampling ended because the
+median was known to 1 %, the quartiles are within 9 % of each other, so the median is at most 12 % above the low
+quantile; and no comparison counts a smaller change."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def _indent(query: str, spaces: int) -> str:
 def low(outcomes: str) -> str:
     """SQL for the level of a run: a low quantile of its samples, because other work on a host only makes calls longer.
 
-    It is the median if the run's samples were not kept.
+    It is the median if the run's samples were not stored.
     """
     return f"""\
 coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) < {LEAST_MILLISECONDS} THEN 0
@@ -73,7 +71,8 @@ coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) <
 
 
 def case_class(cases: str) -> str:
-    """The ``CaseClass`` of a case. Handwritten cases are tagged with their dtype, drawn ones with its class."""
+    """SQL for the ``CaseClass`` of a case. Handwritten cases are tagged with their dtype, generated ones with their
+    class."""
     return f"""\
 CASE WHEN {cases}.tags @> '["{GRADIENT}"]' THEN '{CaseClass.gradient}'
      WHEN {cases}.tags ?| '{{low-precision,float16,bfloat16}}' THEN '{CaseClass.sixteen_bit}'
@@ -81,7 +80,7 @@ CASE WHEN {cases}.tags @> '["{GRADIENT}"]' THEN '{CaseClass.gradient}'
 
 
 def failure_text(outcomes: str) -> str:
-    """SQL for the error text of a run, the same wherever it is shown; null if it passed."""
+    """SQL for the error text of a run, the same wherever it is shown; null if the run passed."""
     texts = [f"{outcomes}.evidence ->> '{name}'" for name in ("mismatch", "message", "signal", "reason")]
     return f"""\
 CASE WHEN {outcomes}.verdict <> 'passed'
@@ -105,14 +104,14 @@ COMMON_COMMENTS: Mapping[str, str] = {
     "case_id": "internal",
     "suite": "name of the suite; rows are comparable within one revision of it",
 }
-"""Comments on columns that mean the same in every view."""
+"""Comments on columns that have the same meaning in every view."""
 
 
 OF_A_FUNCTION = (
     *("campaign_id", "suite", "revision", "framework", "version", "device", "hardware"),
     *("function", "environment", "simulated", "target_id"),
 )
-"""The columns that say of which function a row is, on which target and in which campaign."""
+"""The columns that identify a function on a target in a campaign."""
 
 
 def common_comments(*columns: str) -> dict[str, str]:
@@ -295,14 +294,14 @@ SELECT n.campaign_id,
        t.version,
        t.device,
        t.hardware"""
-"""The first columns of a promised view of figures ``n`` on a target ``t`` by a suite ``s``."""
+"""The first columns of a view of figures ``n`` for a target ``t`` and a suite ``s``."""
 
 
 def cases_measured(outcomes: str) -> str:
-    """SQL for a case's latencies on a target, from rows of ``outcomes``; all other latencies and ratios are made of
-    these.
+    """SQL for a case's latencies on a target, from rows of ``outcomes``. All other latencies and ratios are computed
+    from these.
 
-    ``OFFSET 0`` makes PostgreSQL read the samples of an outcome once, instead of once for each figure of its level.
+    ``OFFSET 0`` makes PostgreSQL read the samples of an outcome once, instead of once for each figure.
     """
     return f"""\
 SELECT o.campaign_id,
@@ -332,7 +331,7 @@ SELECT o.campaign_id,
 
 
 def case_latencies(outcomes: str) -> str:
-    """The view ``case_latencies``, from rows of ``outcomes``."""
+    """SQL for the view ``case_latencies``, from rows of ``outcomes``."""
     return f"""\
 {_HEAD},
        t.environment,
@@ -362,7 +361,7 @@ def case_latencies(outcomes: str) -> str:
 
 
 def function_latencies(latencies: str) -> str:
-    """A function's latencies on a target, from the latencies of its cases."""
+    """SQL for a function's latencies on a target, from the latencies of its cases."""
     return f"""\
 {_HEAD},
        n.function,
@@ -409,7 +408,7 @@ def function_latencies(latencies: str) -> str:
 
 
 def cpu_bases(latencies: str) -> str:
-    """The CPU target that each target's latencies are set against, from the rows of ``case_latencies``."""
+    """SQL for the CPU target that each target's latencies are compared with, from rows of ``case_latencies``."""
     return f"""\
 SELECT DISTINCT ON (n.campaign_id, n.target_id)
        n.campaign_id,
@@ -445,7 +444,8 @@ SELECT DISTINCT ON (n.campaign_id, n.target_id)
 
 
 def ratios(latencies: str, bases: str) -> str:
-    """How many times as long a function's calls take as on the CPU, from ``case_latencies`` and ``cpu_bases``."""
+    """SQL for the ratios of a function's latency to its latency on the CPU, from ``case_latencies`` and
+    ``cpu_bases``."""
     return f"""\
 SELECT here.campaign_id,
        here.suite,
@@ -532,11 +532,11 @@ SELECT r.*,
   JOIN (SELECT id, suite_id, function, host_only, tags @> '["REFUSES"]' AS refuses, inputs, judged_by,
                {_indent(case_class("cases"), 15)} AS case_class
           FROM cases) c ON c.id = r.case_id"""
-"""A case's verdicts on a target over its runs, of which every count of a function is made."""
+"""SQL for a case's verdicts on a target over its runs. Every count of a function is computed from them."""
 
 
 def _sums(rule: CountingRule) -> str:
-    """The columns of a rule in ``FUNCTION_SUMS``, from the verdicts of cases."""
+    """The columns of a rule in ``FUNCTION_SUMS``, computed from the verdicts of cases."""
 
     def where(verdict: str) -> str:
         return f"FILTER (WHERE {rule.verdict_column} = '{verdict}' AND {rule.cases})"
@@ -584,13 +584,13 @@ SELECT campaign_id,
     .replace("NOT_LOWERED", Cause.not_lowered)
     .replace("LOWERED", Cause.lowered)
 )
-"""A function's cases on a target, added up by every counting rule."""
+"""SQL for the sums over a function's cases on a target, by every counting rule."""
 
 
 def _counts(rule: CountingRule) -> dict[str, str]:
-    """The expressions of a rule's counts over a row ``n`` of ``FUNCTION_SUMS``: the fields of ``Counts``.
+    """SQL expressions for a rule's counts over a row ``n`` of ``FUNCTION_SUMS``: the fields of ``Counts``.
 
-    No success, and no complete failure, while a case is missing.
+    A function is neither a success nor a complete failure while the result of a case is missing.
     """
     passes, failures, unknown, incomplete, cause = (
         f"n.{rule.name}_{word}" for word in ("passed", "failed", "unknown", "incomplete", "cause")
@@ -620,7 +620,7 @@ def _counts_as_json(rule: CountingRule) -> str:
 
 
 COUNTS_BY_RULE = f"jsonb_strip_nulls(jsonb_build_object({', '.join(map(_counts_as_json, RULES))}))"
-"""The counts of a row ``n`` of ``FUNCTION_SUMS``, by the names of the rules that give it a verdict."""
+"""SQL for the counts of a row ``n`` of ``FUNCTION_SUMS``, by the names of the rules that give it a verdict."""
 
 _ANYWHERE, _ON_DEVICE, _WITHOUT_HOST_WORK, _INDEPENDENT = map(
     _counts, (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT)
@@ -873,11 +873,11 @@ VIEWS = (
     CPU_BASES,
     FUNCTION_RATIOS,
 )
-"""In the order of creation."""
+"""The views in the order of creation."""
 
 
 def define(connection: Connection) -> None:
-    """Make the views those of this module, unless they were made from the same text before."""
+    """Create or replace the views, unless they were made from the same text."""
     statements = [statement for view in VIEWS for statement in view.statements()]
     sha256 = hashlib.sha256("\n".join(statements).encode()).hexdigest()
     if connection.scalar(select(view_definitions.c.sha256)) == sha256:

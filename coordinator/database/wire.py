@@ -1,8 +1,9 @@
-"""A connection to PostgreSQL that soon notices that its server is gone.
+"""A connection to PostgreSQL that soon notices the loss of its server.
 
-A firewall that forgets a connection drops its packets silently. The kernel would then send for fifteen minutes, and
-wait for an answer for ever. So every connection has keepalives and a limit for unacknowledged data, on both sides.
-Every statement has a limit on our side as well, longer than the server's own, for a server that does not answer at all.
+A firewall that drops a connection discards its packets silently. The kernel would then resend for fifteen minutes, and
+wait forever for a response. So every connection has keepalives and a limit for unacknowledged data, on both sides.
+Every statement also has a limit on the client's side, longer than the server's, in case the server does not respond at
+all.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ KEEPALIVE_IDLE_S = 15
 KEEPALIVE_EVERY_S = 5
 KEEPALIVE_COUNT = 3
 UNACKNOWLEDGED_S = 30
-"""The connection ends if sent data are not acknowledged for this long."""
+"""The seconds after which the connection ends if sent data are not acknowledged."""
 
 _SERVER_KEEPALIVE = {
     "tcp_keepalives_idle": str(KEEPALIVE_IDLE_S),
@@ -41,15 +42,15 @@ _SOCKET_OPTIONS = {
 
 
 class BoundedConnection(Connection):  # type: ignore[misc]
-    """Closes itself if the server does not end a statement that was cancelled or took too long.
+    """A connection that closes itself if the server does not end a statement that was cancelled or took too long.
 
-    asyncpg waits for the end of a cancelled statement before it sends the next one, such as a rollback. Without its own
-    limit that wait lasts as long as the statement was allowed to.
+    asyncpg waits for the end of a cancelled statement before it sends the next one, such as a rollback. Without a limit
+    of its own, this wait would last as long as the statement was allowed to.
     """
 
     _config: Any
     times = DEFAULT_DATABASE_TIMES
-    """asyncpg makes the connection, so ``connect`` gives it others afterwards."""
+    """The time limits. asyncpg creates the connection, so ``connect`` sets other limits afterwards."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -65,8 +66,8 @@ class BoundedConnection(Connection):  # type: ignore[misc]
     async def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, and wait for the server for at most ``DatabaseTimes.close_s``.
 
-        asyncpg itself would wait as long as a statement may take. Past the limit it drops the connection, which is no
-        error.
+        asyncpg itself would wait as long as a statement may take. After the limit the connection is dropped, which is
+        no error.
         """
         limit_s = self.times.close_s if timeout is None else min(timeout, self.times.close_s)
         with suppress(TimeoutError):
@@ -88,7 +89,7 @@ async def connect(
     statement_timeout_s: float | None = None,
     times: DatabaseTimes = DEFAULT_DATABASE_TIMES,
 ) -> asyncpg.Connection:
-    """A connection that notices the loss of its server. Raises ``DatabaseAwayError`` if there is none to be had."""
+    """Open a connection that notices the loss of its server. Raises ``DatabaseAwayError`` if it cannot connect."""
     limit_s = None if statement_timeout_s is None else statement_timeout_s + times.answer_margin_s
     try:
         connection = await asyncpg.connect(
@@ -106,7 +107,7 @@ async def connect(
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """Turn on TCP keepalives and let the kernel end a connection whose packets are not acknowledged."""
+    """Enable TCP keepalives, and make the kernel end a connection whose packets are not acknowledged."""
     if connection.family not in (socket.AF_INET, socket.AF_INET6):
         return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

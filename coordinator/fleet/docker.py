@@ -1,8 +1,8 @@
-"""The Docker Engine of this host, through its SDK, as a scheduler of runners.
+"""The Docker Engine of this host as a scheduler of runners, through Docker's SDK.
 
-Only the command line imports this module: the coordinator never touches the engine's socket.
-Every failure becomes a ``FleetError`` of one line. Every call has a time limit, because a
-container that does not end makes the engine keep its callers waiting.
+Only the command line imports this module; the coordinator never uses the engine's socket. Every failure becomes a
+``FleetError`` of one line. Every call has a time limit, because the engine keeps its callers waiting for a container
+that does not end.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ PORT = "org.portolan.fleet.port"
 SPEC = "org.portolan.fleet.spec"
 
 RUNNER_PORT = 8790
-"""Every runner listens there in its own container."""
+"""The port that every runner listens on in its own container."""
 PORTS = 100
-"""The number of ports of the host that are tried, from the first one on."""
+"""The number of ports of the host that are tried, beginning with the first one."""
 SECRET_FILE = "/run/secrets/portolan-runner"
 TIMING_FOLDER = "/var/lib/portolan-timing"
 NOBODY = "192.0.2.1"
-"""An address that is no machine's (RFC 5737)."""
+"""A documentation address (RFC 5737), which no machine has."""
 STOP_S = 10
-"""Seconds that a runner has to end before it is killed."""
+"""The seconds that a runner has to end before it is killed."""
 ANSWER_S = 20.0
-"""A plain answer of the engine takes less, or is not coming."""
+"""The time limit for an ordinary response of the engine."""
 START_S = 120.0
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
@@ -78,8 +78,7 @@ _ABSENCES = {
 class DockerEngine:
     """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
-    Labels of the containers hold all that there is to know about them, so that any later call,
-    whatever interrupted the last one, goes on from there.
+    The labels of the containers hold the whole state, so any later call can continue after an interrupted one.
     """
 
     def __init__(self, fleet: str, first_port: int = 8801) -> None:
@@ -107,20 +106,20 @@ class DockerEngine:
 
     @property
     def cpus(self) -> int:
-        """The number that the engine has for all its containers."""
+        """The number of processors that the engine has for all its containers."""
         return int(self._info["NCPU"])
 
     def inventory(self) -> Inventory:
         return find_devices(self._info.get("Runtimes") or {})
 
     def images(self) -> Sequence[Image]:
-        """Return every image whose labels say that it holds a runner."""
+        """Return every image whose labels declare a runner."""
         with translate_errors("the images"):
             entries = self._api.images(filters={"label": [FRAMEWORK, DEVICE], "dangling": False})
         return [image for entry in entries if (image := _image(entry, entry.get("Labels"))) is not None]
 
     def image(self, name: str) -> Image:
-        """Return the image of this name, if it is there; none is pulled."""
+        """Return the local image with this name. Nothing is pulled."""
         try:
             with translate_errors(f"image '{name}'"):
                 entry = self._api.inspect_image(name)
@@ -136,7 +135,7 @@ class DockerEngine:
         return image
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container, at the port of this URL if that is free, else at the next free one."""
+        """Create and start a container, at the port of this URL if it is free, otherwise at the next free port."""
         self._prepare()
         preferred_ports = [int(url.rpartition(":")[2])] if url else []
         last = min(self._first_port + PORTS, 65536) - 1
@@ -195,7 +194,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """Read a container from the engine's list, except its usage: an inspection of one that hangs does not end."""
+        """The container from an entry of the engine's list. It is inspected only for its ``usage``, because an inspection
+        of a container that hangs does not end."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -216,7 +216,7 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """The number of its restarts, and the bytes that it holds without those that the kernel would give up."""
+        """The number of restarts, and the memory in use in bytes, without memory that the kernel would reclaim."""
         restarts = memory = None
         # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
         with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):
@@ -244,7 +244,7 @@ class DockerEngine:
                 yield from client.api.logs(container.id, tail=lines, stream=True, follow=True)
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove the network, and the volume on request, once no container needs them."""
+        """Remove the network, and on request the volume, when no container needs them."""
         with contextlib.suppress(EngineError), translate_errors("network"):
             self._api.remove_network(self._resources)
         with contextlib.suppress(EngineError), translate_errors("volume"):
@@ -252,7 +252,7 @@ class DockerEngine:
                 self._api.remove_volume(self._volume)
 
     def _prepare(self) -> None:
-        """Make sure of the network and the volume of the fleet."""
+        """Create the network and the volume of the fleet if they are missing."""
         # Nothing of a container's is translated to the host's address, so it reaches nothing
         # beyond; an internal network would be closed tighter, and publish no port.
         options = {
@@ -267,7 +267,8 @@ class DockerEngine:
 
 
 def _hardening(spec: RunnerSpec) -> dict[str, Any]:
-    """The same as in compose.yaml. The default seccomp profile holds because none is named."""
+    """The hardening options, the same as in compose.yaml. The default seccomp profile applies because no profile is
+    set."""
     limits = spec.limits
     return {
         "read_only": True,
@@ -284,7 +285,7 @@ def _hardening(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _device(spec: RunnerSpec) -> dict[str, Any]:
-    """The options that let the device in."""
+    """The options that give the container access to the device."""
     access = spec.access
     gpus = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if access.gpus else []
     cdi_requests = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
@@ -296,7 +297,7 @@ def _device(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _image(entry: dict[str, Any], labels: dict[str, str] | None, name: str | None = None) -> Image | None:
-    """The image as the engine describes it; None if its labels do not say that it holds a runner."""
+    """The image as the engine describes it; None if its labels declare no runner."""
     if not labels or not labels.get(FRAMEWORK) or not labels.get(DEVICE):
         return None
     tags = [tag for tag in entry.get("RepoTags") or [] if tag != "<none>:<none>"]
@@ -328,7 +329,7 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
-    """Raise a ``FleetError`` in place of errors of the SDK."""
+    """Turn errors of the SDK into a ``FleetError``."""
     try:
         yield
     except APIError as error:

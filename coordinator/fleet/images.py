@@ -1,4 +1,4 @@
-"""The images that serve targets, and the specifications of the containers that are made from them."""
+"""Chooses the images that serve targets, and specifies the containers that run them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEVICE = "org.portolan.device"
 _TARGET = re.compile(r"(?P<framework>[A-Za-z_]\w*)(?:@(?P<version>[\w.+-]+))?/(?P<device>[A-Za-z_]\w*)")
 
 _INCLUDED = {("tensorflow", "cpu"): ("xla",), ("torch", "xla"): ("cpu",)}
-"""Devices that our images serve besides the one on their label."""
+"""Devices that our images serve in addition to the device on their label."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class FleetTarget:
 
 
 def devices_of(framework: str, label: str) -> tuple[str, ...]:
-    """The devices that an image serves: those on its label, one or several, and those that come with them."""
+    """The devices that an image serves: those on its label (one or several), and those that are always included."""
     own_devices = label.replace(",", " ").split()
     included_devices = [device for name in own_devices for device in _INCLUDED.get((framework, name), ())]
     return tuple(dict.fromkeys([*own_devices, *included_devices]))
 
 
 def parse_pins(pins: Sequence[str]) -> dict[str, str]:
-    """``TARGET=IMAGE`` → image by target."""
+    """Parse ``TARGET=IMAGE`` pins to images by target."""
     image_by_target = {}
     for pin in pins:
         target, separator, image = pin.partition("=")
@@ -70,10 +70,11 @@ def specify_runners(
     inventory: Inventory,
     limits: Limits,
 ) -> dict[str, RunnerSpec]:
-    """The specification for each target; without targets or pinned images, for all that images and devices allow.
+    """The specification for each target. Without targets or pinned images, every target that the images and devices
+    allow.
 
-    ``find_image`` looks an image up by its name. Raises ``FleetError`` if a target cannot be served,
-    ``DeviceMissingError`` where the host lacks its device.
+    ``find_image`` returns an image by its name. Raises ``FleetError`` if a target cannot be served, and
+    ``DeviceMissingError`` if the host lacks the target's device.
     """
     image_by_target = {}
     for text in [*targets, *image_names]:
@@ -104,14 +105,14 @@ def specify_runners(
 
 
 def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[FleetTarget, Image]:
-    """The newest image for each framework and device of the images whose device the host has."""
+    """The newest image for each framework and device, for the devices that the host has."""
     pairs = {(image.framework, device) for image in images for device in image.devices if is_allowed(inventory, device)}
     targets = [FleetTarget(framework, device) for framework, device in sorted(pairs)]
     return {target: find_newest(images, target) for target in targets}
 
 
 def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
-    """The newest image that serves the target. Raises ``FleetError`` with the existing images if none does."""
+    """The newest image that serves the target. If there is none, raises ``FleetError`` with a list of the images."""
     serving = [image for image in images if target.served_by(image)]
     if serving:
         made_for = target.device

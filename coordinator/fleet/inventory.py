@@ -1,6 +1,7 @@
-"""The devices of a host, as they can be seen from outside a container, and what lets each of them in.
+"""The devices of a host, as seen from outside of containers, and the access that each of them needs.
 
-``find_devices`` finds them, ``decide_access`` decides. Nothing here speaks to the engine: its runtimes are handed in.
+``find_devices`` reads the host, and ``decide_access`` decides. This module does not call the engine: the engine's
+runtimes are a parameter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from coordinator.errors import DeviceMissingError
 
 GOOGLE = "0x1ae0"
-"""The vendor on the PCI bus whose devices behind /dev/vfio are TPUs."""
+"""Google's vendor id on the PCI bus. Its devices behind /dev/vfio are TPUs."""
 CDI_NVIDIA = "nvidia.com/gpu=all"
 
 _NVIDIA = re.compile(r"nvidia\d+")
@@ -25,33 +26,33 @@ _ON_NVIDIA = {"cuda", "gpu"}
 
 @dataclass(frozen=True)
 class Inventory:
-    """The devices of a host, and what its engine can do with them."""
+    """The devices of a host, and the engine's support for them."""
 
     nvidia: tuple[str, ...] = ()
     """Paths of the GPUs, such as ``/dev/nvidia0``."""
     nvidia_runtime: bool = False
-    """The engine has NVIDIA's runtime, which gives GPUs to containers."""
+    """Whether the engine has NVIDIA's runtime, which gives GPUs to containers."""
     nvidia_cdi: bool = False
-    """The host describes its GPUs to the engine in the Container Device Interface."""
+    """Whether the host describes its GPUs to the engine in the Container Device Interface."""
     tpu: tuple[str, ...] = ()
-    """Paths through which TPUs are reached: ``/dev/accel0``, or those below ``/dev/vfio``."""
+    """Paths of the TPUs: ``/dev/accel0``, or devices below ``/dev/vfio``."""
     tpu_groups: tuple[int, ...] = ()
-    """The groups that may open them besides root."""
+    """The groups that may open the TPUs, besides root."""
 
 
 @dataclass(frozen=True)
 class DeviceAccess:
-    """The parts of the host that a container gets to reach its device."""
+    """The parts of the host that a container needs in order to use its device."""
 
     gpus: bool = False
-    """All GPUs, through NVIDIA's runtime."""
+    """Whether to add all GPUs through NVIDIA's runtime."""
     cdi: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
 
 
 def decide_access(inventory: Inventory, device: str) -> DeviceAccess:
-    """The access that a runner of ``device`` needs. Raises ``DeviceMissingError`` where the host cannot give it."""
+    """The access that a runner of ``device`` needs. Raises ``DeviceMissingError`` if the host cannot provide it."""
     if device == "tpu":
         if not inventory.tpu:
             raise DeviceMissingError(
@@ -71,9 +72,9 @@ def decide_access(inventory: Inventory, device: str) -> DeviceAccess:
 
 
 def is_allowed(inventory: Inventory, device: str) -> bool:
-    """Whether a runner of ``device`` is started unasked.
+    """Whether a runner of ``device`` may be started without being named.
 
-    A device that is not known here may need access that is not known either: it is started only by name.
+    A device that Portolan does not know may need special access, so it is started only by name.
     """
     try:
         decide_access(inventory, device)
@@ -83,7 +84,7 @@ def is_allowed(inventory: Inventory, device: str) -> bool:
 
 
 def find_devices(runtimes: Collection[str], root: Path = Path("/")) -> Inventory:
-    """The devices that are there at this moment; ``runtimes`` are those of the engine."""
+    """The devices that are present now. ``runtimes`` are the engine's runtimes."""
     dev = root / "dev"
     vendors = root.glob("sys/bus/pci/devices/*/vendor")
     tpu = _matching_paths(dev, _ACCEL)

@@ -1,8 +1,7 @@
 """The protocol behind ``portolan fleet``: where runners can run, and how they are created, listed and removed.
 
 ``docker.py`` implements it for the Docker Engine of this host. A module for Slurm or Kubernetes implements the same
-members and declares which capabilities it has. A scheduler starts a runner again that ends, at the same URL, without
-being asked.
+members and declares its capabilities. A scheduler restarts a runner that ends, at the same URL, without being asked.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(frozen=True)
 class Image:
-    """An image with a runner in it, as its labels describe it."""
+    """An image with a runner, as described by its labels."""
 
     id: str
     name: str = field(compare=False)
-    """A tag, or else the id; a tag that was moved to another image is another image."""
+    """A tag if the image has one, otherwise its id. A tag that was moved names another image."""
     digest: str
-    """The registry digest, else the image id; part of the fingerprint."""
+    """The registry digest if there is one, otherwise the image id. It is part of the fingerprint."""
     framework: str
     version: str
     devices: tuple[str, ...]
-    """The devices that it is made for, then those that it serves besides."""
+    """The devices that the image is made for, then the other devices that it serves."""
     created: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a container may take of its host. Sizes are in bytes."""
+    """The maximum resources that a container may use. Sizes are in bytes."""
 
     memory: int
     cpus: float
     pids: int
     scratch: int
-    """Size of the one folder that it can write to, which is in memory and counts as memory."""
+    """The size of the only writable folder. The folder is in memory and counts as memory."""
 
 
 def parse_size(text: str) -> int:
-    """``512m``, ``2G`` → bytes."""
+    """Parse a size such as ``512m`` or ``2G`` to bytes."""
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * _FACTORS[match[2].lower()]) if match else 0
     if size <= 0:
@@ -60,7 +59,7 @@ def parse_size(text: str) -> int:
 
 
 class RunnerSpec(BaseModel):
-    """The desired state of one container. A container with an equal specification needs no replacing."""
+    """The desired state of one container. A container with an equal specification is not replaced."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,7 +70,7 @@ class RunnerSpec(BaseModel):
     limits: Limits
     access: DeviceAccess = DeviceAccess()
     secret: str = ""
-    """A fingerprint of the runner's secret, so that a container whose secret was lost is replaced."""
+    """A fingerprint of the runner's secret, so that a container is replaced if its secret was lost."""
 
 
 @dataclass(frozen=True)
@@ -83,78 +82,75 @@ class Container:
     target: str
     url: str
     state: str
-    """The scheduler's word; ``running`` and ``restarting`` need no action."""
+    """The scheduler's word for the state. ``running`` and ``restarting`` need no action."""
     health: str
     """``none``, ``starting``, ``healthy`` or ``unhealthy``."""
     spec: RunnerSpec | None
-    """None if another release made it, which wrote its specification in another form."""
+    """None if another release created the container and stored its specification in another format."""
     restarts: int | None = None
     memory_bytes: int | None = None
 
     @property
     def trouble(self) -> str | None:
-        """The reason why it will not serve; None while it may. A paused container may: whoever paused it has a
-        reason."""
+        """The reason why the container will not serve; None if it may. A paused container may, because somebody paused
+        it on purpose."""
         if self.health == "unhealthy":
             return "it is unhealthy"
         return None if self.state in ("running", "restarting", "paused") else "it has ended"
 
     def flaw(self, specification: RunnerSpec) -> str | None:
-        """The reason to replace it; None where it can stay."""
+        """The reason to replace the container; None if it can stay."""
         return self.trouble if self.spec == specification else "its image or limits have changed"
 
 
 class Capability(StrEnum):
-    """An ability that not every scheduler has. Its value completes the sentence "it cannot …"."""
+    """An ability that not every scheduler has. The value completes the sentence "it cannot …"."""
 
     follow_logs = "follow a log while it is written"
-    """``logs`` with ``follow`` yields what is logged later."""
+    """``logs`` with ``follow`` also yields later lines."""
     remove_volume = "remove a volume"
-    """The fleet has storage of its own, which ``dissolve`` can remove."""
+    """The fleet has its own storage, which ``dissolve`` can remove."""
 
 
 class Scheduler(Protocol):
     @property
     def fleet(self) -> str:
-        """The name of the fleet, which separates its containers from those of other fleets."""
+        """The name of the fleet. It separates the fleet's containers from those of other fleets."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """The abilities that it has besides those of every scheduler."""
+        """The optional abilities that this scheduler has."""
 
     @property
     def cpus(self) -> int:
         """The number of processors for all containers."""
 
     def inventory(self) -> Inventory:
-        """Return the devices that containers can be given."""
+        """Return the devices that containers can use."""
 
     def images(self) -> Sequence[Image]:
-        """Return every image that holds a runner."""
+        """Return every image that contains a runner."""
 
     def image(self, name: str) -> Image:
-        """Return the image of this name. Raises ``FleetError`` if there is none, or if it holds no runner."""
+        """Return the image with this name. Raises ``FleetError`` if there is none, or if it contains no runner."""
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container, at this URL if that is still free. On an error nothing is left behind."""
+        """Create and start a container, at this URL if it is still free. After an error nothing is left behind."""
 
     def list(self, *, usage: bool = False) -> Sequence[Container]:
-        """Return every container of the fleet, with restarts and memory on request."""
+        """Return every container of the fleet. With ``usage``, include restarts and memory."""
 
     def remove(self, container: Container) -> None:
-        """Stop and remove the container; one that is gone is as good.
-
-        Raises ``StuckError`` if it does not end.
-        """
+        """Stop and remove the container; do nothing if it is gone. Raises ``StuckError`` if it does not end."""
 
     def logs(self, container: Container, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
-        """Yield what its runner has logged: all, or the last lines."""
+        """Yield the runner's log: all of it, or the last ``tail`` lines."""
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove what the fleet used besides containers, and its volume on request. No container may be left."""
+        """Remove the fleet's other resources, and on request its volume. Call it when no container is left."""
 
 
 def require(scheduler: Scheduler, capability: Capability, option: str) -> None:
-    """Raise ``FleetError`` if the scheduler lacks the capability that this option of a command needs."""
+    """Raise ``FleetError`` if the scheduler lacks the capability that this command line option needs."""
     if capability not in scheduler.capabilities:
         raise FleetError(f"the scheduler of fleet '{scheduler.fleet}' cannot {capability}: omit {option}")

@@ -1,1 +1,1 @@
-"""The study's tables and charts of any campaign, and the report that holds them all."""
+"""The study's tables and charts for any campaign, and the report that contains them all."""

@@ -36,7 +36,7 @@ Options = Annotated[ReportOptions, Depends()]
 
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
-    """Which tables there are, and how many rows each has."""
+    """The available tables, each with its number of rows."""
     contents = await _contents(context, caller, campaign_id, options, with_figures=False)
     return {
         "tables": [
@@ -55,7 +55,7 @@ async def table(
     options: Options,
     format: TableForm = "json",
 ) -> Response:
-    """One table, with its notes, its counting rule and the query behind it; csv holds the rows alone."""
+    """One table with its notes, its counting rule and the query behind it. As csv, only the rows."""
     selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
     return await asyncio.to_thread(table_response, selected_table, format, headers)
@@ -70,14 +70,14 @@ async def summary(
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     device: Annotated[Text | None, Query(max_length=100, description="only targets on this device")] = None,
 ) -> Summary:
-    """The campaign in sentences, as its report has them: the whole, then each target."""
+    """The campaign in sentences, as in its report: the whole campaign, then each target."""
     async with context.exports.hold(caller.name):
         return await service.summary_of(context.engine, campaign_id, options, function=function, device=device)
 
 
 @router.get("/figures")
 async def figures(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
-    """Which figures there are; `drawn` is false of one that has too few points, and `silent` says why."""
+    """The available figures. If `drawn` is false, the figure has too few points, and `silent` gives the reason."""
     contents = await _contents(context, caller, campaign_id, options)
     return {"figures": [describe(figure) for figure in contents.figures]}
 
@@ -94,14 +94,14 @@ async def figure(
         "light"
     ),
 ) -> Response:
-    """One figure. One that has too few points is 404, and says so."""
+    """One figure. A figure with too few points returns 404 with the reason."""
     selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, selected_figure.drawing(with_title=True), format, theme)
 
 
 @router.get("/report", response_class=HTMLResponse, dependencies=[ROOM_FOR_DOWNLOAD])
 async def report(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> HTMLResponse:
-    """One self-contained HTML file with everything: no script, no reference to anything outside."""
+    """One self-contained HTML file with all tables and figures, without scripts or external references."""
     async with context.exports.hold(caller.name):
         full_report = await service.report(context.engine, context.renderer, campaign_id, options)
         return await report_file(full_report)
@@ -115,7 +115,7 @@ async def _contents(
 
 
 def describe(figure: Figure) -> dict[str, Any]:
-    """A figure without its drawing."""
+    """A figure's description without its drawing."""
     return {
         "id": figure.id,
         "title": figure.title,
@@ -138,7 +138,7 @@ def table_response(table: Table, form: TableForm, headers: dict[str, str] | None
 async def picture_response(
     renderer: ChartRenderer, spec: Spec, form: Form, theme: Theme, headers: dict[str, str] | None = None
 ) -> Response:
-    """The figure in its theme, drawn or as its specification; only an svg can turn dark by itself."""
+    """The figure in a theme, as a drawing or as its specification. Only an svg can switch to dark colors by itself."""
     spec = dark(spec) if theme == "dark" else spec
     if form == "json":
         return JSONResponse(spec, headers=headers)
@@ -150,7 +150,7 @@ async def picture_response(
 
 
 async def report_file(report: CampaignReport) -> HTMLResponse:
-    """The report as a file; megabytes of a large campaign, which are put together beside the event loop."""
+    """The report as a file. It is rendered in a thread, because the report of a large campaign has megabytes."""
     name = f"portolan-campaign-{report.campaign.id}.html"
     text = await asyncio.to_thread(html, report)
     return HTMLResponse(text, headers={POLICY: REPORT, **_attachment(name)})

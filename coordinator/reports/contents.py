@@ -1,4 +1,4 @@
-"""The tables and figures of a campaign, and the chapters in which they stand. Pure."""
+"""The tables and figures of a campaign, grouped in chapters. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Chapter:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of its figures and tables, without repetition."""
+        """The notes of the chapter's figures and tables, without repetition."""
         return tuple(dict.fromkeys(note for table in self.tables for note in table.notes))
 
     @property
@@ -83,7 +83,7 @@ def contents_of(data: ReportData, options: ReportOptions, *, with_figures: bool 
 
 
 def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) -> list[Table]:
-    """The tables in the order of a report."""
+    """The tables in the order of the report."""
     tables = [portability.portability(data), portability.counts(data), portability.classes(data)]
     if data.reference is not None:
         # How often a function is used is known from the study's sample only.
@@ -113,7 +113,7 @@ def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) 
 
 
 def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) -> list[Figure]:
-    """The figures in the order of a report. Those of the study's sample need a reference."""
+    """The figures in the order of the report. Figures of the study's sample need a reference."""
     # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
     from coordinator.reports.charts import cause_bars, density_lines, interval_dots, latency_scatter, verdict_bars
 
@@ -207,4 +207,4 @@ CHAPTERS = (
     ),
     Chapter("first", "First calls", "How much of a first call is compilation?", ("first_calls",), ("first_calls",)),
 )
-"""Every figure and every table is in one of them."""
+"""The chapters. Each figure and each table belongs to one chapter."""

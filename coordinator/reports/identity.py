@@ -1,4 +1,4 @@
-"""The parts that every table of a campaign has beside its figures: targets, counting rule, notes and query. Pure."""
+"""The parts that every table has besides its figures: targets, counting rule, notes and query. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator.targets.selectors import target_name
 
 Row = tuple[Cell, ...]
 Basis = Literal["verdicts", "latencies", "placements", "first_calls", "lowerings", "coverage", "judges"]
-"""The rows that a table is made of: each kind comes from one query and is counted by one rule."""
+"""The kind of rows that a table is made of. Each kind comes from one query and is counted by one rule."""
 RULES: dict[Basis, str] = {
     "verdicts": "Counted anywhere (in files: verdict), a fallback to the host passes, as in the study. Counted on "
     "device (verdict_on_device), a fallback fails with the cause placement, passing cases with unknown placement are "
@@ -58,7 +58,7 @@ def identity(data: ReportData, target: Target, counted_by: str) -> Row:
 
 
 def published_identity(reference: Reference, target: ReferenceTarget) -> Row:
-    """The study knew one way of counting."""
+    """The identity of a published row. The study used one way of counting."""
     return (reference.name, target_name(target), target.hardware, target.device_class, ANYWHERE.counted_by)
 
 
@@ -72,7 +72,7 @@ def report_table(
     remade_from: tuple[str, ...] = (),
     notes: Sequence[str] = (),
 ) -> Table:
-    """The table with the notes that figures of these targets and this reference need."""
+    """Build the table with the notes that its targets and its reference require."""
     return Table(
         id=id,
         title=title,

@@ -14,12 +14,12 @@ from coordinator.targets.models import Target
 from coordinator.targets.selectors import target_name
 
 INTOLERABLE = 10.0
-"""Times slower than on the reference device, from which the study calls a latency intolerable."""
+"""The ratio to the reference device from which the study calls a latency intolerable."""
 SPEEDUP = 1.5
 POINTS = 64
-"""Points at which a density is drawn."""
+"""The number of points at which a density is computed."""
 MARGIN = 3.0
-"""How many times past the least and the greatest value a density is drawn."""
+"""A density is drawn from the least value divided by this factor to the greatest value times this factor."""
 DENSITIES = ("figure-2", "figure-8", "figure-9", "figure-10")
 
 _PAIR = (
@@ -43,7 +43,8 @@ _STUDY = (
 
 
 def extremes(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """Table 2: of each comparison the two functions that slowed down most, and the two that did least."""
+    """The study's Table 2: the two functions of each comparison that slowed down most, and the two that slowed down
+    least."""
     rows = [
         _function_row(comparison, function)
         for comparison in comparisons
@@ -54,7 +55,7 @@ def extremes(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """Tables 5 to 7: every function of a framework, the slowest to move first, beside the study's figures of it."""
+    """The study's Tables 5 to 7: every function of a framework, largest slowdown first, next to the study's figures."""
     own = [comparison for comparison in comparisons if comparison.targets]
     rows = [row for comparison in (own if data.targets else comparisons) for row in _ratio_rows(data, comparison)]
     target_ids = {target for comparison in own for target in comparison.targets}
@@ -67,7 +68,8 @@ def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """Figures 3 and 7: the share of functions that are faster there, also by 1.5 times."""
+    """The study's Figures 3 and 7: the share of functions that are faster on the other device, and at least 1.5 times
+    faster."""
     rows: list[Row] = []
     for comparison in comparisons:
         ratios = [function.value for function in comparison.functions]
@@ -104,7 +106,7 @@ def intolerable(data: ReportData, comparisons: Sequence[TargetRatios], factor: f
 
 
 def intolerable_functions(data: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE) -> Table:
-    """The same functions by name."""
+    """The intolerably slow functions by name."""
     rows = [
         _function_row(comparison, function)
         for comparison in comparisons
@@ -117,7 +119,7 @@ def intolerable_functions(data: ReportData, comparisons: Sequence[TargetRatios],
 
 
 def scatter(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """Figure 1: one point a function, to be drawn on two logarithmic axes."""
+    """The study's Figure 1: one point per function, for two logarithmic axes."""
     rows = [
         _function_row(comparison, function)[:-1]
         for comparison in comparisons
@@ -127,7 +129,8 @@ def scatter(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def densities(data: ReportData) -> Table:
-    """Figures 2 and 8 to 10: how the latencies of a target's functions lie along a logarithmic axis."""
+    """The study's Figures 2 and 8 to 10: the density of the latencies of a target's functions along a logarithmic
+    axis."""
     rows: list[Row] = []
     notes = []
     for (source, framework, target), values in _series(data):
@@ -147,7 +150,7 @@ def densities(data: ReportData) -> Table:
 
 
 def latency_deciles(data: ReportData) -> Table:
-    """The same in nine numbers a target."""
+    """The distribution of the latencies of a target's functions as nine deciles."""
     rows: list[Row] = [
         (*target, *(deciles(values) if values else (Missing.not_measured,) * 9), len(values))
         for target, values in _series(data)
@@ -169,7 +172,7 @@ def _pairs_table(
     remade_from: tuple[str, ...],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Notes for the frameworks that have nothing to compare."""
+    """Build the table, with notes for the frameworks that have nothing to compare."""
     alone = [
         f"Only one target of {framework} is here: there is nothing to compare it with."
         for framework in data.frameworks
@@ -205,7 +208,7 @@ def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
 
 
 def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
-    """Rows of a target that is compared with no other; it still has latencies."""
+    """Rows of a target that is not compared with another one, with its latencies only."""
     study = _study_figures(data.reference, target.framework)
     latencies = data.medians[target.id]
     for function in sorted({row.function for row in data.by_target[target.id]}):
@@ -215,7 +218,8 @@ def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
 
 
 def _study_figures(reference: Reference | None, framework: str) -> Callable[[str], Row]:
-    """Look up what the study published of a function: on the GPU, on the TPU, and how many times slower."""
+    """A function that returns the study's figures for a function: latency on the GPU, latency on the TPU, and their
+    ratio."""
     if reference is None:
         return lambda function: ()
     ratios = published_ratios(reference, framework).functions
@@ -224,7 +228,8 @@ def _study_figures(reference: Reference | None, framework: str) -> Callable[[str
 
 
 def _speedups(reference: Reference, frameworks: Sequence[str]) -> Iterator[Row]:
-    """Shares that the study's text gives of newer hardware; the rest of its Figures 3 and 7 is a picture."""
+    """Shares for newer hardware from the study's text. The other values of its Figures 3 and 7 are only in a
+    picture."""
     silent = Missing.not_published
     for speedup in reference.speedups:
         if speedup.framework in frameworks:

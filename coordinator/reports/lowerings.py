@@ -1,4 +1,4 @@
-"""Functions without a lowering for a platform: the table of targets whose programs are lowered and not run. Pure."""
+"""The table of functions without a lowering, for targets that only lower programs and do not run them. Pure."""
 
 from __future__ import annotations
 

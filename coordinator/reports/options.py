@@ -1,4 +1,4 @@
-"""The options of a campaign's tables, figures and report, as queries give them."""
+"""The options of a campaign's tables, figures and report, as query parameters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from coordinator.results.report_data import MEASURES
 
 MOST_TOLERABLE = 1e12
 SUITES_OWN = ""
-"""The reference of the campaign's suite, if that has one."""
+"""Stands for the reference of the campaign's suite, if it has one."""
 NO_REFERENCE = "none"
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """An empty option is one that was not given: a form sends its empty fields too."""
+    """The options of a report. An empty option counts as omitted, because a form also sends its empty fields."""
 
     reference: Annotated[
         Text,
@@ -52,6 +52,6 @@ class ReportOptions:
 
     @property
     def query(self) -> str:
-        """The options as a query string, without those that have their default."""
+        """The options as a query string, without those that have default values."""
         values = asdict(self) | {"tolerable": "" if self.tolerable == INTOLERABLE else f"{self.tolerable:g}"}
         return urlencode({name: value for name, value in values.items() if value})

@@ -1,4 +1,4 @@
-"""Functions that port, and the causes why others do not: the study's tables of verdicts. Pure."""
+"""The study's tables of verdicts: how many functions port, and why others do not. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VERDICTS = ("success", "partial", "complete")
 FAILURES = ("partial", "complete")
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))
 ALL = "all"
-"""The stratum of all functions."""
+"""The stratum that contains all functions."""
 
 
 def portability(data: ReportData) -> Table:
-    """Tables 1 and 3."""
+    """The study's Tables 1 and 3."""
     rows: list[Row] = [
         (*target, *(_rate(tally, verdict) for verdict in VERDICTS), tally["unknown"])
         for target, _, tally in _tallies(data)
@@ -41,7 +41,7 @@ def portability(data: ReportData) -> Table:
 
 
 def counts(data: ReportData) -> Table:
-    """Table 8, and the failure rates that the study's text draws from it."""
+    """The study's Table 8, with the failure rates that the study's text derives from it."""
     words = (*FAILURES, "success")
     rows: list[Row] = [
         (*target, *(tally[word] for word in words), _total(tally), _rate(tally, *FAILURES))
@@ -58,7 +58,7 @@ def counts(data: ReportData) -> Table:
 
 
 def classes(data: ReportData) -> Table:
-    """Functions that pass every case, and of these every forward case, gradient and case in a 16-bit type."""
+    """Functions that pass every case; also separately for forward cases, gradients and cases in a 16-bit type."""
     rules = (*SIDE_BY_SIDE, *CLASS_RULES)
     rows: list[Row] = []
     for target in data.run_targets:
@@ -80,7 +80,7 @@ def classes(data: ReportData) -> Table:
 
 
 def top20(data: ReportData, reference: Reference) -> Table:
-    """Table 4."""
+    """The study's Table 4."""
     rows: list[Row] = [
         (*target, _rate(top, *FAILURES), _rate(everything, *FAILURES))
         for (target, _, top), (_, _, everything) in zip(_tallies(data, (TOP,), reference), _tallies(data), strict=True)
@@ -96,7 +96,7 @@ def top20(data: ReportData, reference: Reference) -> Table:
 
 
 def failures_in_top20(data: ReportData, reference: Reference) -> Table:
-    """Figure 5."""
+    """The study's Figure 5."""
     rows = [
         (*target, *(_rate(tally, verdict) for verdict in FAILURES))
         for target, _, tally in _tallies(data, (TOP,), reference)
@@ -108,7 +108,7 @@ def failures_in_top20(data: ReportData, reference: Reference) -> Table:
 
 
 def failures_by_decile(data: ReportData, reference: Reference) -> Table:
-    """Figure 4. Deciles are those of the study's sample: how often functions are used."""
+    """The study's Figure 4. Deciles are those of the study's sample, by how often functions are used."""
     rows: list[Row] = [
         (*target, decile, *(_rate(tally, verdict) for verdict in FAILURES))
         for target, decile, tally in _tallies(data, DECILES, reference)
@@ -121,7 +121,7 @@ def failures_by_decile(data: ReportData, reference: Reference) -> Table:
 
 
 def causes(data: ReportData) -> Table:
-    """Figure 6: of the functions that failed, how many mostly for which cause."""
+    """The study's Figure 6: the failed functions by their main cause."""
     rows: list[Row] = []
     for target in data.run_targets:
         for rule in SIDE_BY_SIDE:
@@ -147,7 +147,7 @@ def _table(
     remade_from: tuple[str, ...],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Order targets that can be compared next to each other: by framework, then by device class."""
+    """Build a table in which comparable targets are adjacent: ordered by framework, then by device class."""
     together = sorted(rows, key=lambda row: (str(row[1]).partition("@")[0], str(row[3])))
     return report_table(data, "verdicts", id, title, (*IDENTITY, *columns), together, remade_from, notes)
 
@@ -161,9 +161,10 @@ def _tallies(
     strata: Sequence[str] = (ALL,),
     reference: Reference | None = None,
 ) -> Iterator[tuple[Row, str, Counter[str]]]:
-    """Functions by verdict, for every target, counted both ways, in each stratum that the study drew from.
+    """The counts of functions by verdict, for each target, way of counting, and stratum of the study.
 
-    Functions that never touch a device have no verdict on it. A third way of counting leaves out the host's work.
+    There are two ways of counting: anywhere, and on the device. Functions that never use a device have no verdict on
+    the device. A third way leaves out host work.
     """
     strata_by_function = reference.strata() if reference else {}
     for target in data.run_targets:
@@ -195,14 +196,14 @@ def _rate(tally: Counter[str], *verdicts: str) -> Cell:
 
 
 def _published_rows(data: ReportData, framework: str, device: str, cells: Row) -> list[Row]:
-    """The row that the study printed of a target; no row if the report lacks the target's framework."""
+    """The row that the study published for a target; empty if the report does not have the target's framework."""
     if data.reference is None or framework not in data.frameworks:
         return []
     return [(*published_identity(data.reference, data.reference.target(framework, device)), *cells)]
 
 
 def _not_published(data: ReportData, *columns: str, every: str | None = None) -> list[Row]:
-    """The rows of the study's targets where it gave no numbers in these columns."""
+    """Rows for the study's targets without published numbers in these columns."""
     if data.reference is None:
         return []
     cells: Row = (*((every,) if every else ()), *(Missing.not_published for _ in columns))

@@ -1,4 +1,4 @@
-"""The table of the references that judged the cases of a campaign: which are independent of the function. Pure."""
+"""The table of the references that judged a campaign's cases, and whether each is independent of the function. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign's report: one HTML file that needs nothing else, to send to a colleague. Pure."""
+"""A campaign's report: one self-contained HTML file to send to a colleague. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from coordinator.results.summary import Section, summary
 from coordinator.text.page_text import breakable, finalize
 
 FAILURES_LISTED = 500
-"""Functions and targets, each with one command; of more the report says so."""
+"""The maximum number of failures in the list, each with its command. The report says so if there are more."""
 ROWS = 1500
-"""The most rows of a table in the file; a note says where the others are."""
+"""The maximum number of rows of a table in the file. A note says where to find the others."""
 TEMPLATE = "report.html"
 SAID = 240
-"""Letters of a failure's message."""
+"""The maximum number of characters of a failure's message."""
 
 _templates = Environment(
     loader=PackageLoader("coordinator.reports"),
@@ -43,7 +43,7 @@ _templates.filters |= {"cell_text": cell_text, "breakable": breakable}
 
 @dataclass(frozen=True)
 class FailureCommand:
-    """A failure, and the command that shows it again."""
+    """A failure, and the command that reproduces it."""
 
     target: str
     function: str
@@ -55,7 +55,7 @@ class FailureCommand:
 
 @dataclass(frozen=True)
 class Machine:
-    """A fingerprint in words: what produced how many outcomes of a target."""
+    """A fingerprint in words, with the number of outcomes that this machine produced for a target."""
 
     target: str
     outcomes: int
@@ -68,7 +68,7 @@ class CampaignReport:
     campaign: CampaignDetail
     contents: ReportContents
     pictures: Mapping[str, str]
-    """Drawn figures by id, as SVG that fits both a light and a dark page."""
+    """Figures by id, drawn as SVG for both light and dark pages."""
     tolerable: float
     failures: tuple[FailedCase, ...]
     fingerprints: tuple[StoredFingerprint, ...]
@@ -91,7 +91,7 @@ class CampaignReport:
 
     @property
     def rules(self) -> dict[str, list[str]]:
-        """Each counting rule with the titles of the tables that it holds for."""
+        """The titles of the tables that use each counting rule."""
         return _group_titles((table.counting_rule, table.title) for table in self.contents.tables)
 
     @property
@@ -100,7 +100,7 @@ class CampaignReport:
 
     @cached_property
     def drawn(self) -> dict[str, Markup]:
-        """The pictures, which are our own drawing and need no escaping."""
+        """The pictures as markup. They are our own drawings and need no escaping."""
         return {id: Markup(svg) for id, svg in self.pictures.items()}
 
     @property
@@ -125,12 +125,12 @@ class CampaignReport:
 
 
 def html(report: CampaignReport) -> str:
-    """The file. Everything but our own pictures and style is escaped."""
+    """Render the file. Everything is escaped, except our own pictures and style sheet."""
     return _templates.get_template(TEMPLATE).render(make_report=lambda: report, **frame(report.campaign))
 
 
 def frame(campaign: CampaignDetail) -> dict[str, object]:
-    """The values that the template needs besides ``make_report``, which it calls where it comes to the report."""
+    """The values that the template needs in addition to ``make_report``, which it calls itself."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,
@@ -143,7 +143,7 @@ def frame(campaign: CampaignDetail) -> dict[str, object]:
 
 
 def _facts(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """A fingerprint's fields, one below the other; lists of libraries in one line."""
+    """A fingerprint's fields as rows; a list of libraries becomes one line."""
     for name, value in sorted(body.items()):
         if isinstance(value, Mapping):
             yield name, ", ".join(f"{library} {version}" for library, version in sorted(value.items()))

@@ -1,4 +1,4 @@
-"""The table of a campaign whose functions are a sample: how many of them port, with the interval. Pure."""
+"""The table of a campaign whose functions are a sample: the rate at which they port, with the interval. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A campaign's tables, figures and report: read in one moment, computed beside the event loop."""
+"""A campaign's tables, figures and report. The data are read in one snapshot, and computed outside of the event
+loop."""
 
 from __future__ import annotations
 
@@ -33,13 +34,13 @@ from protocol.enums import TimingPolicy
 async def contents(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
-    """The study's tables and figures, of this campaign."""
+    """The study's tables and figures for this campaign."""
     data = await read(engine, campaign_id, options)
     return await asyncio.to_thread(contents_of, data, options, with_figures=with_figures)
 
 
 async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> None:
-    """Raises what ``contents`` would, before anything is computed."""
+    """Raise the errors of ``contents`` early, before anything is computed."""
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await _reference(options, campaign, connection)
@@ -57,7 +58,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
 async def report(
     engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions
 ) -> CampaignReport:
-    """All that a report says, with its figures drawn."""
+    """The data of a report, with its figures drawn."""
     report_contents = await contents(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -82,7 +83,7 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """The sentences of the report; of a part of the campaign if a glob of functions or a device is given."""
+    """The sentences of the report. A glob of functions or a device limits them to a part of the campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -104,7 +105,7 @@ async def summary_of(
 
 
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
-    """Everything that the tables are made of, up to date. While a campaign runs, all of it is of the same moment."""
+    """The data that the tables are made of, up to date. They come from one snapshot, even while a campaign runs."""
     campaign = await campaigns.detail(engine, campaign_id)
     await matrix.ensure_fresh(engine, campaign_id, at_any_size=True)
     measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "level"))
@@ -120,7 +121,7 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:
-    """The reference that the options name; raises what is wrong with any of the options."""
+    """The reference that the options name. Raises an error if any option is invalid."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(
             f"the limit for intolerable latencies must be over 1 times slower, not {options.tolerable:g}"

@@ -1,4 +1,5 @@
-"""The table of coverage: how much of each framework's public surface, and of its use, a campaign charted. Pure."""
+"""The table of coverage: the share of each framework's public functions that a campaign charted, plain and by use.
+Pure."""
 
 from __future__ import annotations
 

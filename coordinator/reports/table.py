@@ -1,7 +1,7 @@
-"""A report's table: columns, rows, and all that must stand with them. Pure; ``table_renderer.py`` writes it out.
+"""A report's table: columns, rows, and the texts that must be shown with them. Pure.
 
-A cell is text, a number, a figure with its n and interval (``Rate``, ``Estimate``), or one of the
-words that say why there is none (``Missing``). A figure's data are a table like any other.
+``table_renderer.py`` writes a table. A cell is text, a number, a figure with its n and interval (``Rate``,
+``Estimate``), or a word for a missing figure (``Missing``). A figure's data are an ordinary table.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from coordinator.results.statistics import Estimate, Rate
 
 
 class Missing(StrEnum):
-    """Why a cell holds no figure."""
+    """The reason why a cell has no figure."""
 
     not_published = "not published"
-    """The reference is silent."""
+    """The reference does not give the figure."""
     not_measured = "not measured"
-    """No run that passed where it should was timed."""
+    """No run was timed that passed with the required placement."""
     none_counted = "none counted"
     """The denominator is empty."""
     host_only = "host only"
-    """The function never touches a device, so it has no ratio."""
+    """The function never uses a device, so it has no ratio."""
 
 
 Cell: TypeAlias = str | int | float | Rate | Estimate | Missing | None
 """The value of a cell; None if the column does not apply to the row."""
 
 Kind = Literal["text", "rule", "number", "rate", "percent", "milliseconds", "ratio", "density"]
-"""``rule`` is the name of a counting rule in files, which people see by its label. ``rate`` holds a ``Rate``, or a
-printed percentage without its n; ``ratio`` an ``Estimate`` or a printed number."""
+"""The kind of a column. ``rule``: the name of a counting rule, which people see as its label. ``rate``: a ``Rate``, or
+a published percentage without its n. ``ratio``: an ``Estimate`` or a published number."""
 
 
 @dataclass(frozen=True)
 class Column:
     name: str
-    """The name in files, which stays the same."""
+    """The name in files. It does not change between releases."""
     label: str
     """The name for people."""
     kind: Kind = "text"
@@ -50,22 +50,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be shown in a terminal, written to a file or drawn as a figure."""
+    """A table to show in a terminal, write to a file or draw as a figure."""
 
     id: str
-    """Stable: ``portability``."""
+    """A stable identifier: ``portability``."""
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...]
-    """Sentences that must be shown with it."""
+    """Sentences that must be shown with the table."""
     counting_rule: str
     revisions: tuple[str, ...]
-    """The revisions of the suites behind it: ``paper of torch, revision 3f…``."""
+    """The revisions of the suites: ``paper of torch, revision 3f…``."""
     query: str
-    """SQL over the views that returns the rows that it was made from; it can be run as is."""
+    """SQL over the views that returns the rows behind the table. It can be run as it is."""
     remade_from: tuple[str, ...] = ()
-    """The study's figures that it reproduces: ``table-1``."""
+    """The study's figures that the table reproduces: ``table-1``."""
 
     def __post_init__(self) -> None:
         wrong = next((row for row in self.rows if len(row) != len(self.columns)), None)
@@ -77,5 +77,5 @@ class Table:
         return tuple(row[place] for row in self.rows)
 
     def records(self) -> list[dict[str, Cell]]:
-        """Each row by the names of its columns."""
+        """Each row as a mapping from column names."""
         return [{column.name: cell for column, cell in zip(self.columns, row, strict=True)} for row in self.rows]

@@ -1,4 +1,4 @@
-"""A table as text for the terminal, as CSV and as JSON. A file holds exact figures; people see rounded ones."""
+"""A table as text for the terminal, as CSV and as JSON. Files contain exact figures; people see rounded ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from coordinator.results.statistics import Estimate, Rate
 from coordinator.text.csv_text import csv_text
 
 _MORE = {"rate": ("low", "high", "count", "n"), "ratio": ("low", "high", "n")}
-"""Further columns of a file, by the kind of the column that they belong to."""
+"""Additional columns in a file, by the kind of the column."""
 
 
 def to_terminal(table: Table) -> RenderableType:
-    """The table with its title above, and its notes, counting rule and revisions below."""
+    """The table with its title above it, and its notes, counting rule and revisions below."""
     grid = TerminalTable(title=Text(table.title, style="bold"), title_justify="left", pad_edge=False, show_edge=False)
     for column in table.columns:
         unit = f", {column.unit}" if column.unit else ""
@@ -33,7 +33,7 @@ def to_terminal(table: Table) -> RenderableType:
 
 
 def to_csv(table: Table) -> str:
-    """By RFC 4180 with a header; a figure has columns of its own for its interval and n."""
+    """The table as CSV (RFC 4180, with a header). A figure has additional columns for its interval and n."""
     header = [name for column in table.columns for name in _names(column)]
     rows = (
         [value for cell, column in zip(row, table.columns, strict=True) for value in _values(cell, column)]
@@ -43,7 +43,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """Rows as objects; a figure is an object, and a missing one is a word."""
+    """The table as JSON: rows are objects, a figure is an object, and a missing figure is a word."""
     rows = [{name: _as_json(cell) for name, cell in record.items()} for record in table.records()]
     return {**vars(table), "columns": [{**vars(column)} for column in table.columns], "rows": rows}
 
@@ -57,7 +57,7 @@ def from_json(body: Mapping[str, Any]) -> Table:
 
 
 def cell_text(cell: Cell, kind: Kind) -> str:
-    """A cell as people read it."""
+    """A cell as text for people."""
     match cell:
         case None:
             return ""
@@ -100,7 +100,7 @@ def _names(column: Column) -> list[str]:
 
 
 def _values(cell: Cell, column: Column) -> Iterator[Any]:
-    """As many values as the column has names."""
+    """The values of a cell, one for each of the column's names in a file."""
     value = _as_json(cell)
     if isinstance(value, dict):
         yield from value.values()

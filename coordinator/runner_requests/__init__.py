@@ -1,1 +1,1 @@
-"""Requests to runners: allowed addresses, limits of answers, and the errors that answers mean."""
+"""Requests to runners: allowed addresses, limits for responses, and the errors that responses mean."""

@@ -1,6 +1,6 @@
-"""The addresses at which a runner may be, decided for the address of a connection and never for a name.
+"""The addresses at which runners are allowed. The address of each connection is checked, never a name.
 
-Those in ``NEVER`` are refused whatever is allowed.
+Addresses in ``NEVER`` are refused even if a setting allows them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RunnerNetworks:
 
     @classmethod
     def parse(cls, text: str) -> RunnerNetworks:
-        """Read words and networks, parted by spaces or commas. Raises ``ValueError``."""
+        """Parse words and networks separated by spaces or commas. Raises ``ValueError``."""
         parts = text.replace(",", " ").split()
         if not parts:
             raise ValueError("it names no network")
@@ -55,7 +55,7 @@ class RunnerNetworks:
         return cls(" ".join(parts), tuple(map(ipaddress.ip_network, networks)))
 
     def refusal(self, address: str) -> str | None:
-        """The reason why no runner may be at this address, as the rest of a sentence; None if one may."""
+        """The reason why no runner is allowed at this address, as the end of a sentence; None if one is allowed."""
         parsed_address = ipaddress.ip_address(address)
         if isinstance(parsed_address, IPv6Address) and parsed_address.scope_id is not None:
             return "is of one link only, and no runner is allowed there"
@@ -72,7 +72,7 @@ class RunnerNetworks:
         )
 
     def select(self, addresses: Iterable[str]) -> tuple[list[str], list[str]]:
-        """The addresses at which a runner may be, and the reasons against the others."""
+        """The addresses at which a runner is allowed, and the reasons against the other addresses."""
         reasons = {address: self.refusal(address) for address in addresses}
         return (
             [address for address, reason in reasons.items() if reason is None],
@@ -81,7 +81,7 @@ class RunnerNetworks:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on ``host``."""
+    """Whether a server that listens on ``host`` can be reached only from this machine."""
     if host == "localhost":
         return True
     try:

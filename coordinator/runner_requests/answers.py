@@ -1,4 +1,4 @@
-"""The errors that a runner's answers mean: for the client that dispatches, and for the conformance check."""
+"""The errors that a runner's responses mean, for the dispatcher and for the conformance check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from coordinator.text.plain_text import plain_text
 from protocol.problems import Problem
 
 _NO_CONNECTION = "All connection attempts failed"
-"""The library's message if none of a name's addresses answered."""
+"""The HTTP library's message if none of the addresses of a name responded."""
 
 
 def unreachable(url: str, error: Exception, answer_s: float) -> RunnerUnreachableError:
@@ -36,7 +36,7 @@ def _reason_of(error: Exception) -> str:
 
 
 def raise_for_status(response: httpx.Response, url: str) -> None:
-    """Raise the ``RunnerError`` that an answer other than a success means."""
+    """Raise the ``RunnerError`` for a response that is not a success."""
     if response.is_success:
         return
     if response.status_code in (401, 403):
@@ -56,7 +56,7 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
 
 
 def problem_detail(response: httpx.Response) -> str:
-    """The sentence of a problem document, else the beginning of what was answered."""
+    """The detail of a problem document, otherwise the beginning of the response."""
     try:
         return plain_text(Problem.model_validate_json(response.content).detail[:500])
     except ValidationError:
@@ -68,7 +68,7 @@ def excerpt(response: httpx.Response) -> str:
 
 
 class AnswerNumbers(BaseModel):
-    """The numbers of a problem document that matter even if the rest cannot be parsed."""
+    """The numbers of a problem document that are needed even if the rest cannot be parsed."""
 
     protocol: int | None = None
     acknowledged: Annotated[int, Field(ge=0, lt=2**63)] | None = None

@@ -1,10 +1,9 @@
-"""The transport of requests to runners: to checked addresses only, and with limits on every part of the answer.
+"""The transport of requests to runners: only to checked addresses, and with limits on every part of the response.
 
-A name is resolved once per connection, each of its addresses is checked, and the connection goes to one of these; what
-the name means a moment later does not matter. No redirect is followed, and no proxy of the environment is used.
-
-The time limit is for the whole answer, not for each read: a byte a second is too slow as well. An answer is never
-unpacked.
+A name is resolved once per connection, each of its addresses is checked, and the connection goes to one of the allowed
+addresses. A later change of the name has no effect. Redirects are not followed, and proxies from the environment are
+not used. The time limit is for the whole response, not for each read, so that a runner that sends a byte a second also
+fails. A response is never decompressed.
 """
 
 from __future__ import annotations
@@ -26,25 +25,27 @@ from coordinator.runner_requests.addresses import RunnerNetworks
 from protocol.limits import IDLE_CONNECTION_S, MAX_CATALOGUE_BYTES
 
 MAX_BODY = MAX_CATALOGUE_BYTES
-"""No honest answer is larger."""
+"""The maximum size of a response. No valid response is larger."""
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 * 1024
 MAX_CONNECTIONS = 100
 ENDLESS = {"endless": True}
-"""Request extensions for the stream of events, whose successful response has no end."""
+"""Request extensions for the stream of events, whose successful response does not end."""
 
 _resolvers = ThreadPoolExecutor(8, thread_name_prefix="resolver")
-"""Threads of their own: a name whose server does not answer holds one for a while, and nothing else waits for it."""
+"""Separate threads for resolving names. A name server that does not respond blocks one of them for a while, and nothing
+else."""
 
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """Making one takes 39 ms, so all clients share it."""
+    """The shared SSL context. Creating one takes 39 ms, so all clients share it."""
     return ssl.create_default_context()
 
 
 class RunnerTransport(httpx.AsyncHTTPTransport):
-    """``httpx.AsyncClient(transport=RunnerTransport(networks, answer_s=30.0))``; no networks: any address will do."""
+    """``httpx.AsyncClient(transport=RunnerTransport(networks, answer_s=30.0))``. Without networks, every address is
+    allowed."""
 
     def __init__(self, networks: RunnerNetworks | None, *, answer_s: float) -> None:
         context = _ssl_context()
@@ -93,7 +94,7 @@ def _fault_of_head(response: httpx.Response) -> str | None:
 
 
 class _BoundedStream(httpx.AsyncByteStream):
-    """A body that ends: at its deadline, or past so many bytes, with an error."""
+    """A response body that fails with an error at its deadline, or above its maximum number of bytes."""
 
     def __init__(self, stream: httpx.AsyncByteStream, deadline: float, place: str) -> None:
         self._stream = stream
@@ -123,15 +124,18 @@ class _BoundedStream(httpx.AsyncByteStream):
 
 
 class _CheckedBackend(httpcore.AnyIOBackend):
-    """Connects to addresses that were checked, and to no name."""
+    """Connects to checked addresses instead of names."""
 
     def __init__(self, networks: RunnerNetworks | None) -> None:
         self._networks = networks
         self._streams: WeakSet[httpcore.AsyncNetworkStream] = WeakSet()
 
     async def close_all(self) -> None:
-        """Close also what the pool has forgotten: it takes idle connections out before it closes them one by one, and
-        a request that is cancelled meanwhile leaves the rest of them open."""
+        """Also close connections that the pool has dropped.
+
+        The pool removes idle connections before it closes them one by one. If a request is cancelled meanwhile, the
+        rest of them stay open.
+        """
         for stream in list(self._streams):
             await stream.aclose()
 
@@ -158,7 +162,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         raise failure or httpcore.ConnectError(f"{host} has no address")
 
     def _require_allowed(self, host: str, port: int, addresses: list[str]) -> list[str]:
-        """Return those of the addresses that may be called. Raises ``RunnerAddressError`` if there are none."""
+        """Return the addresses that are allowed. Raises ``RunnerAddressError`` if none is."""
         if self._networks is None:
             return addresses
         allowed_addresses, reasons = self._networks.select(addresses)

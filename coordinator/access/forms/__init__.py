@@ -1,1 +1,1 @@
-"""Forms of pages, and the proof that a form comes from a page that this browser received here (CSRF tokens)."""
+"""CSRF tokens: they prove that a form comes from a page that this browser received from this coordinator."""

@@ -12,7 +12,7 @@ KEY_BYTES = 32
 
 
 class FormKey:
-    """``await form_key.get()``."""
+    """Reads the key once: ``await form_key.get()``."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine

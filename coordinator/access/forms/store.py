@@ -9,7 +9,7 @@ PURPOSE = "forms"
 
 
 async def kept_key(connection: AsyncConnection, fresh: bytes) -> bytes:
-    """Return the key; it is ``fresh`` if there was none."""
+    """Return the stored key. If there is none, ``fresh`` is stored and returned."""
     await connection.execute(
         text("INSERT INTO signing_keys (purpose, key) VALUES (:purpose, :key) ON CONFLICT DO NOTHING"),
         {"purpose": PURPOSE, "key": fresh},

@@ -1,7 +1,7 @@
 """CSRF tokens of forms, made from a browser's cookies with a key that only coordinators have. Pure.
 
-Pages on another port of this host share its cookies and can set them. So somebody could plant their own form cookie
-together with the token that is right for it. That is why the token depends on the session, too.
+Pages on another port of this host share its cookies and can set them. So an attacker could plant a form cookie together
+with its valid token. That is why the token also depends on the session.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_cookie(value: str | None) -> bool:
 
 
 def token_of(key: bytes, cookie: str, session: str) -> str:
-    """Return the token of a browser's forms; ``session`` is the secret of its session, empty without one."""
+    """Return the token for a browser's forms. ``session`` is the secret of its session, empty without a session."""
     return hmac.digest(key, f"form\n{cookie}\n{session}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 

@@ -22,7 +22,7 @@ from coordinator.results.report_data import ReportData
 
 
 def causes(data: ReportData, table: Table) -> Figure:
-    """Figure 6."""
+    """The study's Figure 6."""
     rows = [
         {
             "target": label(data, record),
@@ -57,7 +57,7 @@ def causes(data: ReportData, table: Table) -> Figure:
 
 @chart_of_rows
 def _cause_panels(targets: tuple[str, ...], causes: tuple[str, ...], ways: tuple[str, ...]) -> AnyChart:
-    """The two ways of counting lie one below the other, in colours and in shades of their own."""
+    """Panels for the two ways of counting, one below the other, each with its own colors."""
     y = alt.Y("cause:N", title=None, sort=list(causes))
     offset = alt.YOffset("counted_by:N", sort=list(ways))
     axis = percent("functions that failed")
@@ -78,7 +78,7 @@ def _cause_panels(targets: tuple[str, ...], causes: tuple[str, ...], ways: tuple
 
 
 def _greatest(rows: Rows, *columns: str) -> dict[tuple[str, ...], float]:
-    """The greatest share among the rows that have these columns in common."""
+    """The greatest share among the rows with equal values in these columns."""
     greatest: dict[tuple[str, ...], float] = {}
     for row in rows:
         key = tuple(row[column] for column in columns)
@@ -87,6 +87,6 @@ def _greatest(rows: Rows, *columns: str) -> dict[tuple[str, ...], float]:
 
 
 def _main(rows: Rows) -> Rows:
-    """The most frequent causes of each target and way of counting."""
+    """The most frequent causes for each target and way of counting."""
     greatest = _greatest(rows, "target", "counted_by")
     return [row for row in rows if row["percent"] == greatest[row["target"], row["counted_by"]]]

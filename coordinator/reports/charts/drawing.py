@@ -1,4 +1,4 @@
-"""Draws one figure: the work of the renderer's process, and the only module that loads the drawing library."""
+"""Draws one figure in the renderer's process. Only this module loads the drawing library."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from coordinator.operating_system.exec_with_parent_death_signal import die_with
 
 PNG_SCALE = 2
 SCRIPTS = "window.vegaEmbed = vegaEmbed;"
-"""The names in the bundle that a page's own script can use."""
+"""A script that exports the names that a page's own script uses."""
 
 Form = Literal["svg", "png", "js"]
-"""A picture, or the scripts that make figures interactive."""
+"""A picture, or the JavaScript that makes figures interactive."""
 
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
 def prepare(parent: int) -> None:
-    """Tie this process to its parent's life, and leave the keyboard's interrupt to the parent."""
+    """End this process when its parent ends, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with(parent, signal.SIGKILL)
 
 
 def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
-    """The data must be inside the specification, so that nothing is fetched. Raises ``ValueError``."""
+    """Draw the figure. Its data must be inside the specification, so that nothing is fetched. Raises ``ValueError``."""
     try:
         return _draw(spec, form)
     except ValueError:
@@ -37,7 +37,8 @@ def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
 
 
 def _within_one_plane(value: Any) -> Any:
-    """The same with the number of each such character in its place, so that two names stay two."""
+    """The value with each character outside the Basic Multilingual Plane replaced by its number, so that different
+    names stay different."""
     match value:
         case str():
             return _BEYOND.sub(lambda found: f"[{ord(found[0]):X}]", value)

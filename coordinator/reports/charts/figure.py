@@ -1,4 +1,4 @@
-"""A figure: a specification, or a sentence why there is none, and all that must stand with it. Pure."""
+"""A figure: a specification, or a reason why there is none, with all texts that must be shown with it. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from coordinator.results.report_data import ReportData
 from coordinator.results.statistics import Rate
 
 Spec = dict[str, Any]
-"""A specification in Vega-Lite."""
+"""A Vega-Lite specification."""
 Rows = list[dict[str, Any]]
 """The data of a chart: one object for each mark."""
 Record = Mapping[str, Cell]
-"""A row of a table by the names of its columns."""
+"""A row of a table, by column name."""
 WIDE = 110
-"""The maximum length of a line under a title, in characters."""
+"""The maximum number of characters of a line under a title."""
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,26 @@ class Figure:
     """A stable identifier: ``scatter``."""
     title: str
     subtitle: tuple[str, ...]
-    """The counted cases and their number, with everything that must be known about the targets."""
+    """The counted cases and their number, with all remarks that must be known about the targets."""
     alternative: str
-    """One sentence for a reader who cannot see it."""
+    """One sentence that describes the figure to a reader who cannot see it."""
     table: Table
-    """The table that holds its numbers."""
+    """The table with the figure's numbers."""
     bare: Spec | None
-    """Without its title, for a page that has it already; None where there is nothing to draw."""
+    """The specification without a title, for a page that shows the title itself; None if there is nothing to draw."""
     silent: str = ""
-    """Why there is nothing to draw, and what would change that."""
+    """The reason why there is nothing to draw, and what would change that."""
 
     @property
     def spec(self) -> Spec | None:
-        """The specification of the whole figure, for use by itself."""
+        """The specification with the title, for use outside of a page."""
         if self.bare is None:
             return None
         subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]
         return {**self.bare, "title": {"text": self.title, "subtitle": subtitle}, "description": self.alternative}
 
     def drawing(self, *, with_title: bool) -> Spec:
-        """The specification with or without the title; raises ``NotFoundError`` where there is nothing to draw."""
+        """The specification with or without the title. Raises ``NotFoundError`` if there is nothing to draw."""
         spec = self.spec if with_title else self.bare
         if spec is None:
             raise NotFoundError(f"the figure {self.id!r} cannot be drawn: {self.silent}")
@@ -65,10 +65,9 @@ def figure(
     silent: str = "",
     title: str | None = None,
 ) -> Figure:
-    """Put a figure together from ``drawing``, a specification without a title.
+    """Build a figure from ``drawing``, a specification without a title.
 
-    ``caption`` says what is counted, and how. Rows of the drawing that are not the campaign's own are marked
-    as published.
+    ``caption`` says what is counted, and how. Rows of the drawing that come from a reference are marked as published.
     """
     return Figure(
         id=id,
@@ -82,9 +81,9 @@ def figure(
 
 
 def share_of(cell: Cell, note: str = "") -> dict[str, Any]:
-    """A share as a mark shows it, in percent, with n and interval as far as they are known; empty where there is none.
+    """The fields of a mark for a share: percent, and n and interval if known. Empty if there is no share.
 
-    Its text ends in ``note`` where n is not known.
+    Its text ends in ``note`` if n is not known.
     """
     if isinstance(cell, Rate) and cell.share is not None and cell.interval is not None:
         low, high = (100 * limit for limit in cell.interval)
@@ -97,12 +96,13 @@ def share_of(cell: Cell, note: str = "") -> dict[str, Any]:
 
 
 def distinct(rows: Rows, column: str) -> tuple[str, ...]:
-    """The names in a column, in the order in which they come first."""
+    """The names in a column, in the order of their first occurrence."""
     return tuple(dict.fromkeys(str(row[column]) for row in rows))
 
 
 def label(data: ReportData, record: Record) -> str:
-    """The target of a row in a figure: a published one with its source, a simulated one marked wherever it stands."""
+    """The label of a row's target in a figure. A published target has its source in the label, a simulated one its
+    mark."""
     name = str(record["target"])
     if record["source"] != data.name:
         return f"{record['source']}: {name}"
@@ -119,7 +119,7 @@ def label_of_pair(data: ReportData, record: Record) -> str:
 
 
 def _nothing_own(data: ReportData, drawing: Spec | None) -> tuple[str, ...]:
-    """A picture of the study must not be taken for one of the campaign."""
+    """A remark for a figure that shows only the study, so that nobody takes it for the campaign's."""
     if drawing is None or not data.targets or not all(row.get("published") for row in drawing["data"]["values"]):
         return ()
     return (f"{data.name.capitalize()} has nothing to draw yet: the figure shows published values only.",)

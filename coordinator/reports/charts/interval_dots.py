@@ -26,7 +26,7 @@ from coordinator.results.statistics import Estimate
 
 
 def faster(data: ReportData, table: Table) -> Figure:
-    """Figures 3 and 7."""
+    """The study's Figures 3 and 7."""
     parts = {"faster": "faster", "faster_by_half": "at least 1.5 times faster"}
     rows = _shares(data, table, parts)
     return figure(
@@ -42,7 +42,7 @@ def faster(data: ReportData, table: Table) -> Figure:
 
 
 def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
-    """Functions that run and are intolerably slow: the study's third kind of failure."""
+    """The study's third kind of failure: functions that run but are intolerably slow."""
     slower = f"more than {tolerable:g} times slower"
     rows = _shares(data, table, {"intolerable": slower})
     return figure(
@@ -58,7 +58,7 @@ def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 
 def slowdown(data: ReportData, table: Table) -> Figure:
-    """How many times slower a target is as a whole: one number for each pair of devices."""
+    """The overall slowdown of a target: one number for each pair of devices."""
     rows: Rows = [
         {
             "pair": label_of_pair(data, record),
@@ -111,7 +111,7 @@ def _share_dots(pairs: tuple[str, ...], parts: tuple[str, ...], axis_title: str)
 
 @chart_of_rows
 def _ratio_dots(pairs: tuple[str, ...], low: float, high: float) -> AnyChart:
-    """The dashed line marks a ratio of 1: both devices take as long."""
+    """A dot with its interval for each ratio. The dashed line marks a ratio of 1, which means equal times."""
     axis = logarithmic("times as long (geometric mean", low, high, tickCount=6)
     y = alt.Y("pair:N", title=None, sort=list(pairs))
     equal = (

@@ -1,4 +1,4 @@
-"""Latencies against latencies: a point for each function, on two logarithmic axes. Pure."""
+"""Latencies on one device against latencies on another: a point for each function, on two logarithmic axes. Pure."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from coordinator.results.report_data import MEASURES, ReportData
 from coordinator.results.statistics import Estimate
 
 FEWEST = 2
-"""The fewest functions of a panel; one with fewer is not drawn."""
+"""The minimum number of functions of a panel. A panel with fewer is not drawn."""
 MOST = 5000
-"""Points of a panel; of more, every n-th is drawn, and the figure says so."""
+"""The maximum number of points of a panel. If there are more, only every n-th is drawn, and the figure says so."""
 LONG_FIRST_CALL = 10
-"""How many times as long as a call after warm-up."""
+"""The factor from which a first call counts as long, compared with a call after warm-up."""
 NOTHING_COMPARED = (
     "No function was measured on two targets of one framework, so there is nothing to compare: chart a "
     "second device of the same framework, with timing on."
@@ -34,7 +34,7 @@ NOTHING_COMPARED = (
 
 
 def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
-    """Figure 1: from one device to the other."""
+    """The study's Figure 1: latencies on one device against latencies on the other."""
     rows, thinning_note = _points(data, table, "base_ms", "other_ms", label_of_pair)
     axes = ("latency on the first device", "latency on the second device")
     return figure(
@@ -53,7 +53,7 @@ def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 
 def first_calls(data: ReportData, table: Table) -> Figure:
-    """First calls, which hold the compilation, against calls after warm-up."""
+    """First calls, which include compilation, against calls after warm-up."""
     rows, thinning_note = _points(data, table, "steady_ms", "first_cold_ms", label)
     axes = ("median after warm-up", "latency of a process's first call")
     return figure(
@@ -80,7 +80,7 @@ def first_calls(data: ReportData, table: Table) -> Figure:
 def _point_panels(
     pairs: tuple[str, ...], axes: tuple[str, str], limits: tuple[float, float], factor: float
 ) -> AnyChart:
-    """A panel for each pair; above the dashed line the upward axis has more than ``factor`` times as long."""
+    """A panel for each pair. Above the dashed line, the y value is more than ``factor`` times the x value."""
     (across, up), (low, high) = axes, limits
     x, y = logarithmic_ms(across, low, high), logarithmic_ms(up, low, high)
 
@@ -116,7 +116,8 @@ def _point_panels(
 def _points(
     data: ReportData, table: Table, x: str, y: str, name: Callable[[ReportData, Record], str]
 ) -> tuple[Rows, str]:
-    """The panels with enough points, thinned to a readable number; and a sentence if points were left out."""
+    """The panels with enough points, thinned to a readable number, and a sentence that is empty unless points were left
+    out."""
     by_pair: dict[str, Rows] = {}
     for record in table.records():
         across, up = record[x], record[y]

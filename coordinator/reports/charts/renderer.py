@@ -1,4 +1,4 @@
-"""Draws figures in one pool process, and keeps the pictures on disk by a digest of their content."""
+"""Draws figures in one pool process, and caches the pictures on disk by a digest of their content."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ log = get_logger(__name__)
 
 Picture = Literal["svg", "png"]
 LIMIT_S = 60.0
-"""Time limit of one drawing. It takes hundredths of a second; the first one of a process takes a second."""
+"""The time limit of one drawing. A drawing takes hundredths of a second, the first one of a process a second."""
 IDLE_S = 60.0
-"""After its last drawing the process ends, and gives its hundred megabytes back."""
+"""The time after which an idle process ends, to free its hundred megabytes."""
 DRAWINGS = 500
-"""Drawings of one process, which is then replaced, because the drawing library leaks memory."""
+"""The number of drawings after which the process is replaced, because the drawing library leaks memory."""
 KEPT = 1000
 """The maximum number of files in the folder; the least recently used are deleted first."""
 LIBRARY = f"vl-convert {version('vl-convert-python')}"
-"""Part of the key, because another version of the drawing library draws other pictures."""
+"""A part of the cache key, because another version of the drawing library draws differently."""
 
 
 def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
-    """The name of the file that holds a figure in one form: a digest of the figure and of the library that draws it."""
+    """The name of the cache file for a figure in one form: a digest of the figure and of the drawing library's
+    version."""
     content = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
     return f"{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
 
 
 class Renderer:
-    """``await renderer.draw([spec], "svg")``; one for the application."""
+    """``await renderer.draw([spec], "svg")``. The application has one renderer."""
 
     def __init__(self, folder: Path) -> None:
         self._preferred = folder
@@ -59,22 +60,22 @@ class Renderer:
         self._idle: asyncio.TimerHandle | None = None
 
     async def draw(self, specs: Sequence[Spec], form: Picture) -> list[bytes]:
-        """Draw a picture of each specification, in their order. Raises ``DrawingError``."""
+        """Draw a picture of each specification, in order. Raises ``DrawingError``."""
         return [path.read_bytes() for path in await asyncio.gather(*(self._file(spec, form) for spec in specs))]
 
     async def scripts(self) -> Path:
-        """The file of the scripts that make figures interactive: Vega, as the drawing library bundles it."""
+        """The file with the scripts that make figures interactive: Vega, as bundled by the drawing library."""
         return await self._file(None, "js")
 
     def remember(self, spec: Spec) -> str:
-        """Keep a specification, so that a request can name it by the key that is returned."""
+        """Store a specification, and return a key by which a request can name it."""
         path = self._place() / key(spec, "json")
         if not path.exists():
             _write(path, json.dumps(spec).encode())
         return path.stem
 
     def recall(self, key: str | None) -> Spec | None:
-        """The specification that was kept under this key, if it is still there."""
+        """The specification with this key, if it is still stored."""
         if key is None:
             return None
         try:
@@ -84,7 +85,7 @@ class Renderer:
         return spec
 
     async def close(self) -> None:
-        """Kill the drawing process at once."""
+        """Kill the drawing process."""
         drawings = [*self._drawings.values()]
         for drawing in drawings:
             drawing.cancel()
@@ -153,7 +154,7 @@ class Renderer:
         return self._pool
 
     def _end_process(self) -> ProcessPoolExecutor | None:
-        """Kill the process: a drawing that hangs does not listen. The next drawing starts another."""
+        """Kill the process, because a drawing that hangs does not react. The next drawing starts a new process."""
         pool, self._pool = self._pool, None
         if self._idle is not None:
             self._idle.cancel()
@@ -164,7 +165,7 @@ class Renderer:
         return pool
 
     def _place(self) -> Path:
-        """The preferred folder if it can be written to, else one of our own."""
+        """The preferred folder if it is writable, otherwise a temporary folder."""
         if self._folder is None or not self._folder.is_dir():
             try:
                 self._preferred.mkdir(parents=True, exist_ok=True)
@@ -182,7 +183,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
-    """Whether one of its processes has ended, read from its sentinel pipe: another part may already have reaped it."""
+    """Whether a process of the pool has ended. Its sentinel pipe is read, because another part of the program may have
+    reaped it."""
     return bool(wait([process.sentinel for process in list((pool._processes or {}).values())], timeout=0))
 
 

@@ -1,8 +1,8 @@
-"""Charts become Vega-Lite specifications here, validated by Altair; with the parts that several charts share. Pure.
+"""Turns charts into Vega-Lite specifications, validated by Altair, and builds parts that several charts share. Pure.
 
-Altair takes a third of a second to import and 20 ms to build and validate a chart. So the modules that
-import this one are imported where figures are made, and a chart is built once for all campaigns that give
-it the same labels and limits: its rows are put in afterwards.
+Importing Altair takes a third of a second, and building and validating a chart takes 20 ms. So modules that import this
+one are imported only where figures are made, and a chart is built once for all campaigns with equal labels and limits.
+Its rows are inserted afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AnyChart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 KEPT = 64
 """The maximum number of specifications of one kind of chart; the least recently used are dropped first."""
 ROWS = alt.NamedData(name="rows")
-"""Placeholder in a chart for rows that come later."""
+"""The placeholder in a chart for rows that are inserted later."""
 
 
 @alt.theme.register("portolan", enable=True)
@@ -31,10 +31,10 @@ def _theme() -> alt.theme.ThemeConfig:
 
 
 def chart_of_rows(build: Callable[P, AnyChart]) -> Callable[Concatenate[Rows, P], Spec | None]:
-    """Let the chart that ``build`` makes take its rows first; without any row there is none.
+    """Turn ``build``, which makes a chart, into a function that also takes the rows and returns the specification.
 
-    The specification of each chart is kept by its arguments, so nobody may change it in place. Its rows stand in it:
-    nothing is fetched to draw it.
+    Without rows it returns None. Specifications are cached by the arguments, so they must not be changed in place. The
+    rows are inside the specification, so nothing is fetched to draw it.
     """
 
     def build_specification(*arguments: P.args, **named: P.kwargs) -> Spec:
@@ -50,7 +50,7 @@ def chart_of_rows(build: Callable[P, AnyChart]) -> Callable[Concatenate[Rows, P]
 
 
 def panels(panel: alt.Chart | alt.LayerChart, by: str, names: tuple[str, ...] = ()) -> alt.FacetChart:
-    """One panel for each of the names, two abreast."""
+    """One panel for each name, two per row."""
     facet = alt.Facet(by, title=None, sort=list(names)) if names else alt.Facet(by, title=None)
     # Each panel shows its axes: the last row of panels may be short.
     chart: alt.FacetChart = panel.facet(facet, columns=2, data=ROWS).resolve_axis(x="independent", y="independent")
@@ -69,7 +69,7 @@ def interval(axis: dict[str, Any], *, width: float = 2, colour: Any = alt.Undefi
 
 
 def intervals_on_bars(axis: dict[str, Any], *, light: float, **place: Any) -> list[alt.Chart]:
-    """Lines from low to high: on a bar of any colour a line is seen by the ``light`` around it, in pixels."""
+    """Interval lines for bars. An outline of ``light`` pixels makes a line visible on any color."""
     return [interval(axis, width=width, colour=colour, **place) for colour, width in ((SHEET, light), (INK, 1.5))]
 
 
@@ -98,18 +98,18 @@ def logarithmic(title: str, low: float, high: float, **axis: Any) -> dict[str, A
 
 
 def logarithmic_ms(title: str, low: float, high: float) -> dict[str, Any]:
-    """An axis of latencies, which span many powers of ten."""
+    """A logarithmic axis for latencies."""
     return logarithmic(f"{title} (ms", low, high, tickCount=5, labelFlush=False, labelOverlap=True)
 
 
 def by_name(
     channel: Callable[..., Channel], field: str, names: Sequence[str | bool], values: Sequence[Any], **more: Any
 ) -> Channel:
-    """Encode a field so that each name has its own colour, shape or dash: the first of the values, and so on."""
+    """Encode a field so that each name has its own color, shape or dash; the names take the values in order."""
     scale = alt.Scale(domain=list(names), range=list(values[: len(names)]))
     return channel(field, title=None, scale=scale, **more)
 
 
 def tooltips(**titles: str) -> list[alt.Tooltip]:
-    """The tooltips of a mark: the names and sentences in these fields, each under its title."""
+    """The tooltips of a mark: each field with its title."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]

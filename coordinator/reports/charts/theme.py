@@ -1,7 +1,7 @@
-"""The look of figures: colours that are those of the pages' sheet, their counterparts in the dark, fonts. Pure.
+"""The look of figures: the colors of the pages' style sheet, their dark counterparts, fonts. Pure.
 
-Specifications are drawn in light colours; ``dark`` trades each for its counterpart. No figure tells
-things apart by colour alone.
+Specifications are drawn in light colors; ``dark`` replaces each color with its counterpart. No figure relies on color
+alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 INK, FAINT, LINE, SHEET = "#16242e", "#51626e", "#d8cfb8", "#ffffff"
 SUCCESS, PARTIAL, COMPLETE, QUIET = "#1565a8", "#9a6200", "#9b1c31", "#5f6b73"
 SERIES = ("#0b4f7a", "#b45309", "#0f766e", "#9d174d", "#6d28d9", "#4d5b12")
-"""With color blindness these are distinguishable only by their shape or dash, which always go with them."""
+"""The colors of series. With color blindness, series can be distinguished by their shape or dash, which always
+differ."""
 DARK = {
     INK: "#e6edf2",
     FAINT: "#a3b4c0",
@@ -81,7 +82,7 @@ CONFIG: ConfigKwds = {
 
 
 def dark(spec: Any) -> Any:
-    """The same for a dark page."""
+    """The specification with the colors for a dark page."""
     if isinstance(spec, str):
         return DARK.get(spec, spec)
     if isinstance(spec, Mapping):
@@ -93,7 +94,7 @@ def dark(spec: Any) -> Any:
 
 
 def of_both(svg: str) -> str:
-    """A light picture without a background that turns dark if the reader's device is dark."""
+    """A picture in light colors that switches to dark colors on a device in dark mode."""
     rules = "".join(
         f'[{part}="{light}"]{{{part}:{night}}}' for light, night in DARK.items() for part in ("fill", "stroke")
     )

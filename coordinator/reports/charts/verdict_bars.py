@@ -1,4 +1,4 @@
-"""Verdicts of functions and placements of cases: bars that add up, a bar for each target. Pure."""
+"""Verdicts of functions and placements of cases: a stacked bar for each target. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from coordinator.results.report_data import ReportData
 VERDICTS = {"success": SUCCESS, "partial": PARTIAL, "complete": COMPLETE}
 FAILURES = ("partial", "complete")
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
-"""In the order of ``PLACEMENTS``."""
+"""The labels of placements with their colors, in the order of ``PLACEMENTS``."""
 COUNTED = (
     "A fallback to the host passes if counted anywhere and fails if counted on device. Skipped and incomplete cases "
     "are excluded; if counted on device, so are passing cases with unknown placement."
@@ -40,7 +40,7 @@ NOTHING_COUNTED = (
 
 
 def portability(data: ReportData, table: Table) -> Figure:
-    """Tables 1 and 3 as bars."""
+    """The study's Tables 1 and 3 as bars."""
     rows = _parts(data, table, _words(VERDICTS), interval_of="success")
     passing = [row for row in rows if row["verdict"] == verdict_words("success")]
     return figure(
@@ -57,7 +57,7 @@ def portability(data: ReportData, table: Table) -> Figure:
 
 
 def failures_by_decile(data: ReportData, table: Table) -> Figure:
-    """Figure 4."""
+    """The study's Figure 4."""
     rows = _parts(data, table, _words(FAILURES), also=("decile",))
     for row in rows:
         row["decile"] = int(str(row["decile"]).removeprefix("decile"))
@@ -74,7 +74,7 @@ def failures_by_decile(data: ReportData, table: Table) -> Figure:
 
 
 def failures_in_top20(data: ReportData, table: Table) -> Figure:
-    """Figure 5."""
+    """The study's Figure 5."""
     rows = _parts(data, table, _words(FAILURES))
     return figure(
         data,
@@ -89,7 +89,7 @@ def failures_in_top20(data: ReportData, table: Table) -> Figure:
 
 
 def placement(data: ReportData, table: Table) -> Figure:
-    """Which of the cases that passed were proven to run on the device."""
+    """The shares of passed cases that ran on the device, fell back, or are not proven."""
     rows = _parts(data, table, dict(zip(PLACEMENTS, PLACED, strict=True)))
     fallbacks = [row for row in rows if row["verdict"] == "fell back to the host"]
     return figure(
@@ -107,7 +107,7 @@ def placement(data: ReportData, table: Table) -> Figure:
 
 @chart_of_rows
 def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...], axis_title: str) -> AnyChart:
-    """Stacked bars in their fixed order, with the interval of the first part above it and n at the end."""
+    """Stacked bars in a fixed order. The interval of the first part is above the bar, and n at its end."""
     y = alt.Y("who:N", title=None, sort=list(targets))
     axis = percent(axis_title)
     bars = (
@@ -134,7 +134,7 @@ def _stacked_bars(targets: tuple[str, ...], colours: tuple[tuple[str, str], ...]
 
 @chart_of_rows
 def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
-    """A panel for each target, with a bar for each decile of use and n over it."""
+    """A panel for each target, with a bar for each decile of use and n above it."""
     x = alt.X("decile:O", title="decile of use (10: rarest, 100: most used)", axis=alt.Axis(labelAngle=0))
     axis = percent("functions that failed")
     bars = (
@@ -159,12 +159,12 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
 
 
 def _words(verdicts: Iterable[str]) -> dict[str, str]:
-    """The words for people by the columns of the table."""
+    """The verdicts in words, by column of the table."""
     return {verdict: verdict_words(verdict) for verdict in verdicts}
 
 
 def _colours(verdicts: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The words for people, each with its colour."""
+    """The verdicts in words, each with its color."""
     return tuple((verdict_words(verdict), VERDICTS[verdict]) for verdict in verdicts)
 
 
@@ -176,7 +176,7 @@ def _parts(
     interval_of: str | None = None,
     also: Iterable[str] = (),
 ) -> Rows:
-    """The parts of each bar that has all of them, by the columns that hold them and the words for these."""
+    """The parts of each bar. ``columns`` maps the table's columns to words. A bar that lacks a part is left out."""
     rows = []
     for record in table.records():
         shares = {column: share_of(record[column]) for column in columns}
@@ -203,6 +203,6 @@ def _worst(rows: Rows, where: str | None) -> str:
 
 
 def _bar_label(data: ReportData, record: Record) -> str:
-    """A target, with the way of counting if there are two."""
+    """The label of a bar: a target, with the way of counting if there are two."""
     two_ways = "counted_by" in record and record["source"] == data.name
     return f"{label(data, record)}, {rule_label(str(record['counted_by']))}" if two_ways else label(data, record)
