@@ -87,7 +87,7 @@ def dense_blocks(inputs: Any) -> keras.Model:
         branch = layers.Activation("relu")(layers.BatchNormalization()(features))
         branch = layers.Conv2D(4, 3, padding="same")(branch)
         features = layers.Concatenate()([features, branch])
-    features = layers.AveragePooling2D()(features)
+    features = layers.AveragePooling2D(2)(features)
     return keras.Model(inputs, layers.Dense(CLASSES)(layers.GlobalMaxPooling2D()(features)))
 
 
@@ -115,7 +115,7 @@ def mobilenet_v2(inputs: Any) -> keras.Model:
 
 def separable_convolution(inputs: Any) -> keras.Model:
     features = layers.SeparableConv2D(8, 3, activation="swish")(layers.RandomFlip("horizontal")(inputs))
-    features = layers.UpSampling2D(interpolation="bilinear")(layers.MaxPooling2D()(features))
+    features = layers.UpSampling2D(interpolation="bilinear")(layers.MaxPooling2D(2)(features))
     features = layers.Conv2DTranspose(8, 3, strides=2)(layers.GroupNormalization(4)(features))
     return keras.Model(inputs, layers.Dense(CLASSES)(layers.Flatten()(layers.AveragePooling2D(8)(features))))
 
