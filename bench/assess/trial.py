@@ -33,9 +33,9 @@ INSTALL = "PORTOLAN_BENCH_INSTALL"
 LIMIT_S = 240.0
 """Seconds for each step of a trial."""
 STOP_S = 20.0
-MOST_ERROR = 1e-3
-"""The largest error of values relative to the CPU's. Another order of summation in float32 makes about a hundredth of
-it."""
+MOST_ERROR: Mapping[str, float] = {"forward": 1e-3, "gradient": 1e-3, "statistics": 1e-5}
+"""The largest error of values relative to the CPU's. Another order of summation in float32 makes an error of
+about 1e-5 through a whole model, and of about 1e-6 in running statistics, each of which is one mean."""
 RECORDING, SOURCE = "recording", "source"
 PROGRAMS: Mapping[str, Path] = {
     framework: Path(__file__).parent / "programs" / f"{program}_model.py"
@@ -106,8 +106,8 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
 def has_wrong_values(values: Path) -> bool:
     """Whether the values of the last run, on the target, differ from those of the first, on the CPU."""
     return any(
-        relative_error(np.load(values / "1" / name), np.load(values / "0" / name)) > MOST_ERROR
-        for name in ("forward.npy", "gradient.npy", "statistics.npy")
+        relative_error(np.load(values / "1" / f"{name}.npy"), np.load(values / "0" / f"{name}.npy")) > most_error
+        for name, most_error in MOST_ERROR.items()
     )
 
 
