@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.harmless import (
-    called_at_setup,
     is_for_other_device,
     is_test_code,
     why_cheap,
@@ -16,6 +15,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
+from coordinator.assess.repetition import repeated_functions
 from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use, function_of
 from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
@@ -85,7 +85,7 @@ def assess(
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
-    helpers_of_setup = called_at_setup(source)
+    repeated = repeated_functions(source)
     are_tests_apart = not all(map(is_test_code, source.sites))
     for site in source.sites:
         charted_name = names.charted_name(site.function)
@@ -109,13 +109,12 @@ def assess(
                 site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
             )
         )
-        is_called_at_setup = function_of(site, source.modules) in helpers_of_setup
+        function = function_of(site, source.modules)
+        is_repeated = function in repeated or function not in source.functions
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
             harmless = not_on_device or (
-                ""
-                if is_recorded
-                else why_cheap(verdict.kind, site, target.device_type, is_called_at_setup=is_called_at_setup)
+                "" if is_recorded else why_cheap(verdict.kind, site, target.device_type, is_repeated=is_repeated)
             )
             own_verdict = _note(verdict, harmless) if harmless else _of_device(verdict, target)
             places[own_verdict].append(own_site)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
 
-from coordinator.assess.sites import AssessedSource, GuardKind, Site, Use, function_of
+from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
 from coordinator.catalogue.usage.resolver import is_class
 
@@ -15,6 +14,9 @@ OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
 PREPARES_DATA = "it is in code that prepares data, which runs on the host as a rule"
+SHOWS = "it is in code that prints or plots"
+GOES_TO_HOST = "its result goes to the host at once"
+NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
 EXPORTS = "it is in code that exports a model, which runs on the host as a rule"
 PROGRAM_CONSTANT = "a compiler makes it a constant of the program"
 
@@ -41,6 +43,12 @@ _DATA_CODE = re.compile(
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Where the callable classes prepare data; other classes there may be those of distributions."""
+_DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
+"""Classes of data sets and loaders that inherit from none of the framework's."""
+_SHOWING_FUNCTION = re.compile(
+    r"(?:^|\.)_*(?:\w+_)?(?:(?:plot|print|show|visuali[sz]e|display|summary|summari[sz]e|verbose)(?:_\w+)?"
+    r"|draw_\w*(?:box|mask|keypoint|line|text|label)\w*)(?:\.|$)"
+)
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """Kinds that cost time and nothing else, so that what happens once costs little."""
 _CONSTANTS = frozenset(
@@ -59,9 +67,26 @@ def is_test_code(site: Site) -> bool:
 
     The file's name ``test_time_pooling.py`` alone may as well be that of a pooling layer.
     """
-    if _TEST_FOLDER.search(site.path) or _TEST_FILE.search(site.path):
+    if is_test_file(site.path):
         return True
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
+
+
+def is_test_file(path: str) -> bool:
+    """Whether all code of a file is that of tests."""
+    return _TEST_FOLDER.search(path) is not None or _TEST_FILE.search(path) is not None
+
+
+def why_aside(path: str, within: str) -> str:
+    """The reason why a function does not run on the device in a loop, by the names of its file and itself; empty if
+    there is none.
+    """
+    if _EXPORT_CODE.search(path):
+        return EXPORTS
+    is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
+    if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within):
+        return PREPARES_DATA
+    return SHOWS if _SHOWING_FUNCTION.search(within) else ""
 
 
 def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
@@ -76,55 +101,36 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
         return ON_HOST
     if are_tests_apart and is_test_code(site):
         return IN_TESTS
-    if _EXPORT_CODE.search(site.path):
-        return EXPORTS
-    is_transform = _TRANSFORMS.search(site.path) is not None and site.within.endswith(".__call__")
-    return PREPARES_DATA if is_transform or _DATA_CODE.search(site.path) else ""
+    why = why_aside(site.path, site.within)
+    return why if why != SHOWS else ""
 
 
-def why_cheap(kind: Kind, site: Site, device: str, *, is_called_at_setup: bool = False) -> str:
+def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:
     """The reason why a place costs little though the call runs on the host or is slow; empty if there is none.
-    ``is_called_at_setup``: only code that sets modules up calls the function around it.
+    ``is_repeated``: the function around it runs again and again, as far as the source shows.
     """
     if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
         return PROGRAM_CONSTANT
+    if kind is Kind.falls_back and site.goes_to_host:
+        return GOES_TO_HOST
     # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
-    is_used_later = site.use is Use.named or is_class(site.function)
-    if not is_used_later and (is_called_at_setup or is_setup_place(site)):
+    if site.use is Use.named or is_class(site.function):
+        return ""
+    if is_setup_place(site):
         return AT_SETUP
-    return ""
+    if why_aside(site.path, site.within) == SHOWS:
+        return SHOWS
+    return "" if is_repeated else NOT_REPEATED
 
 
 def is_setup_place(site: Site) -> bool:
     """Whether a place is in a method that sets a module up, or in a function that reads or writes its state."""
-    return site.is_at_setup or _is_setup_function(site.within)
+    return site.is_at_setup or is_setup_function(site.within)
 
 
-def called_at_setup(source: AssessedSource) -> frozenset[str]:
-    """The user's private functions that nothing but code that sets modules up calls: ``self._rotations(size)`` in
-    ``__init__``. Programs may call public ones at any time.
-    """
-    called_by: dict[str, set[str]] = defaultdict(set)
-    for caller, callees in source.calls.items():
-        for callee in callees - {caller}:
-            called_by[callee].add(caller)
-    places = {function_of(site, source.modules) for site in source.sites if is_setup_place(site)}
-    set_up = {caller for caller in source.calls if caller in places or _is_setup_function(caller)}
-    helpers = set[str]()
-    waiting = deque(set_up)
-    while waiting:
-        for callee in source.calls.get(waiting.popleft(), ()):
-            is_private = callee.rpartition(".")[2].startswith("_")
-            if is_private and callee not in set_up and called_by[callee] <= set_up:
-                set_up.add(callee)
-                helpers.add(callee)
-                waiting.append(callee)
-    return frozenset(helpers)
-
-
-def _is_setup_function(path: str) -> bool:
+def is_setup_function(path: str) -> bool:
     return _SETUP_FUNCTION.fullmatch(path.rpartition(".")[2]) is not None
 
 

@@ -74,6 +74,12 @@ _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", 
 _LAYER_LISTS = frozenset(
     {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
 )
+_TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
+"""Methods that carry an array to the host."""
+_TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
+"""Python's functions that carry an array to the host."""
+_PARTS = frozenset({"values", "indices", "data"})
+"""Attributes that are the result of a function, or a part of it."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -137,6 +143,7 @@ class SiteResolver(Resolver):
         ast.NamedExpr: "_walrus",
         ast.Starred: "_starred_element",
         ast.Await: "_await",
+        ast.FormattedValue: "_formatted",
     }
 
     def __init__(self, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> None:
@@ -158,6 +165,8 @@ class SiteResolver(Resolver):
         self._silent = 0
         self._overloads: dict[str, Binding] = {}
         """By the path of a function, what the signatures before its definition say that it returns."""
+        self._host_bound: set[int] = set()
+        """The nodes whose values go to the host at once, by identity."""
         self._takes_calls_alone = False
         """Whether the current expression is an argument of ``isinstance`` or similar, whose names are no uses."""
 
@@ -238,6 +247,7 @@ class SiteResolver(Resolver):
                 self._guards,
                 frozenset(dtypes),
                 is_on_host,
+                id(node) in self._host_bound,
             )
         )
 
@@ -255,6 +265,33 @@ class SiteResolver(Resolver):
                 dtypes=index_dtypes(operator, left, right) if is_indexing else dtypes_of((left, right)),
                 is_on_host=is_host_operation(*operands),
             )
+
+    def _note_member(self, owner: Binding, name: str) -> None:
+        """Note the use of a member that may be a method of the user's own class."""
+        match owner:
+            case None:
+                members = self.reading.members
+            case Symbol(path) if any(class_path and path == class_path + CALLED for class_path in self._classes):
+                members = self.reading.own_members
+            case Symbol(path) if not (path.endswith(SUPER) or owner.is_plain_name):
+                members = self.reading.members
+            case _:
+                return
+        members.setdefault(self._function_name, set()).add(name)
+
+    def _send_to_host(self, node: ast.expr) -> None:
+        """Note that a value goes to the host at once, and with it what it is a part of."""
+        while True:
+            self._host_bound.add(id(node))
+            match node:
+                case ast.Attribute(value=value, attr=name) if name in _PARTS:
+                    node = value
+                case ast.Subscript(value=value, slice=ast.Constant()):
+                    node = value
+                case ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[]):
+                    node = value
+                case _:
+                    return
 
     def _note_name(self, name: str, node: ast.expr) -> None:
         if name.rpartition(".")[2] not in DTYPES:
@@ -351,6 +388,7 @@ class SiteResolver(Resolver):
                 self._bind_target(target.value, Elements(element_of(value)))
             case ast.Attribute():
                 owner = self._value(target.value, outer=False)
+                self._note_member(owner, target.attr)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
                     self._define(f"{owner.path}.{target.attr}", anywhere(value))
                     self._define_layers(f"{owner.path}.{target.attr}", source)
@@ -481,6 +519,8 @@ class SiteResolver(Resolver):
         self._visit_all(node.body)
 
     def _assert(self, node: ast.Assert) -> None:
+        inner = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+        self._send_to_host(inner)
         self._test(node.test)
 
     # Definitions
@@ -498,6 +538,9 @@ class SiteResolver(Resolver):
         annotation = self._annotation(node.returns)
         with self._inside(node.name):
             returns = self._enter_function(path, node.args, node.body, receiver)
+        if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
+            # A decorator of the user's may keep the function in a table.
+            self._note(Form.named, Symbol(path), node)
         is_property = any(name in ("property", "cached_property") for name in decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = annotation if annotation is not None else either(returns)
@@ -508,12 +551,16 @@ class SiteResolver(Resolver):
             result = overloads
         self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
 
+    def _silently(self, node: ast.expr) -> Binding:
+        with self._quiet():
+            return self._value(node, outer=False)
+
     def _decorator(self, node: ast.expr) -> str:
         """Record the call that a decorator is; returns the last part of its name."""
         value = self._value(node, outer=False)
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
-        inner = node.func if isinstance(node, ast.Call) else node
+        inner = _callee_of(node)
         return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
 
     def _lambda(self, node: ast.Lambda) -> Binding:
@@ -613,6 +660,7 @@ class SiteResolver(Resolver):
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
         self._ask(node)
+        self._note_member(owner, node.attr)
         match owner:
             case Thing():
                 member = self._knowledge.member(owner, node.attr)
@@ -653,6 +701,12 @@ class SiteResolver(Resolver):
             self._facts.parameters.setdefault(owner.path, root)
 
     def _call(self, node: ast.Call) -> Binding:
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _TO_PYTHON or _is_to_cpu(node):
+                self._send_to_host(receiver)
+            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _TAKES_TO_PYTHON:
+                for argument in arguments:
+                    self._send_to_host(argument)
         callee = self._value(node.func, outer=False)
         self._ask(node)
         if isinstance(callee, Symbol):
@@ -909,6 +963,13 @@ class SiteResolver(Resolver):
         self._value(node.value)
         return None
 
+    def _formatted(self, node: ast.FormattedValue) -> Binding:
+        self._send_to_host(node.value)
+        self._value(node.value)
+        if node.format_spec is not None:
+            self._value(node.format_spec)
+        return OTHER
+
     def _comprehension(self, node: Any) -> Binding:
         self._scopes.append({})
         self._classes.append(None)
@@ -973,6 +1034,20 @@ def _is_number(node: ast.expr | None) -> bool:
 def _is_text(node: ast.expr) -> bool:
     """Whether it is a literal text, to which no array is compared: ``label == "muon"``."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _callee_of(decorator: ast.expr) -> ast.expr:
+    """The function of a decorator that is a call, or the decorator itself."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _is_to_cpu(node: ast.Call) -> bool:
+    """Whether a call is ``x.to("cpu")``."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Constant(value="cpu"), *_]):
+            return True
+        case _:
+            return False
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

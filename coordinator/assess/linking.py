@@ -10,9 +10,10 @@ from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import is_setup_method
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
-from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, Mention
+from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, Mention
 from coordinator.assess.operators import OperatorCall
-from coordinator.assess.sites import Certainty, Site, Use
+from coordinator.assess.repetition import TRAINS
+from coordinator.assess.sites import Certainty, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
     SUPER,
@@ -46,7 +47,10 @@ class CallEdge(NamedTuple):
     """A user's function, and another one that it calls or passes on."""
 
     caller: str
+    """The dotted name of the function or class body; of the module, if it is outside of both."""
     callee: str
+    is_handed_on: bool = False
+    """Whether it is passed on as a value."""
 
 
 class Linker:
@@ -310,9 +314,10 @@ class Linker:
             # A function that is handed in may be each of them, the class of a value is one.
             by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
             yield from by_function.values() or sites[:1]
-            if mention.form in (Form.called, Form.named) and mention.within:
+            if mention.form in (Form.called, Form.named):
+                caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in filter(None, map(self.function_of, options)):
-                    yield CallEdge(f"{reading.module}.{mention.within}", callee)
+                    yield CallEdge(caller, callee, mention.form is Form.named)
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
@@ -353,6 +358,7 @@ class Linker:
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
             is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
             is_at_setup=self._is_at_setup(reading.module, mention.within),
+            goes_to_host=mention.goes_to_host,
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
@@ -373,6 +379,60 @@ class Linker:
         if path not in self._bases:
             self._bases[path] = tuple(self._framework_bases(path))
         return self._bases[path]
+
+    # Functions
+
+    def user_functions(self, readings: Iterable[FileReading]) -> Iterator[tuple[str, UserFunction]]:
+        """The user's functions by name, with what shows whether they run again and again."""
+        readings_by_module = {reading.module: reading for reading in readings}
+        for name, fact in self._facts.functions.items():
+            module = name.rpartition(".")[0]
+            while module and module not in readings_by_module:
+                module = module.rpartition(".")[0]
+            if module and "<" not in name:
+                yield name, self._user_function(name, fact, readings_by_module[module])
+
+    def _user_function(self, name: str, fact: FunctionFact, reading: FileReading) -> UserFunction:
+        within = name[len(reading.module) + 1 :]
+        method = within.rpartition(".")[2]
+        bases = self._bases_around(reading.module, within) if fact.owner else ()
+        parents = self._facts.classes.get(fact.owner, ())
+        inherited = (self._own_method(parent, method) for parent in parents)
+        uses = (self._own_method(Symbol(fact.owner), member) for member in sorted(reading.own_members.get(within, ())))
+        return UserFunction(
+            reading.path,
+            within,
+            fact.owner,
+            tuple(bases),
+            is_of_layer=any(map(self._knowledge.is_layer, bases)),
+            is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
+            has_arrays=self._has_arrays(name, fact),
+            overrides=next(filter(None, inherited), None),
+            uses=frozenset(filter(None, uses)),
+            members=frozenset(reading.members.get(within, ())) & (self._own_methods | TRAINS),
+        )
+
+    def _own_method(self, owner: Binding, method: str) -> str | None:
+        """The function of the user's that a method of a class is."""
+        if method not in self._own_methods:
+            return None
+        owner_value = self.value(owner)
+        if not isinstance(owner_value, Symbol):
+            return None
+        paths = (f"{ancestor}.{method}" for ancestor in self._ancestors(owner_value.path))
+        return next((path for path in paths if path in self._facts.functions), None)
+
+    def _has_foreign_base(self, path: str) -> bool:
+        """Whether a class inherits from a class of which nothing is known."""
+        bases = (base for ancestor in self._ancestors(path) for base in self._facts.classes.get(ancestor, ()))
+        return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
+
+    def _has_arrays(self, name: str, fact: FunctionFact) -> bool:
+        if any(_may_be_array(self._evaluate(f"{name}<{parameter}>")) for parameter in fact.parameters):
+            return True
+        return bool(fact.owner) and (fact.is_property or _may_be_array(self.value(fact.returns)))
+
+    # Names of sites
 
     def _called_name(self, mention: Mention, value: Binding, reading: FileReading) -> tuple[str, Certainty]:
         match value:
@@ -427,6 +487,19 @@ class Linker:
 
 def _is_array(value: Binding) -> bool:
     return isinstance(value, Thing) and value.is_array
+
+
+def _may_be_array(value: Binding) -> bool:
+    """Whether a value is an array or a list of arrays, or may be one."""
+    match value:
+        case Thing():
+            return value.is_array
+        case Elements(of):
+            return _may_be_array(of)
+        case Alternatives(values) | Items(values):
+            return any(map(_may_be_array, values))
+        case _:
+            return False
 
 
 def _certainty(thing: Thing) -> Certainty:

@@ -86,6 +86,8 @@ class Mention(NamedTuple):
     dtypes: frozenset[str] = frozenset()
     is_on_host: bool = False
     """Whether it computes with arrays that the source keeps on the host."""
+    goes_to_host: bool = False
+    """Whether its result goes to the host at once."""
 
 
 class FunctionFact(NamedTuple):
@@ -155,6 +157,10 @@ class FileReading:
     star_imports: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)
     facts: Facts = field(default_factory=Facts)
+    own_members: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the members of its own class that each function uses, by ``Mention.within``."""
+    members: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the members that each function uses of other values."""
     questions: list[DeviceQuestion] = field(default_factory=list)
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from coordinator.results.conditions import CallSite
 
@@ -100,6 +101,34 @@ class Site:
     """Whether its arrays stay on the host, as far as the source shows."""
     is_at_setup: bool = False
     """Whether it is in a method of a module that sets it up, or reads or writes its state."""
+    goes_to_host: bool = False
+    """Whether its result goes to the host at once: ``x.unique().cpu()``."""
+
+
+class UserFunction(NamedTuple):
+    """A function or method of the user's."""
+
+    path: str
+    """The path of its file."""
+    within: str
+    """Its name within the file: ``ResNet.forward``."""
+    owner: str = ""
+    """The dotted name of the class of a method."""
+    bases: tuple[str, ...] = ()
+    """The framework's classes from which that class inherits."""
+    is_of_layer: bool = False
+    """Whether that class is a layer."""
+    is_of_foreign_class: bool = False
+    """Whether that class inherits from a class of another package, which may be a framework's in turn."""
+    has_arrays: bool = False
+    """Whether it takes arrays; a method may also return them, or be a property."""
+    overrides: str | None = None
+    """The user's method that it overrides."""
+    uses: frozenset[str] = frozenset()
+    """The methods and properties of its own class that it uses."""
+    members: frozenset[str] = frozenset()
+    """The names of the members that it uses of values of unknown class: those that the user has methods of, and those
+    that show a training step."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +161,11 @@ class AssessedSource:
     """Star imports, which hide the origin of names."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
+    handed_on: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The functions that each function or class body hands on as values. The code of a module outside of functions
+    has the module's name, and the functions that it calls count too."""
+    functions: dict[str, UserFunction] = field(default_factory=dict)
+    """The user's functions by their names in ``calls``."""
     modules: dict[str, str] = field(default_factory=dict)
     """The dotted module name by path; followed by ``Site.within`` it is a function's name in ``calls``."""
 

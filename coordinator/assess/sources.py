@@ -65,10 +65,15 @@ def link_readings(
     linker = Linker(facts, readings, knowledge)
     sites: list[Site] = []
     calls: dict[str, set[str]] = {}
+    handed_on: dict[str, set[str]] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
-                calls.setdefault(use.caller, set()).add(intern(use.callee))
+                is_in_function = use.caller != reading.module
+                if is_in_function:
+                    calls.setdefault(use.caller, set()).add(intern(use.callee))
+                if use.is_handed_on or not is_in_function:
+                    handed_on.setdefault(use.caller, set()).add(intern(use.callee))
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
     return AssessedSource(
@@ -77,9 +82,16 @@ def link_readings(
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
-        calls={caller: frozenset(calls.pop(caller)) for caller in tuple(calls)},
+        calls=_frozen(calls),
+        handed_on=_frozen(handed_on),
+        functions=dict(linker.user_functions(readings)),
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
+
+
+def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
+    """The same sets, frozen one by one, so that both are never in memory."""
+    return {key: frozenset(sets.pop(key)) for key in tuple(sets)}
 
 
 def locate(name_or_path: str) -> Path:

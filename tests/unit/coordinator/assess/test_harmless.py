@@ -10,14 +10,17 @@ from coordinator.assess.findings import assess
 from coordinator.assess.harmless import (
     AT_SETUP,
     EXPORTS,
+    GOES_TO_HOST,
     IN_TESTS,
+    NOT_REPEATED,
     OTHER_DEVICE,
     PREPARES_DATA,
     PROGRAM_CONSTANT,
+    SHOWS,
     is_test_code,
 )
 from coordinator.assess.names import Names
-from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
+from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use, UserFunction
 from coordinator.assess.verdicts import Weight
 from coordinator.results.conditions import End
 from tests.unit.coordinator.assess.cases import assessment_of, several, site, source, target
@@ -106,23 +109,47 @@ def test_code_that_exports_a_model_runs_on_the_host(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("helper", "other_caller", "weight"),
+    ("within", "end", "weight", "why"),
     [
-        ("Net._rotations", "", Weight.note),
-        ("Net.rotations", "", Weight.finding),
-        ("Net._rotations", "train.Net.forward", Weight.finding),
+        ("_rotations", "fell_back", Weight.note, NOT_REPEATED),
+        ("_rotations", "failed", Weight.finding, ""),
+        ("forward", "fell_back", Weight.finding, ""),
     ],
 )
-def test_a_private_function_that_only_a_set_up_calls_is_one(helper: str, other_caller: str, weight: Weight) -> None:
-    setup = site("torch.bar", within="Net.__init__", is_at_setup=True)
-    callee = f"train.{helper}"
-    calls = {"train.Net.__init__": frozenset({callee}), callee: frozenset({callee})}
-    if other_caller:
-        calls[other_caller] = frozenset({callee})
-    functions = {"torch.foo": several(3, "usual", "fell_back")}
-    code = source(setup, site(within=helper), calls=calls)
+def test_what_falls_back_where_nothing_repeats_it_is_a_note(within: str, end: End, weight: Weight, why: str) -> None:
+    functions = {"torch.foo": several(3, "usual", end)}
+    own = {f"train.{name}": UserFunction("train.py", name) for name in ("_rotations", "forward")}
+    code = source(site(within=within), functions=own)
     (finding,) = assess(code, target(functions), Names(frozenset(functions))).findings
-    assert finding.verdict.weight is weight
+    assert (finding.verdict.weight, finding.verdict.why_note) == (weight, why)
+
+
+def test_what_is_used_later_or_was_recorded_need_not_be_repeated() -> None:
+    functions = {"torch.foo": several(3, "usual", "fell_back")}
+    own = {"train._rotations": UserFunction("train.py", "_rotations")}
+    for place in (
+        site(within="_rotations", use=Use.named),
+        site(within="_rotations", certainty=Certainty.recorded),
+        site(within=""),
+    ):
+        (finding,) = assess(source(place, functions=own), target(functions), Names(frozenset(functions))).findings
+        assert finding.verdict.weight is Weight.finding
+
+
+@pytest.mark.parametrize(("end", "weight"), [("fell_back", Weight.note), ("failed", Weight.finding)])
+def test_what_falls_back_on_its_way_to_the_host_is_a_note(end: End, weight: Weight) -> None:
+    assert judge(replace(site(), goes_to_host=True), end=end) == (weight, GOES_TO_HOST if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize("within", ["plot_boxes", "Results.verbose", "_print_summary", "Net.show_mask.paint"])
+def test_what_falls_back_in_code_that_prints_or_plots_is_a_note(within: str) -> None:
+    assert judge(site(within=within)) == (Weight.note, SHOWS)
+    assert judge(site(within=within), end="failed")[0] is Weight.finding
+
+
+@pytest.mark.parametrize("within", ["RandomDataLoader._order", "pad.TextCollator.__call__"])
+def test_classes_of_data_sets_prepare_data_whatever_they_inherit(within: str) -> None:
+    assert judge(site(within=within)) == (Weight.note, PREPARES_DATA)
 
 
 @pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])

@@ -690,3 +690,25 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
     code = "def f(output):\n    return output.latent.mode()\n"
     assert names(code) == ["torch.Tensor.mode"]
     assert names(own_class + code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "goes_to_host"),
+    [
+        ("x.unique().cpu()", True),
+        ("x.unique().to('cpu')", True),
+        ("x.unique().detach().tolist()", True),
+        ("x.unique()[0].item()", True),
+        ("int(x.unique())", True),
+        ("print(x.unique())", True),
+        ("f'{x.unique()}'", True),
+        ("assert not x.unique()", True),
+        ("x.unique().sum().cpu()", False),
+        ("x.unique().to('cuda')", False),
+        ("torch.add(x.unique(), 1).cpu()", False),
+        ("x[x.unique()].cpu()", False),
+    ],
+)
+def test_a_result_that_goes_to_the_host_at_once_is_noted(code: str, goes_to_host: bool) -> None:
+    all_sites = sites(f"def f(x: torch.Tensor):\n    {code}")
+    assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [goes_to_host]

@@ -1,0 +1,149 @@
+"""Repetition: the user's functions that run again and again on the device, as far as the source shows. Pure.
+
+It starts at what a training or inference loop calls: layers, losses, methods that a framework calls, functions with
+arrays that programs may call. From there it follows calls. A call of a method of an unknown value may reach every
+method of that name, so the answer has too many functions rather than too few.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Set
+from enum import StrEnum
+
+from coordinator.assess.harmless import is_setup_function, is_setup_method, is_test_file, why_aside
+from coordinator.assess.host_arrays import DATA_PACKAGE
+from coordinator.assess.sites import AssessedSource, UserFunction, function_of
+
+
+class Role(StrEnum):
+    """The part of a function in a program."""
+
+    repeated = "repeated"
+    """It runs again and again."""
+    offered = "offered"
+    """Programs may call it with arrays. If the user's own code calls it, that code decides."""
+    inner = "inner"
+    setup = "setup"
+    """It sets a module up. What it calls runs once, and what it hands on is used later."""
+    aside = "aside"
+    """It prepares data, exports, prints or plots."""
+    test = "test"
+
+
+_PASSED = (Role.repeated, Role.offered, Role.inner)
+"""The roles of functions whose callees are reached too."""
+_REPEATED_METHOD = re.compile(
+    r"__call__|call|forward|backward"
+    r"|(?:\w+_)?(?:loss|step|loop|epoch|batch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
+    r"|(?:evaluate|fit|generate|sample|decode|encode|update|compute|log_prob|run|main)(?:_\w+)?"
+)
+"""Names of functions that run again and again, or that have the loop."""
+_REPEATING_FUNCTION = re.compile(
+    r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
+)
+"""Functions of a framework that a training step calls; ``torch.fx`` builds code that runs later."""
+TRAINS = frozenset({"backward", "zero_grad"})
+"""Members that a function with a training step uses, whatever their owner is."""
+_DUNDER = re.compile(r"__\w+__")
+_RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
+"""Methods that Python calls, and that seldom compute; it calls others for operators, indexing and loops."""
+
+
+def repeated_functions(source: AssessedSource) -> frozenset[str]:
+    """The names of the user's functions that run again and again on the device."""
+    roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
+    for site in source.sites:
+        name = function_of(site, source.modules)
+        if roles.get(name or "") in (Role.offered, Role.inner) and _REPEATING_FUNCTION.fullmatch(site.function):
+            roles[name or ""] = Role.repeated
+    callees = _callees(source)
+    callers = _callers(callees, roles)
+    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is Role.setup))
+    starts = {name for name, role in roles.items() if role is Role.repeated}
+    starts |= {name for name, role in roles.items() if role is Role.offered and not callers[name]}
+    starts |= set(_handed_on_for_later(source, roles, set_up))
+    return _reach(source, roles, callees, starts)
+
+
+def _reach(
+    source: AssessedSource, roles: Mapping[str, Role], callees: Mapping[str, set[str]], starts: Iterable[str]
+) -> frozenset[str]:
+    """The starts, and the functions that they call directly or indirectly; not through those that run once."""
+    methods: dict[str, list[str]] = defaultdict(list)
+    for name, function in source.functions.items():
+        if function.owner:
+            methods[name.rpartition(".")[2]].append(name)
+    waiting = list(starts)
+    reached = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        # Each name of a member once: all its methods are reached then.
+        members = source.functions[name].members
+        following = callees[name].union(*(methods.pop(member, ()) for member in members))
+        following = {callee for callee in following - reached if roles.get(callee) in _PASSED}
+        reached |= following
+        waiting += following
+    return frozenset(reached)
+
+
+def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> Role:
+    method = name.rpartition(".")[2]
+    if is_test_file(function.path):
+        return Role.test
+    if why_aside(function.path, function.within) or any(base.startswith(DATA_PACKAGE) for base in function.bases):
+        return Role.aside
+    if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
+        return Role.setup
+    if name.rpartition(".")[0] in functions:
+        return Role.inner  # A function in a function.
+    if _REPEATED_METHOD.fullmatch(method) or function.members & TRAINS:
+        return Role.repeated
+    if _DUNDER.fullmatch(method):
+        is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
+        return Role.offered if is_called else Role.inner
+    if function.bases or function.is_of_foreign_class:
+        # The framework may call any method of its class, also one with an underscore.
+        return Role.offered if method.startswith("_") else Role.repeated
+    constructor = functions.get(f"{function.owner}.__init__")
+    has_arrays = function.has_arrays or (constructor is not None and constructor.has_arrays)
+    return Role.offered if has_arrays and not method.startswith("_") else Role.inner
+
+
+def _callees(source: AssessedSource) -> dict[str, set[str]]:
+    """The functions that each function certainly calls, hands on or contains, or that override it."""
+    callees: dict[str, set[str]] = defaultdict(set)
+    for caller, names in source.calls.items():
+        callees[caller] |= names
+    for name, function in source.functions.items():
+        callees[name] |= function.uses
+        around = name.rpartition(".")[0]
+        if around in source.functions:
+            callees[around].add(name)
+        if function.overrides is not None:
+            callees[function.overrides].add(name)
+    return callees
+
+
+def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Role]) -> dict[str, set[str]]:
+    """The functions that call each function, except tests."""
+    callers: dict[str, set[str]] = defaultdict(set)
+    for caller, names in callees.items():
+        if roles.get(caller) not in (None, Role.test):
+            for name in names - {caller}:
+                callers[name].add(caller)
+    return callers
+
+
+def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Role], set_up: Set[str]) -> Iterator[str]:
+    """The functions that a set-up hands on, and those that stand in tables of a module or class."""
+    paths = {module: path for path, module in source.modules.items()}
+    for caller, names in source.handed_on.items():
+        if caller in roles:
+            is_for_later = caller in set_up
+        else:
+            path = paths.get(caller, "")
+            is_for_later = not (is_test_file(path) or why_aside(path, ""))
+        if is_for_later:
+            yield from (name for name in names if roles.get(name) in _PASSED)

@@ -1,0 +1,81 @@
+"""Which of the user's functions run again and again on the device."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.assess.repetition import repeated_functions
+from tests.unit.coordinator.assess.test_inference import IMPORTS, read_code
+
+
+def repeated(code: str, path: str = "main.py") -> set[str]:
+    module = path.removesuffix(".py").replace("/", ".")
+    return {name.removeprefix(f"{module}.") for name in repeated_functions(read_code({path: IMPORTS + code}))}
+
+
+NET = "class Net(nn.Module):\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "function"),
+    [
+        (NET + "    def forward(self, x):\n        return x", "Net.forward"),
+        (NET + "    def forward(self, x):\n        return self._mix(x)\n    def _mix(self, x): ...", "Net._mix"),
+        (NET + "    def forward(self, x):\n        return _mix(x)\ndef _mix(x): ...", "_mix"),
+        (NET + "    def forward(self, x):\n        return self._w\n    @property\n    def _w(self): ...", "Net._w"),
+        (NET + "    def forward(self, x):\n        def mix(): ...\n        return mix()", "Net.forward.mix"),
+        (NET + "    def forward(self, x):\n        return _half(2)(x)\ndef _half(n):\n    def f(x): ...", "_half.f"),
+        (NET + "    def forward(self, x):\n        self._mix(x)\n" + "class Own(Net):\n    def _mix(self, x): ...\n"
+         "class Net(nn.Module):\n    def _mix(self, x): ...", "Net._mix"),
+        ("class Sum:\n    def _total(self): ...\ndef step(sums):\n    return sums._total()", "Sum._total"),
+        ("class Sum:\n    @property\n    def _total(self): ...\ndef step(sums):\n    return sums._total", "Sum._total"),
+        ("def loss(x: torch.Tensor): ...", "loss"),
+        ("def nms(x: torch.Tensor): ...", "nms"),
+        ("def nms(x):\n    return torch.relu(x)", "nms"),
+        ("def once(n):\n    loss_of(n).sum().backward()", "once"),
+        ("def main():\n    prepare()\ndef prepare(): ...", "prepare"),
+        ("def prepare(): ...\nprepare()", "prepare"),
+        ("def _relu(x): ...\nTABLE = {'relu': _relu}", "_relu"),
+        ("def _relu(x): ...\nclass Table:\n    all = [_relu]", "_relu"),
+        (NET + "    def __init__(self):\n        self.f = Act(_relu)\ndef _relu(x): ...", "_relu"),
+        (NET + "    def __init__(self):\n        self.f = _relu\n    def forward(self, x):\n        return self.f(x)\n"
+         "def _relu(x): ...", "_relu"),
+        ("class Bound(torch.autograd.Function):\n    def _clip(ctx, x): ...", "Bound._clip"),
+        ("class Curve:\n    def __add__(self, other): ...", "Curve.__add__"),
+        ("class Curve:\n    def __init__(self, x: torch.Tensor): ...", "Curve.__init__"),
+    ],
+)  # fmt: skip
+def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_it(code: str, function: str) -> None:
+    assert function in repeated(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "function"),
+    [
+        ("def _mix(x): ...", "_mix"),
+        ("def constants(n): ...", "constants"),
+        (NET + "    def __init__(self):\n        grid()\ndef grid(x: torch.Tensor): ...", "grid"),
+        (NET + "    def __init__(self):\n        self._grid()\n    def _grid(self): ...\n", "Net._unknown"),
+        ("def plot_boxes(x: torch.Tensor):\n    return edges(x)\ndef edges(x: torch.Tensor): ...", "edges"),
+        ("def print_summary(x: torch.Tensor): ...", "print_summary"),
+        ("class TextDataset:\n    def shuffle(self, x: torch.Tensor): ...", "TextDataset.shuffle"),
+        ("class Curve:\n    def __eq__(self, other: torch.Tensor): ...", "Curve.__eq__"),
+        ("class Rows(torch.utils.data.Dataset):\n    def order(self, x: torch.Tensor): ...", "Rows.order"),
+        ("def _again(x):\n    return _again(x)", "_again"),
+    ],
+)
+def test_what_nothing_of_that_kind_reaches_is_not_repeated(code: str, function: str) -> None:
+    assert function not in repeated(code)
+
+
+@pytest.mark.parametrize(("path", "is_repeated"), [("tests/test_ops.py", True), ("data/ops.py", False)])
+def test_a_public_function_that_only_tests_call_is_offered_to_programs(path: str, is_repeated: bool) -> None:
+    caller = f"{IMPORTS}from ops import nms\n\ndef check():\n    nms(1)"
+    code = {"ops.py": f"{IMPORTS}def nms(x: torch.Tensor): ...", path: caller}
+    assert ("ops.nms" in repeated_functions(read_code(code))) is is_repeated
+
+
+def test_code_of_exporters_and_data_loaders_is_not_repeated() -> None:
+    code = "def run(x: torch.Tensor): ...\nclass Net(nn.Module):\n    def forward(self, x): ..."
+    assert not repeated(code, "data/loader.py")
+    assert not repeated(code, "exporters/onnx.py")
