@@ -65,11 +65,13 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
     ``batch["x"].to("cpu")``. An instance of a class that the code defines may be a module.
     """
     owner, _, method = callee.path.rpartition(".")
-    if owner.endswith(CALLED):
+    if owner.endswith(CALLED) and not owner.endswith(f".detach{CALLED}"):
         return False
     match node:
         case ast.Call(args=[], keywords=[]):
             return method == "cpu"
+        case ast.Call(args=[], keywords=[ast.keyword("device", ast.Constant("cpu"))]):
+            return method == "to"
         case ast.Call(args=[ast.Constant(value="cpu"), *_]):
             return method == "to"
         case _:

@@ -549,7 +549,9 @@ class SiteResolver(Resolver):
             self._overloads[path] = either((overloads, result))
         elif overloads is not None:
             result = overloads
-        self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "")
+        results = [annotation] if annotation is not None else returns
+        returns_numbers = bool(results) and all(map(_is_plain, results))
+        self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "", returns_numbers)
 
     def _silently(self, node: ast.expr) -> Binding:
         with self._quiet():
@@ -1042,12 +1044,25 @@ def _callee_of(decorator: ast.expr) -> ast.expr:
 
 
 def _is_to_cpu(node: ast.Call) -> bool:
-    """Whether a call is ``x.to("cpu")``."""
+    """Whether a call is ``x.to("cpu")`` or ``x.to(device="cpu")``."""
     match node:
         case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Constant(value="cpu"), *_]):
             return True
+        case ast.Call(func=ast.Attribute(attr="to"), args=[], keywords=[ast.keyword("device", ast.Constant("cpu"))]):
+            return True
         case _:
             return False
+
+
+def _is_plain(value: Binding) -> bool:
+    """Whether a value is surely none of a framework: a number, or a tuple of numbers."""
+    match value:
+        case Items(values):
+            return bool(values) and all(map(_is_plain, values))
+        case Elements(of):
+            return of is OTHER
+        case _:
+            return value is OTHER
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -407,6 +407,7 @@ class Linker:
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             has_arrays=self._has_arrays(name, fact),
+            returns_numbers=fact.returns_numbers,
             overrides=next(filter(None, inherited), None),
             uses=frozenset(filter(None, uses)),
             members=frozenset(reading.members.get(within, ())) & (self._own_methods | TRAINS),

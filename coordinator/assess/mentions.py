@@ -99,6 +99,8 @@ class FunctionFact(NamedTuple):
     is_property: bool = False
     owner: str = ""
     """The class of a method."""
+    returns_numbers: bool = False
+    """Whether it returns Python's own values, such as a number or a text, and no array."""
 
 
 class Passed(NamedTuple):

@@ -37,7 +37,7 @@ _PASSED = (Role.repeated, Role.offered, Role.inner)
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward"
     r"|(?:\w+_)?(?:loss|step|loop|epoch|batch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
-    r"|(?:evaluate|fit|generate|sample|decode|encode|update|compute|log_prob|run|main)(?:_\w+)?"
+    r"|(?:evaluate|fit|generate|sample|decode|encode|update|log_prob|run|main)(?:_\w+)?|compute"
 )
 """Names of functions that run again and again, or that have the loop."""
 _REPEATING_FUNCTION = re.compile(
@@ -62,15 +62,24 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     callers = _callers(callees, roles)
     set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is Role.setup))
     starts = {name for name, role in roles.items() if role is Role.repeated}
-    starts |= {name for name, role in roles.items() if role is Role.offered and not callers[name]}
     starts |= set(_handed_on_for_later(source, roles, set_up))
-    return _reach(source, roles, callees, starts)
+    repeated = _reach(source, roles, callees, starts)
+    # A function that returns a number counts or checks once, unless a layer or a loop calls it.
+    numbers = {name for name, function in source.functions.items() if function.returns_numbers}
+    offered = {name for name, role in roles.items() if role is Role.offered and not callers[name]}
+    return repeated | _reach(source, roles, callees, offered - numbers, numbers)
 
 
 def _reach(
-    source: AssessedSource, roles: Mapping[str, Role], callees: Mapping[str, set[str]], starts: Iterable[str]
+    source: AssessedSource,
+    roles: Mapping[str, Role],
+    callees: Mapping[str, set[str]],
+    starts: Iterable[str],
+    left_out: Set[str] = frozenset(),
 ) -> frozenset[str]:
-    """The starts, and the functions that they call directly or indirectly; not through those that run once."""
+    """The starts, and the functions that they call directly or indirectly; not through those that run once, nor those
+    that are left out.
+    """
     methods: dict[str, list[str]] = defaultdict(list)
     for name, function in source.functions.items():
         if function.owner:
@@ -82,7 +91,7 @@ def _reach(
         # Each name of a member once: all its methods are reached then.
         members = source.functions[name].members
         following = callees[name].union(*(methods.pop(member, ()) for member in members))
-        following = {callee for callee in following - reached if roles.get(callee) in _PASSED}
+        following = {callee for callee in following - reached - left_out if roles.get(callee) in _PASSED}
         reached |= following
         waiting += following
     return frozenset(reached)

@@ -122,6 +122,8 @@ class UserFunction(NamedTuple):
     """Whether that class inherits from a class of another package, which may be a framework's in turn."""
     has_arrays: bool = False
     """Whether it takes arrays; a method may also return them, or be a property."""
+    returns_numbers: bool = False
+    """Whether it returns Python's own values, such as a number or a text, and no array."""
     overrides: str | None = None
     """The user's method that it overrides."""
     uses: frozenset[str] = frozenset()

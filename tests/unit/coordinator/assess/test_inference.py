@@ -614,6 +614,8 @@ def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str
         "torch.arange(5).sort()[0].unique()",
         "def f(x):\n    return x.cpu().unique()",
         "def f(batch):\n    return torch.unique(batch['x'].detach().to('cpu'))",
+        "def f(batch):\n    return torch.unique(batch['x'].to(device='cpu'))",
+        "class Box:\n    x: torch.Tensor\ndef f(box: Box):\n    return box.x.detach().cpu().unique()",
         "from torch.utils.data import Dataset\nclass A(Dataset):\n    def f(self, x):\n        return torch.unique(x)",
     ],
 )
@@ -698,6 +700,7 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
         ("x.unique().cpu()", True),
         ("x.unique().to('cpu')", True),
         ("x.unique().detach().tolist()", True),
+        ("x.unique().to(device='cpu')", True),
         ("x.unique()[0].item()", True),
         ("int(x.unique())", True),
         ("print(x.unique())", True),
