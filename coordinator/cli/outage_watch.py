@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from coordinator.campaigns.models import CampaignDetail
@@ -76,3 +78,17 @@ class OutageWatch:
             except CoordinatorAwayError as error:
                 self.note_failure(error)
             time.sleep(ASK_AGAIN_S)
+
+
+@contextmanager
+def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
+    """Say that a campaign continues, and how to follow and stop it, if a person stops watching it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"campaign {campaign_id} continues: follow it with `portolan status {campaign_id} --url {url}`, "
+            f"stop it with `portolan cancel {campaign_id} --url {url}`",
+            file=sys.stderr,
+        )
+        raise

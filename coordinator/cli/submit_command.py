@@ -16,7 +16,7 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import FunctionSample
 from coordinator.cli.http_library import httpx
 from coordinator.cli.matrix_printer import print_results
-from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.outage_watch import OutageWatch, telling_what_continues
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import present, split, with_client
@@ -184,20 +184,12 @@ def _say_not_charted(functions: Sequence[str]) -> None:
 def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
     """Show progress until the campaign has ended. Returns it with its matrix and its summary."""
     campaign: CampaignDetail | None = None
-    try:
-        with Board() as board:
-            watch = OutageWatch(board.say, client.url, campaign_id)
-            for campaign in watch.follow(client, campaign_id):
-                board.show(campaign.by_target)
-            matrix = watch.retry(lambda: client.matrix(campaign_id))
-            summary = watch.retry(lambda: client.summary(campaign_id))
-    except KeyboardInterrupt:
-        print(
-            f"campaign {campaign_id} continues: follow it with `portolan status {campaign_id}`, "
-            f"stop it with `portolan cancel {campaign_id}`",
-            file=sys.stderr,
-        )
-        raise
+    with telling_what_continues(client.url, campaign_id), Board() as board:
+        watch = OutageWatch(board.say, client.url, campaign_id)
+        for campaign in watch.follow(client, campaign_id):
+            board.show(campaign.by_target)
+        matrix = watch.retry(lambda: client.matrix(campaign_id))
+        summary = watch.retry(lambda: client.summary(campaign_id))
     assert campaign is not None
     if campaign.state == "cancelled":
         print(f"campaign {campaign_id} was cancelled", file=sys.stderr)

@@ -9,7 +9,7 @@ from secrets import token_hex
 from coordinator.assess.names import all_names
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import MOST_DRAWN, SuiteList
-from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.outage_watch import OutageWatch, telling_what_continues
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.errors import AssessmentError
@@ -70,7 +70,7 @@ def _by_preference(suites: Collection[str]) -> Sequence[str]:
 
 
 def _wait(client: Client, campaign: CampaignDetail) -> None:
-    with Board() as board:
+    with telling_what_continues(client.url, campaign.id), Board() as board:
         watch = OutageWatch(board.say, client.url, campaign.id)
         for latest in watch.follow(client, campaign.id):
             board.show(latest.by_target)
