@@ -27,7 +27,6 @@ from coordinator.cli.credentials import find_token
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.interrupts import FirstInterrupt
 from coordinator.cli.local import (
-    KNOWN_TARGETS,
     LOOK_EVERY_S,
     LocalInstance,
     LocalRunner,
@@ -45,6 +44,7 @@ from coordinator.cli.report_commands import write_report
 from coordinator.cli.rest_client import Client
 from coordinator.cli.server import port_or_default
 from coordinator.cli.shared_options import DataDir, split
+from coordinator.cli.target_names import KNOWN_TARGETS
 from coordinator.cli.terminal_console import console
 from coordinator.errors import CoordinatorAwayError, CoordinatorError, InstanceError, PortolanError
 from coordinator.figures.formats import duration, plural

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from coordinator.configuration.settings import AnonymousRole, Settings
     from coordinator.database.embedded import EmbeddedPostgres
 
-KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
-"""The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
 READY_LIMIT_S = 180.0
 RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
@@ -355,8 +353,7 @@ def parse_targets(values: Sequence[str]) -> list[str]:
 
 def require_known(targets: Sequence[str]) -> None:
     """Raise ``InstanceError`` for a misspelt target, before anything is started for the others."""
-    other_targets = [target for target in targets if target not in KNOWN_TARGETS]
-    if other_targets and (complaint := complaint_about(other_targets)) is not None:
+    if (complaint := complaint_about(targets)) is not None:
         raise InstanceError(complaint)
 
 

@@ -15,7 +15,6 @@ import typer
 from coordinator.cli.anonymous import Anonymous, WithoutAccessControl, role_of_nobody
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.local import (
-    KNOWN_TARGETS,
     LOOK_EVERY_S,
     LocalInstance,
     local_instance,
@@ -26,6 +25,7 @@ from coordinator.cli.local import (
 )
 from coordinator.cli.server import Port, RunnersHost, RunnersPort, port_or_default, runners_place
 from coordinator.cli.shared_options import AllowedHost, DataDir
+from coordinator.cli.target_names import KNOWN_TARGETS
 from coordinator.configuration.settings import enrolment_key_file as checked_key_file
 
 
