@@ -111,11 +111,11 @@ def sentence(row: Coverage) -> str:
     if uses is None or not uses.of:
         return f"{text}."
     twins = (
-        f", and {percent_of(uses.twins, uses.of)} more under other names of the same objects, which were not run"
+        f"; another {percent_of(uses.twins, uses.of)} are of the same objects under other names, which were not run"
         if uses.twins
         else ""
     )
-    return f"{text}; these are {share_text(uses)} of the certain uses in {row.corpus}{twins}."
+    return f"{text}. They have {share_text(uses)} of the certain uses in {row.corpus}{twins}."
 
 
 def table_head() -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from coordinator.http.parameters import CampaignId
 from coordinator.http.routers import PageRouter
 from coordinator.http.storable import Text
 from coordinator.results import operations as found_operations
+from coordinator.results.involvement import Met
 from coordinator.web.pages import page
 
 router = PageRouter()
@@ -30,4 +31,5 @@ async def operations(
         return page(request, "operation.html", cases, rows=[case.model_dump(mode="json") for case in cases.cases])
     campaign_operations = await found_operations.of_campaign(context.engine, campaign_id, name)
     rows = [row.model_dump(mode="json") for row in campaign_operations.operations]
-    return page(request, "operations.html", campaign_operations, rows=rows, name=name)
+    ways = [met for met in Met if any(row[met] for row in rows)]
+    return page(request, "operations.html", campaign_operations, rows=rows, name=name, ways=ways)
