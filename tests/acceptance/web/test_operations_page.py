@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,7 +34,10 @@ def charted_campaign(coordinator: CoordinatorProcess, tmp_path_factory: pytest.T
 
 
 def test_operations_and_their_cases_are_on_a_page(visitor: Visitor, charted_campaign: int) -> None:
-    page = text(visitor.read(f"/campaigns/{charted_campaign}/operations"))
+    html = visitor.read(f"/campaigns/{charted_campaign}/operations")
+    columns = re.findall('<th scope="col"[^>]*>([^<]+)', html)
+    assert columns == ["Operation", "Target", "Fell back", "Diverged", "Functions"]
+    page = text(html)
     assert WRONG in page
     assert MOVED in page
     assert "hazards.add" in page
