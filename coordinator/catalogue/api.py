@@ -1,4 +1,4 @@
-"""The catalogue over HTTP: every suite that can be charted, and how much of each framework they chart."""
+"""The catalogue over HTTP: the suites that registered runners serve, and how much of each framework they chart."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ async def cases(
     offset: Annotated[int, Query(ge=0, le=LARGEST_INTEGER, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
 ) -> SuiteCases:
-    """The cases of a suite, each with its options: how it calls its function."""
+    """The cases of a suite, each with its options, which say how it calls its function."""
     return await service.suite_cases(context.engine, suite_id, function, offset=offset, limit=limit)
 
 
 @router.get("/coverage")
 async def coverage(context: Context) -> CoverageList:
-    """How much of each release's public surface the suites of registered runners chart, plain and weighted by use."""
+    """The share of each release's public functions that the suites of registered runners chart, plain and weighted by
+    use."""
     return await service.coverage_of_suites(context.engine)

@@ -1,6 +1,6 @@
-"""Coverage: how much of a release's public surface is charted, plain and weighted by use. Pure.
+"""Coverage: the share of a release's public functions that is charted, plain and weighted by use. Pure.
 
-It is computed here for every surface that shows it: terminal, pages, REST and report.
+The terminal, the pages, REST and the report all show the numbers that are computed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.enums import CONFORMANCE_SUITE
 
 ALL_SUITES = "all suites"
 NAMED = 20
-"""The most used functions that are named where no suite charts them."""
+"""The maximum number of functions in the list of those that are used most and that no suite charts."""
 
 
 def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
@@ -57,9 +57,9 @@ def coverage(suite: str, functions: Collection[str], release: Release, instead_o
 def suites_coverage(
     suite_functions: Mapping[tuple[str, str], Collection[str]], release: Release
 ) -> ReleaseCoverage | None:
-    """The coverage of a release by each suite of its framework, and by all; None if none is offered.
+    """The coverage of a release by each suite of its framework, and by all together; None if there is no suite.
 
-    Suites are by name and framework. The one that runners are checked with charts nothing.
+    ``suite_functions`` is keyed by suite and framework. The suite that checks runners is left out.
     """
     framework = release.surface.header.framework
     own = {
@@ -85,7 +85,7 @@ def most_used_uncharted(functions: Collection[str], release: Release) -> list[Us
 
 
 def rows_of(coverage_of: ReleaseCoverage) -> Sequence[Coverage]:
-    """The lines of a table: each suite, and all of several together."""
+    """The rows of a table: one for each suite, and if there are several, one for all together."""
     return [*coverage_of.suites, *([coverage_of.together] if len(coverage_of.suites) > 1 else [])]
 
 
@@ -101,7 +101,7 @@ def percent_of(some: int, of: int) -> str:
 
 
 def sentence(row: Coverage) -> str:
-    """The coverage by a campaign in words, the same in its summary, on its pages and in its report."""
+    """The coverage by a campaign as a sentence, the same in its summary, on its pages and in its report."""
     surface = f"{row.release}, the nearest surface to {row.instead_of}," if row.instead_of else row.release
     text = (
         f"Of {surface} it charted {share_text(row.functions)} functions and classes and "
@@ -119,7 +119,7 @@ def sentence(row: Coverage) -> str:
 
 
 def table_head() -> tuple[str, ...]:
-    """The columns of a table of coverages, for people."""
+    """The column titles of a table of coverages."""
     return (
         *("suite", "release", "functions", "members", "uses", "uses by other names", "guessed uses"),
         *("host only", "not in it", "uses unresolved"),

@@ -1,4 +1,4 @@
-"""The catalogue as it goes over the wire: suites with their functions, how much of a release is charted, samples."""
+"""The REST models of the catalogue: suites with their functions, coverage of releases, samples."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from coordinator.http.storable import LARGEST_BIGINT, LONGEST_NAME, Text
 
 MOST_DRAWN = 1000
-"""Functions of a sample, as many as a campaign may name."""
+"""The maximum number of functions of a sample, as many as a campaign may name."""
 
 
 class CatalogueFunction(BaseModel):
     function: str
     cases: int
     host_only: str | None
-    """Why it never touches a device, or null."""
+    """The reason why the function never uses a device; null if it can."""
 
 
 class SuiteCase(BaseModel):
@@ -26,14 +26,14 @@ class SuiteCase(BaseModel):
     function: str
     host_only: str | None
     judged_by: str | None
-    """The reference that its expected values are of; null if the suite does not say."""
+    """The reference that gave the expected values; null if the suite does not name one."""
     input_kinds: str | None
     options: dict[str, Any] | None
-    """How it calls its function; null if its runner does not say."""
+    """The options with which the case calls its function; null if its runner does not give them."""
 
 
 class SuiteCases(BaseModel):
-    """Some cases of a suite under one revision, in its order."""
+    """Some cases of one revision of a suite, in the suite's order."""
 
     suite_id: int
     suite: str
@@ -41,7 +41,7 @@ class SuiteCases(BaseModel):
     revision: str
     cases: list[SuiteCase]
     next: int | None
-    """Pass as ``offset`` to read on; null at the end."""
+    """Pass this as ``offset`` to get the next page; null on the last page."""
 
 
 class SuiteOnTargets(BaseModel):
@@ -58,14 +58,14 @@ class SuiteList(BaseModel):
 
 
 class Share(BaseModel):
-    """Some of all, in numbers."""
+    """A share: how many of how many."""
 
     model_config = ConfigDict(frozen=True)
 
     charted: int
     of: int
     twins: int = 0
-    """Uses of charted objects under other names, which were not run: in `of`, and not in `charted`."""
+    """Uses of charted objects under other names, which were not run. `of` includes them, `charted` does not."""
 
     @property
     def ratio(self) -> float | None:
@@ -73,41 +73,39 @@ class Share(BaseModel):
 
 
 class Coverage(BaseModel):
-    """The part of one release that a suite or a campaign charts.
-
-    Names that never touch a device are in no share. Nor are the classes of arrays, which programs name in annotations.
-    """
+    """The coverage of one release by a suite or a campaign. No share includes names that never use a device, or the
+    classes of arrays, which programs name in annotations."""
 
     model_config = ConfigDict(frozen=True)
 
     suite: str
     release: str
-    """The release with whose surface it is compared."""
+    """The release that the charted functions are compared with."""
     instead_of: str | None = None
-    """The release that was charted, if its own surface does not come with Portolan; `release` is the nearest."""
+    """The charted release, if Portolan does not include its surface. `release` is then the nearest release."""
     corpus: str | None
-    """The programs whose uses are counted; null without counts."""
+    """The programs in which uses were counted; null without counts."""
     functions: Share
-    """Functions and classes of modules."""
+    """Functions and classes in modules."""
     members: Share
     """Methods and properties of classes."""
     uses: Share | None
-    """Certain uses, of functions and members; null without counts."""
+    """Certain uses of functions and members; null without counts."""
     guessed: Share | None
-    """Uses whose receiver's class was guessed. They are counted separately and in no other figure."""
+    """Uses for which the class of the receiver was guessed. No other figure includes them."""
     host_only: Share
-    """Entries that are declared never to touch a device."""
+    """Entries that are declared never to use a device."""
     host_only_uses: int
     array_uses: int
-    """Certain uses of the classes of arrays themselves."""
+    """Certain uses of the array classes themselves."""
     removed: tuple[str, ...]
     """Charted functions that the release does not have."""
     unresolved_uses: int
-    """Certain uses of names that the release does not have, or that name a module or a value."""
+    """Certain uses of names that the release does not have, or that are modules or values."""
 
 
 class UsedFunction(BaseModel):
-    """A function or member of a release, and how often it is certainly used."""
+    """A function or member of a release, with the number of its certain uses."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -116,15 +114,15 @@ class UsedFunction(BaseModel):
 
 
 class ReleaseCoverage(BaseModel):
-    """One release, and how much of it each suite that runners serve charts."""
+    """One release, with its coverage by each suite that runners serve."""
 
     release: str
     framework: str
     suites: list[Coverage]
     together: Coverage
-    """The coverage by all these suites together; each function counts once."""
+    """The coverage by all these suites together, counting each function once."""
     uncharted: list[UsedFunction]
-    """The most used functions that none of them charts."""
+    """The most used functions that no suite charts."""
 
 
 class CoverageList(BaseModel):
@@ -132,7 +130,7 @@ class CoverageList(BaseModel):
 
 
 class CampaignCoverage(BaseModel):
-    """How much of each release a campaign has charted: functions with a case that counts, or was lowered."""
+    """The coverage of each release by a campaign. A function is charted if one of its cases counts or was lowered."""
 
     campaign_id: int
     releases: list[Coverage]
@@ -152,14 +150,15 @@ class DrawnFunction(BaseModel):
     """The object's other public names."""
     uses: Count
     stratum: Word
-    """``top20`` for 20 at the top; else ``decile10`` (rarest) to ``decile100`` (most used), the study's words."""
+    """``top20`` for the 20 most used functions; otherwise the study's words ``decile10`` (rarest) to ``decile100``
+    (most used)."""
     instead_of: Word | None = None
-    """The function that was drawn first and cannot be charted."""
+    """The function that was drawn first, if it could not be charted."""
     because: Word | None = None
 
 
 class FunctionSample(BaseModel):
-    """Functions drawn from a release, and how: the same surface, counts, numbers and seed draw the same functions."""
+    """A random sample of a release's functions. The same surface, counts, numbers and seed give the same sample."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -168,19 +167,19 @@ class FunctionSample(BaseModel):
     surface: Annotated[Text, Field(pattern=r"^\w[\w-]*@[\w.+-]+$", max_length=100)]
     """The release: ``torch@2.9.0``."""
     corpus: Word
-    """The programs whose uses were counted."""
+    """The programs in which uses were counted."""
     seed: Annotated[int, Field(ge=-LARGEST_BIGINT, le=LARGEST_BIGINT)]
     top: Count
     per_decile: Count
     members: bool
-    """Members of classes were drawn from, too."""
+    """Whether members of classes could be drawn."""
     guessed: bool
-    """Guessed uses counted, too."""
+    """Whether guessed uses were counted."""
     population: Count
-    """How many functions it was drawn from."""
+    """The number of functions from which the sample was drawn."""
     drawn: tuple[DrawnFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
     short: tuple[Word, ...] = Field(default=(), max_length=20)
-    """Strata with fewer functions than were to be drawn."""
+    """Strata that have fewer functions than should be drawn from them."""
 
     @property
     def framework(self) -> str:
@@ -188,10 +187,10 @@ class FunctionSample(BaseModel):
 
 
 class SampledFunction(DrawnFunction):
-    """A drawn function, and the name under which the campaign's suite has cases of it."""
+    """A drawn function, with the name under which the campaign's suite has cases for it."""
 
     charted_as: str | None
-    """None if the suite has none; the function is then excluded from all figures."""
+    """None if the suite has no cases for the function. It is then excluded from all figures."""
 
 
 class ChartedSample(FunctionSample):
@@ -205,5 +204,5 @@ class ChartedSample(FunctionSample):
 
     @property
     def functions(self) -> list[str]:
-        """The names that are charted."""
+        """The names of the charted functions."""
         return list(dict.fromkeys(row.charted_as for row in self.drawn if row.charted_as is not None))

@@ -1,6 +1,6 @@
-"""Releases: a framework's public surface with how often its names are used.
+"""Releases: a framework's public surface with the frequency of use of its names.
 
-Samples are drawn from a release, and coverage is measured against it. Those that come with Portolan are read once.
+Samples are drawn from a release, and coverage is measured against it. Releases that come with Portolan are read once.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from coordinator.catalogue.usage.counts import UsageCounts, open_counts, resolve
 from protocol.host_only import HostOnly, load_host_only
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
-"""Kinds of entries of modules; the others are members of classes."""
+"""The kinds of surface entries that belong to modules. Other kinds are members of classes."""
 
 Uses = Mapping[str, Mapping[str, int]]
-"""How often an object is used, by its canonical name and then by the name that was used."""
+"""The number of uses of an object, by its canonical name and then by the name in the program."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Release:
     """The kinds of the functions and classes that can be charted on a device, by canonical name."""
     host_only: frozenset[str]
     arrays: frozenset[str]
-    """The classes of arrays."""
+    """The array classes."""
     corpus: str | None
-    """None without counts; then no name counts as used."""
+    """The corpus of the counts. None without counts; then no name counts as used."""
     certain: Uses
     guessed: Uses
     unresolved_uses: int
@@ -43,12 +43,12 @@ class Release:
 
     @cached_property
     def functions(self) -> frozenset[str]:
-        """Functions and classes of modules."""
+        """The functions and classes in modules."""
         return frozenset(name for name, kind in self.kinds.items() if kind in FUNCTIONS)
 
     @cached_property
     def members(self) -> frozenset[str]:
-        """Methods and properties of classes."""
+        """The methods and properties of classes."""
         return frozenset(self.kinds) - self.functions
 
     @cached_property
@@ -91,7 +91,7 @@ def make_release(surface: Surface, counts: UsageCounts | None, host_only: HostOn
 
 @cache
 def shipped_release(name: str) -> Release:
-    """A release whose surface comes with Portolan, with the counts that do."""
+    """A release whose surface comes with Portolan, with its counts of use."""
     return make_release(open_surface(name), _shipped_counts(), load_host_only())
 
 
@@ -101,8 +101,8 @@ def _shipped_counts() -> UsageCounts:
 
 
 def nearest(framework: str, version: str) -> str | None:
-    """The shipped release with this version, else the newest before it, else the oldest; None for an unknown
-    framework."""
+    """The shipped release with this version, otherwise the newest one before it, otherwise the oldest; None for an
+    unknown framework."""
     own = [name for name in shipped_releases() if name.partition("@")[0] == framework]
     in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
     earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]
@@ -110,5 +110,5 @@ def nearest(framework: str, version: str) -> str | None:
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """The numbers that order versions; those of a local build (``2.9.0+cpu``) are not among them."""
+    """The numbers by which versions are ordered, without the label of a local build (``2.9.0+cpu``)."""
     return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

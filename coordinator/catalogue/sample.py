@@ -1,4 +1,4 @@
-"""The sample: functions drawn by how often they are used, as the study drew its own, and how it is charted. Pure."""
+"""Draws a sample of functions by how often they are used, as the study did, and matches it with a suite. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator.figures.formats import join_words, plural
 
 DECILES = 10
 NAMED = 5
-"""Functions without a case that a sentence names."""
+"""The maximum number of functions without a case that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,15 @@ class Selection:
     """The functions that were drawn from a population."""
 
     population: int
-    """How many functions it was drawn from."""
+    """The number of functions from which they were drawn."""
     drawn: tuple[DrawnFunction, ...]
     short: tuple[str, ...] = ()
-    """Strata with fewer functions than were to be drawn."""
+    """Strata that have fewer functions than should be drawn from them."""
 
 
 def population(release: Release, *, members: bool, with_guesses: bool) -> dict[str, int]:
-    """Return the functions of a release that can be drawn, with their uses: those in use that reach a device."""
+    """Return the functions of a release that can be drawn, with their uses: functions that are used and can run on a
+    device."""
     names = release.kinds.keys() if members else release.functions
     tables = (release.certain, release.guessed) if with_guesses else (release.certain,)
     weights = {name: sum(sum(table.get(name, {}).values()) for table in tables) for name in names}
@@ -37,7 +38,7 @@ def population(release: Release, *, members: bool, with_guesses: bool) -> dict[s
 
 
 def deciles(ranking: Sequence[tuple[str, int]]) -> list[Sequence[tuple[str, int]]]:
-    """Part functions, the rarest first, into ten whose sizes differ by one at most."""
+    """Divide functions, the rarest first, into ten groups whose sizes differ by at most one."""
     bounds = [len(ranking) * number // DECILES for number in range(DECILES + 1)]
     return [ranking[start:end] for start, end in pairwise(bounds)]
 
@@ -47,9 +48,9 @@ def draw(
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
-    A function in ``replacements`` is left out for the reason given there, and the next of its decile is drawn instead;
-    all other draws stay the same. One of the most used functions is left out without a replacement, as there is no
-    other like it, and is not drawn from its decile.
+    A function in ``replacements`` is left out for the reason given there, and the next function of its decile is drawn
+    instead; all other draws stay the same. If it is one of the most used functions, it is left out without a
+    replacement, because no other function is like it, and is not drawn from its decile.
     """
     reasons = dict(replacements or {})
     if unknown := sorted(set(reasons) - set(uses)):
@@ -77,7 +78,7 @@ def draw(
 def _of_stratum(
     order: Sequence[tuple[str, int]], size: int, stratum: str, reasons: Mapping[str, str]
 ) -> list[DrawnFunction]:
-    """Take the first functions of an order; replace each refused one by the next in the order."""
+    """Take the first functions of an order, and replace each excluded function by the next one."""
     reserve = iter(row for row in order[size:] if row[0] not in reasons)
     functions = []
     for name, count in order[:size]:
@@ -92,13 +93,13 @@ def _of_stratum(
 
 
 def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
-    """The functions with their other names, so that a suite is asked for the object by any of them."""
+    """The functions with all their other names, so that a suite that has the object by any name is found."""
     entries = release.surface.by_name
     return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in functions)
 
 
 def chart_sample(sample: FunctionSample, available: Collection[str]) -> ChartedSample:
-    """Add to each function of a sample the name under which a suite has cases of it; None if the suite has none."""
+    """Add to each function of a sample the name under which a suite has cases for it; None if the suite has none."""
     there = frozenset(available)
     return ChartedSample(
         **{
@@ -113,7 +114,8 @@ def _name_in(available: frozenset[str], row: DrawnFunction) -> str | None:
 
 
 def sample_sentence(sample: ChartedSample, suite: str) -> str:
-    """The sample in words, the same in the summary, on the pages and in the report; what is not charted is named."""
+    """The sample as a sentence, the same in the summary, on the pages and in the report. It names functions that are
+    not charted."""
     text = (
         f"Its functions are the sample {sample.name}: {len(sample.drawn):,} of {plural(sample.population, 'function')} "
         f"of {sample.surface} in use in {sample.corpus}, {how_drawn(sample)}."
@@ -129,7 +131,7 @@ def sample_sentence(sample: ChartedSample, suite: str) -> str:
 
 
 def how_drawn(sample: FunctionSample) -> str:
-    """``the 20 most used and 5 of each decile at random (seed 1)``."""
+    """The way in which the sample was drawn: ``the 20 most used and 5 of each decile at random (seed 1)``."""
     parts = [
         *([f"the {sample.top} most used"] if sample.top else []),
         *([f"{sample.per_decile} of each decile at random"] if sample.per_decile else []),

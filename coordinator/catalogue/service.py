@@ -1,4 +1,4 @@
-"""The coverage of shipped releases by the suites that runners serve: between the API, the pages and the store."""
+"""Computes the coverage of shipped releases by the suites that runners serve."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
 
 
 def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
-    """The coverage of each shipped release of the frameworks that suites are offered of."""
+    """The coverage of each shipped release of the frameworks that suites are offered for."""
     coverages = (
         _of_release(
             name,
@@ -62,5 +62,5 @@ def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[
 
 @lru_cache(maxsize=32)
 def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
-    """The coverage of a release whose surface comes with Portolan."""
+    """The coverage of a release that comes with Portolan."""
     return coverage(suite, functions, shipped_release(release), instead_of)

@@ -27,7 +27,7 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
 async def suite_cases(
     connection: AsyncConnection, suite_id: int, function: str | None, *, offset: int, limit: int
 ) -> tuple[Row[Any] | None, Sequence[Row[Any]]]:
-    """The suite, None if there is none, and the cases of one function or of all, in its order."""
+    """The suite (None if there is none), and the cases of one function or of all functions, in the suite's order."""
     suite = await connection.execute(
         text("SELECT id AS suite_id, name AS suite, framework, revision FROM suites WHERE id = :suite"),
         {"suite": suite_id},
@@ -44,7 +44,7 @@ async def suite_cases(
 
 
 async def charted_names(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """The functions of the same suites by name alone, of all revisions together."""
+    """The names of these functions, for all revisions of the suites together."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT s.name AS suite, s.framework, c.function

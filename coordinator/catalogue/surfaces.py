@@ -1,4 +1,4 @@
-"""Surfaces: the public functions and classes of framework releases, as files; some come with Portolan."""
+"""Surfaces: files that list the public functions and classes of framework releases. Some come with Portolan."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from protocol.model import first_fault
 from protocol.surface import SurfaceEntry, SurfaceHeader
 
 ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
-"""The packages that are counted, and the first part of their public names."""
+"""The packages whose use is counted, with the first part of their public names."""
 ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
-"""The class of each framework's arrays."""
+"""The array class of each framework."""
 ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
-"""Modules that no surface enters, as they hold the same names once more."""
+"""Modules that are left out of surfaces, because they repeat other names."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
-"""The largest unpacked surface that is read; the largest known one has 12 MB."""
+"""The maximum size of an unpacked surface. The largest known one has 12 MB."""
 _ARRAY_CLASS = re.compile(
     r"torch\.(cuda\.)?(sparse\.)?(BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)?Tensor|tf\.Tensor|jax\.Array"
 )
-"""For torch this includes the classes of one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
+"""The array classes of torch, including those for one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
 CHARTABLE = frozenset({"function", "class", "method", "classmethod", "staticmethod", "property"})
-"""Kinds that a program can call or read on a device; an exception is none."""
+"""The kinds of entries that a program can call or read on a device. Exceptions are not among them."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Surface:
 
     @cached_property
     def by_name(self) -> Mapping[str, SurfaceEntry]:
-        """Every entry by each of its names."""
+        """Every entry, by each of its names."""
         by_alias = {alias: entry for entry in self.entries for alias in entry.aliases}
         return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
-        """The entry of a name. A member may be named by any name of its class, or be inherited from a public one."""
+        """The entry with this name. A member may be named by any name of its class, and may be inherited from a public
+        class."""
         name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
@@ -70,7 +71,7 @@ class Surface:
 
 
 def plain_name(name: str) -> str:
-    """The name without a module that only repeats the names of another."""
+    """The name without the part of a module that only repeats the names of another module."""
     for prefix, replacement in ECHOES.items():
         if name.startswith(prefix):
             return replacement + name.removeprefix(prefix)
@@ -78,7 +79,7 @@ def plain_name(name: str) -> str:
 
 
 def is_array_class(name: str) -> bool:
-    """Whether a class is that of arrays: programs name it in annotations far more often than they call it."""
+    """Whether a name is an array class. Programs name these in annotations far more often than they call them."""
     return _ARRAY_CLASS.fullmatch(name) is not None
 
 
@@ -92,17 +93,17 @@ def shipped_releases() -> list[str]:
 
 @cache
 def shipped_surface(release: str) -> Surface:
-    """The surface of a release that comes with Portolan, which is read once."""
+    """The surface of a release that comes with Portolan. Each is read only once."""
     return read_shipped_surface(release)
 
 
 def read_shipped_surface(release: str) -> Surface:
-    """Read the surface of a release that comes with Portolan, without keeping it."""
+    """Read the surface of a release that comes with Portolan, without caching."""
     return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
 
 
 def open_surface(name_or_path: str) -> Surface:
-    """Read the surface of a release that comes with Portolan, or of a file."""
+    """Read a surface, from a release that comes with Portolan or from a file."""
     if name_or_path in shipped_releases():
         return shipped_surface(name_or_path)
     try:
@@ -139,7 +140,7 @@ _COMMAND = "portolan catalogue enumerate FRAMEWORK --out FILE"
 
 
 def unpack(content: bytes) -> bytes:
-    """The content, unpacked if it is packed. Raises ``CatalogueError`` if it is larger than any surface."""
+    """The content, decompressed if necessary. Raises ``CatalogueError`` if it is larger than any surface."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     decompressor = zlib.decompressobj(wbits=31)
@@ -150,7 +151,7 @@ def unpack(content: bytes) -> bytes:
 
 
 def pack(content: bytes) -> bytes:
-    """The content compressed, with no time and no name in the result: equal content gives equal bytes."""
+    """Compress the content without a time or a name, so that equal content gives equal bytes."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(content)
@@ -158,7 +159,7 @@ def pack(content: bytes) -> bytes:
 
 
 def array_methods() -> dict[str, frozenset[str]]:
-    """The names of the methods of each framework's array, in any release that comes with Portolan."""
+    """The names of all methods of each framework's array class, in any release that comes with Portolan."""
     methods: dict[str, set[str]] = {}
     for release in shipped_releases():
         surface = open_surface(release)
@@ -173,7 +174,7 @@ def array_methods() -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Move:
-    """An object that moved to another module or changed its name."""
+    """An object that moved to another module or was renamed."""
 
     name: str
     before: str
@@ -182,20 +183,20 @@ class Move:
 
 @dataclass(frozen=True)
 class SurfaceComparison:
-    """Two releases of a framework against each other, by names."""
+    """The differences between two releases of a framework, by names."""
 
     a: str
     b: str
     added: Sequence[str]
     removed: Sequence[str]
     moved: Sequence[Move]
-    """Names in both whose canonical name or module changed."""
+    """Names in both releases whose canonical name or module changed."""
     deprecated: Sequence[str]
-    """Names in both that only the second deprecates."""
+    """Names in both releases that only the second release deprecates."""
 
 
 def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
-    """Say what was added, removed, moved and deprecated from one release to another. Pure."""
+    """Find the names that were added, removed, moved and deprecated between two releases. Pure."""
     if a.header.framework != b.header.framework:
         raise CatalogueError(
             f"{a.release} and {b.release} are releases of two frameworks: compare releases of one framework"

@@ -1,1 +1,1 @@
-"""Frequency of use: how often sources in Python name the functions of a framework."""
+"""Frequency of use: counts how often Python sources use the functions of a framework."""

@@ -1,8 +1,8 @@
-"""Counts a corpus: this process reads the files, and worker processes parse them in batches of limited size.
+"""Counts a corpus. This process reads the files, and worker processes parse them in batches of limited size.
 
-Batches are added up in the order of the corpus, and the state is written with each, so that an interrupted count
-resumes behind the last one. If a worker crashes, the files of its batch are parsed one by one, and only the file that
-caused it is lost.
+Batches are added up in the order of the corpus, and the state is stored with each batch, so that an interrupted count
+resumes after the last one. If a worker crashes, the files of its batch are parsed one by one, and only the file that
+caused the crash is lost.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ Report = Callable[[Tally], None]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive files of a corpus: those to parse, and the results of all the others."""
+    """Consecutive files of a corpus: the files to parse, and the results of the files that need no parsing."""
 
     files: Sequence[SourceFile]
     tally: Tally
     digests: Sequence[bytes]
     last: int
-    """The number of its last file in the corpus, counted from 1."""
+    """The number of the batch's last file in the corpus, counted from 1."""
 
 
 def count_corpus(
     corpus: Path, methods: Methods, state: CountState, *, processes: int | None = None, report: Report | None = None
 ) -> UsageCounts:
-    """Count how often the corpus uses each name; goes on where the state ends."""
+    """Count how often the corpus uses each name. Continues after the position of ``state``."""
     total = state.tally()
     ahead = processes or len(os.sched_getaffinity(0))
     pool = Workers(ahead, parse_files, _crash_tally, _prepare, (dict(methods),))
@@ -71,7 +71,7 @@ def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], st
 
 
 def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]:
-    """Group files into batches, without duplicates and files that name no framework."""
+    """Group files into batches. Duplicates, and files that name no framework, are not parsed."""
     files: list[SourceFile] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
@@ -101,7 +101,7 @@ def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]
 
 
 _methods: Methods = {}
-"""Set once in each worker process."""
+"""The names of array methods. It is set once in each worker process."""
 
 
 def _prepare(methods: Methods) -> None:
@@ -110,7 +110,7 @@ def _prepare(methods: Methods) -> None:
 
 
 def _crash_tally(source: SourceFile) -> Tally:
-    """The tally of a file that ended the process that parsed it."""
+    """The tally of a file that crashed the process that parsed it."""
     tally = Tally()
     tally.refuse("ended its process", source.name)
     return tally
@@ -125,7 +125,7 @@ def parse_files(files: Sequence[SourceFile]) -> Tally:
 
 
 def parse_file(source: SourceFile, methods: Methods, tally: Tally) -> None:
-    """Add what one file uses, or the reason why it cannot be read."""
+    """Add the uses in one file to the tally, or the reason why it cannot be read."""
     try:
         uses = uses_of(source.content, methods)
     except UNPARSABLE as error:

@@ -1,4 +1,4 @@
-"""Counts of use as a file: how often a corpus names each function, by how each use was found."""
+"""The file of counts: how often a corpus uses each function, by the way in which each use was recognized."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
 FORMAT: Literal[1] = 1
-"""The version of this format, and of the rule by which uses are counted."""
+"""The version of this file format, and of the rule by which uses are counted."""
 DEFAULT = files("coordinator.catalogue") / "data" / "counts.json.gz"
-"""The counts that come with Portolan, of packages that use the frameworks."""
+"""The counts that come with Portolan, from packages that use the frameworks."""
 
 
 class _Model(BaseModel):
@@ -31,11 +31,11 @@ class UseCount(_Model):
     """How often one name is used."""
 
     resolved: NonNegativeInt = 0
-    """Through imports and assignments."""
+    """Uses that imports and assignments lead to."""
     typed: NonNegativeInt = 0
-    """Uses as a member of a value whose class is known."""
+    """Uses as a member of a value with a known class."""
     guessed: NonNegativeInt = 0
-    """Uses as a member of a value whose class had to be guessed."""
+    """Uses as a member of a value whose class was guessed."""
     files: NonNegativeInt = 0
 
     @property
@@ -56,16 +56,16 @@ class UseCount(_Model):
 
 
 class FileCounts(_Model):
-    """The files of a corpus by their result."""
+    """The numbers of files of a corpus, by their result."""
 
     seen: NonNegativeInt
     duplicates: NonNegativeInt
     without_framework: NonNegativeInt
     counted: NonNegativeInt
     refused: dict[str, NonNegativeInt]
-    """The number of refused files by reason."""
+    """The number of rejected files by reason."""
     examples: dict[str, list[str]]
-    """The first names of each reason."""
+    """The names of some rejected files, by reason."""
 
 
 class FrameworkCounts(_Model):
@@ -79,16 +79,16 @@ class UsageCounts(_Model):
     format: Literal[1]
     corpus: str
     packages: dict[str, NonNegativeInt]
-    """The archives of the corpus, with the files of each that were counted."""
+    """The archives of the corpus, with the number of counted files in each."""
     files: FileCounts
     star_imports: NonNegativeInt
-    """Imports of everything from a framework, whose names are not followed."""
+    """Imports of all names from a framework (``import *``). The imported names are not followed."""
     frameworks: dict[str, FrameworkCounts]
     """The counts of each framework, by the first part of its public names."""
 
 
 def open_counts(path: Path | None) -> UsageCounts:
-    """Read counts from a file; without one, those that come with Portolan."""
+    """Read counts from a file, or without a path the counts that come with Portolan."""
     name = "the counts that come with Portolan" if path is None else str(path)
     try:
         content = DEFAULT.read_bytes() if path is None else path.read_bytes()
@@ -110,11 +110,11 @@ class ResolvedCounts:
     by_name: Mapping[str, Mapping[str, UseCount]]
     """The uses of each object by the name under which it was used."""
     unresolved: Mapping[str, UseCount] = field(default_factory=dict)
-    """Uses of names that this release does not have, or that name a module or a value."""
+    """Uses of names that this release does not have, or that are modules or values."""
 
     @cached_property
     def uses(self) -> Mapping[str, UseCount]:
-        """The same added up over names."""
+        """The uses of each object, added up over its names."""
         return {name: reduce(add, by_name.values()) for name, by_name in self.by_name.items()}
 
 
@@ -136,7 +136,7 @@ def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> Resolved
 
 @dataclass
 class Tally:
-    """Counts while they grow: of a file, of a batch of files, of a corpus."""
+    """Counts in progress: of a file, of a batch of files, or of a corpus."""
 
     resolved: Counter[str] = field(default_factory=Counter)
     typed: Counter[str] = field(default_factory=Counter)
@@ -194,4 +194,4 @@ class Tally:
 
 
 EXAMPLES = 5
-"""Names of refused files that are kept of each reason."""
+"""The maximum number of names of rejected files that are stored for each reason."""

@@ -1,12 +1,14 @@
-"""The resolver: which names of a framework a source uses. Pure.
+"""The resolver: finds the names of a framework that a source uses. Pure.
 
-It follows a name through imports, aliases and simple assignments, and a value through the call that makes it: a class
-makes an instance of itself, a function of the framework its array. A use of a method is *typed* if the receiver was
-made by a class or by a function that only makes arrays, or is annotated. It is *guessed* if the receiver came from
-another function of the framework, or if only the method's name points to one.
+It follows a name through imports, aliases and simple assignments, and a value through the call that creates it. A class
+creates an instance of itself; a function of the framework creates an array.
 
-`Resolver` follows names and reports every use to its subclass. `uses_of` counts them. An assessment needs places and
-knows more of values, and extends the same walk.
+A use of a method is *typed* if the receiver is annotated, or was created by a class or by a function that only creates
+arrays. It is *guessed* if the receiver came from another function of the framework, or if only the method's name points
+to the framework.
+
+`Resolver` follows names and reports every use to its subclass. `uses_of` counts uses. An assessment needs call sites
+and more knowledge of values, and extends the same walk.
 """
 
 from __future__ import annotations
@@ -30,25 +32,25 @@ MAKERS = frozenset(
     for name in _MADE
     if (module, name) not in (("torch", "constant"), ("torch", "uniform"))
 )
-"""Functions that make an array and nothing else."""
+"""Functions that only create arrays."""
 
 
 class Value:
-    """A value of which something is known."""
+    """The base of what can be known about a value."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Instance(Value):
-    """A value whose class is known, or only guessed."""
+    """A value whose class is known or guessed."""
 
     of: str
     certain: bool
 
 
 class _Other(Value):
-    """A value that is not of a framework. There is one such object, also after it was pickled."""
+    """A value that does not come from a framework. There is only one such object, even after pickling."""
 
     __slots__ = ()
 
@@ -58,12 +60,12 @@ class _Other(Value):
 
 OTHER = _Other()
 Binding = str | Value | None
-"""A dotted public name, a value, or None if nothing is known."""
+"""What is known about a name: a dotted public name, a value, or None for nothing."""
 
 
 @dataclass
 class Uses:
-    """The names that one source uses, by how each was found."""
+    """The names that one source uses, by the way in which each was recognized."""
 
     resolved: Counter[str] = field(default_factory=Counter)
     typed: Counter[str] = field(default_factory=Counter)
@@ -73,9 +75,9 @@ class Uses:
 
 
 def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
-    """Resolve one source; ``methods`` are the names of the arrays' methods, by the framework's public root.
+    """Resolve one source. ``methods`` are the names of array methods, by the framework's public root.
 
-    Raises what ``ast.parse`` does for a source that it cannot read.
+    Raises the errors of ``ast.parse`` for a source that cannot be parsed.
     """
     resolver = _Counting()
     resolver.visit(ast.parse(source))
@@ -96,7 +98,7 @@ _LITERALS = (
 
 
 class Resolver:
-    """Walks a tree once, with a scope for each function and class, and reports uses to its subclass."""
+    """Walks a syntax tree once, with a scope for each function and class, and reports uses to its subclass."""
 
     HANDLERS: ClassVar[Mapping[type, str]] = {
         ast.Import: "_import",
@@ -109,7 +111,7 @@ class Resolver:
         ast.AsyncFunctionDef: "_function",
         ast.ClassDef: "_class",
     }
-    """Methods that visit a statement, by its kind."""
+    """The methods that visit a statement, by its type."""
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
         ast.Lambda: "_lambda",
         ast.ListComp: "_comprehension",
@@ -117,7 +119,7 @@ class Resolver:
         ast.DictComp: "_comprehension",
         ast.GeneratorExp: "_comprehension",
     }
-    """Methods that visit an expression and return what is known of its value, by its kind."""
+    """The methods that visit an expression and return what is known about its value, by its type."""
 
     def __init__(self) -> None:
         self.frameworks: set[str] = set()
@@ -256,7 +258,8 @@ class Resolver:
     # Expressions
 
     def _value(self, node: ast.expr, *, outer: bool = True) -> Binding:
-        """Visit an expression, and return what is known of its value. A chain of attributes is one use, of its end."""
+        """Visit an expression, and return what is known about its value. A chain of attributes is one use of its last
+        attribute."""
         kind = type(node)
         if kind is ast.Name:
             return self._name(node, outer)  # type: ignore[arg-type]
@@ -286,8 +289,8 @@ class Resolver:
         """Record a use of a framework's name that imports resolve."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
-        """Return a member of a value. It is recorded as a use if it is the ``outer`` one: not called, and without a
-        further member."""
+        """Return a member of a value. It is recorded as a use if it is ``outer``: neither called nor followed by
+        another attribute."""
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:
@@ -352,7 +355,7 @@ def is_class(name: str) -> bool:
 
 
 def _made_by(callee: str) -> Binding:
-    """Return what a call of this name makes."""
+    """Return what a call of this name creates."""
     if is_class(callee):
         return Instance(callee, True)
     root = callee.partition(".")[0]

@@ -1,6 +1,7 @@
-"""The Python files of a corpus or a project: a folder, an archive or lines of JSON, read one by one and within limits.
+"""Reads the Python files of a corpus or a project one by one and within limits: from a folder, an archive or lines of
+JSON.
 
-Nothing is extracted and no link is followed. A file that cannot be read is reported with its reason, and the others are
+Nothing is extracted and no link is followed. If a file cannot be read, its reason is reported, and the other files are
 read. The order is always the same, so that an interrupted count can resume.
 """
 
@@ -23,30 +24,30 @@ from typing import IO, Any
 from coordinator.errors import CatalogueError
 
 LARGEST_FILE = 4_000_000
-"""A larger file holds data, not a program that a person wrote."""
+"""The maximum size of a file. A larger one contains data, not a program that a person wrote."""
 LARGEST_LINE = 3 * LARGEST_FILE
-"""The longest line of a .jsonl file: one source file with its JSON escapes."""
+"""The maximum length of a line of a .jsonl file, which is one source file with its JSON escapes."""
 MOST_EXPANDED = 300
-"""How many times its own size an archive may unpack to; Python packs to a fifth."""
+"""The maximum ratio of an archive's unpacked size to its size. Python sources compress to a fifth."""
 ALWAYS_EXPANDED = 256_000_000
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _ZIP = (".zip", ".whl", ".egg")
 _LINES = (".jsonl", ".jsonl.gz", ".json.gz", ".ndjson", ".ndjson.gz")
 _MEMBERS = ("content", "code", "text")
-"""The members of a line of JSON that may hold the source."""
+"""The members of a JSON line that may contain the source."""
 _WHEEL = re.compile(r"(?P<name>[^-]+)-(?P<version>[^-]+)-.+\.whl|(?P<sdist>.+)-(?P<of>[0-9][^-]*)\.(?:tar\.\w+|zip)")
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError)
 _UNREADABLE = (*_BROKEN, RuntimeError, ValueError, OverflowError, MemoryError)
-"""Errors that damaged archives are known to raise."""
+"""Errors that damaged archives raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One Python file, or the reason why there is none."""
+    """One Python file, or the reason why it cannot be read."""
 
     name: str
     package: str
-    """The archive in which it lies, as ``name version`` where its file name says so; empty in a plain folder."""
+    """The archive that contains it, as ``name version`` if its file name says so; empty in a plain folder."""
     content: bytes = b""
     refusal: str | None = None
 
@@ -57,13 +58,13 @@ def _every_folder(folder: os.DirEntry[str]) -> bool:
 
 @dataclass(frozen=True)
 class FileFilter:
-    """The files that are read."""
+    """A selection of the files to read."""
 
     suffixes: tuple[str, ...] = (".py",)
-    """Suffixes of the files and archive members that are read."""
+    """The suffixes of the files and archive members that are read."""
     names_linked_folders: bool = False
     opens_archives: bool = True
-    """Whether archives that lie in a folder are opened too."""
+    """Whether archives in a folder are opened."""
     enters: Callable[[os.DirEntry[str]], bool] = _every_folder
 
     def takes(self, name: str) -> bool:
@@ -71,11 +72,11 @@ class FileFilter:
 
 
 CORPUS = FileFilter()
-"""Every Python file that is there."""
+"""Every Python file of a corpus."""
 
 
 def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
-    """Every Python file of a corpus, in an order that is the same every time."""
+    """Yield every Python file of a corpus, always in the same order."""
     if corpus.is_dir():
         yield from _folder(corpus, corpus, choice)
     elif corpus.is_file() and _reader_of(corpus.name) is not None:
@@ -87,7 +88,7 @@ def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
 
 
 def package_of(archive: str) -> str:
-    """The package and version that an archive's file name says; else the file name."""
+    """The package and version from an archive's file name, otherwise the file name."""
     match = _WHEEL.fullmatch(archive)
     if match is None:
         return archive
@@ -119,7 +120,7 @@ def _folder(folder: Path, corpus: Path, choice: FileFilter) -> Iterator[SourceFi
 
 
 def read_file(path: Path, name: str) -> SourceFile:
-    """Read one plain file."""
+    """Read one file outside of an archive."""
     try:
         with path.open("rb") as stream:
             content, refusal = _read_bounded(stream)

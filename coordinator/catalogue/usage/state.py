@@ -1,4 +1,5 @@
-"""The state of a count that can be interrupted: a file of SQLite that holds what was counted, and which contents."""
+"""The state of a count, so that it can be interrupted: an SQLite file with the counts and the digests of counted
+contents."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from coordinator.errors import CatalogueError
 
 
 class CountState:
-    """Holds the tally, the position in the corpus and the digests of the files so far, always written together."""
+    """The tally, the position in the corpus and the digests of the files so far, always written together."""
 
     def __init__(self, path: Path | None, corpus: Path) -> None:
         self._path = path
@@ -57,13 +58,13 @@ class CountState:
         return row.fetchone() is not None
 
     def write(self, tally: Tally, digests: Sequence[bytes], position: int) -> None:
-        """Store a batch: all of it, or nothing."""
+        """Store a batch completely or not at all."""
         with self._connection as connection:
             connection.executemany("INSERT OR IGNORE INTO digests VALUES (?)", [(digest,) for digest in digests])
             connection.execute("UPDATE state SET position = ?, tally = ?", (position, json.dumps(vars(tally))))
 
     def forget(self) -> None:
-        """Delete the state of a count that is complete."""
+        """Delete the state of a completed count."""
         self._connection.close()
         if self._path is None:
             return

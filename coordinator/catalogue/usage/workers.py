@@ -1,4 +1,4 @@
-"""Worker processes that parse files in batches: a file that ends its process costs itself alone."""
+"""Worker processes that parse files in batches. If a file crashes its worker, only this file is lost."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from coordinator.catalogue.usage.sources import SourceFile
 
 Result = TypeVar("Result")
 MEMORY_BYTES = 3_000_000_000
-"""Address space of a worker: a file whose tree needs more is refused."""
+"""The maximum address space of a worker. A file whose syntax tree needs more is rejected."""
 NESTING = 3_000
-"""Maximum nesting of expressions; deeper ones were written by programs."""
+"""The maximum nesting of expressions. Only generated code is nested deeper."""
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Errors that parsing a file raises."""
+"""The errors that parsing a file raises."""
 
 
 class Workers(Generic[Result]):
-    """Worker processes that are started again when one of them dies.
+    """Worker processes that are restarted when one of them dies.
 
-    ``parse`` reads a batch in a worker that ``prepare`` made ready; ``on_crash`` is the result of a file that ended its
-    worker.
+    ``parse`` handles a batch in a worker that ``prepare`` has initialized. ``on_crash`` gives the result for a file
+    that crashed its worker.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Workers(Generic[Result]):
             return self._executor.submit(self._parse, files)
 
     def results(self, files: Sequence[SourceFile], batch_result: Future[Result]) -> Sequence[Result]:
-        """The result of a batch; results of its files one by one if a worker died under it."""
+        """The results of a batch. If a worker died while parsing it, its files are parsed one by one."""
         try:
             return [batch_result.result()]
         except BrokenProcessPool:
@@ -92,7 +92,7 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 
 
 def bound_parser() -> None:
-    """Limit the memory and the depth of this process, because it parses other people's code."""
+    """Limit the memory and the recursion of this process, because it parses code from unknown authors."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     # A crash of a parser is counted; its core dump would fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
