@@ -1,1 +1,1 @@
-"""Why an outcome did not pass: rules over its evidence, overrides by a person, and reclassification."""
+"""Causes of outcomes that did not pass: rules over their evidence, overrides by a person, and reclassification."""

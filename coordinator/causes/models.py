@@ -1,4 +1,4 @@
-"""The models of reclassifying and overriding over REST."""
+"""REST models of reclassification and overrides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Words = Annotated[
 
 
 class Reclassification(BaseModel):
-    """A number of outcomes that went from one classification to another."""
+    """The number of outcomes that changed from one classification to another."""
 
     was: Cause | None
     was_rule: str | None
@@ -30,13 +30,14 @@ class Reclassified(BaseModel):
     """The changes that the current rules made to stored outcomes."""
 
     rules: str
-    """Revision of the rules."""
+    """The revision of the rules."""
     looked_at: int
     changed: int
     overridden: int
-    """Unchanged because a person set their cause."""
+    """The number of outcomes that stay unchanged because a person set their cause."""
     unreported: int
-    """Unchanged because their runner never reported: the coordinator itself set the cause."""
+    """The number of outcomes that stay unchanged because their runner never reported. The coordinator set their
+    cause."""
     changes: list[Reclassification]
 
 
@@ -63,7 +64,7 @@ class Override(BaseModel):
     why: str
     at: datetime
     outcomes: int
-    """The number of runs that it applies to."""
+    """The number of runs that the override applies to."""
 
 
 class OverrideList(BaseModel):

@@ -1,8 +1,8 @@
-"""Regular expressions over text that runners wrote, in time linear in that text.
+"""Regular expressions for text from runners. Matching takes time linear in the length of the text.
 
 Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and blocks the interpreter
-meanwhile. RE2 does not, and lets other threads run. A pattern that needs backtracking (a look-around, a back-reference)
-does not compile.
+meanwhile. RE2 does not backtrack, and lets other threads run. A pattern that needs backtracking (a look-around, a
+back-reference) does not compile.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import re2
 from coordinator.errors import PatternError
 
 MEMORY_BYTES = 16 << 20
-"""Memory for the cached states of one set; when it is full, RE2 drops the cache and stays linear."""
+"""The memory for the cached states of one set. When it is full, RE2 drops the cache and stays linear."""
 
 
 class PatternSet:
-    """A set of patterns that are searched in one pass."""
+    """A set of patterns that are searched for in one pass."""
 
     def __init__(self, patterns: Iterable[str], *, whole: bool = False) -> None:
-        """``whole``: a pattern matches the whole text, not a part of it. Raises ``PatternError``."""
+        """With ``whole``, a pattern must match the whole text instead of a part. Raises ``PatternError``."""
         self._patterns = tuple(dict.fromkeys(patterns))
         self._set = (re2.Set.FullMatchSet if whole else re2.Set.SearchSet)(_options())
         for pattern in self._patterns:
@@ -46,7 +46,7 @@ class Eraser:
 
 
 def require_linear(pattern: str) -> None:
-    """Raises ``PatternError``, which says why."""
+    """Raise ``PatternError``, with the reason, for a pattern that cannot be matched in linear time."""
     try:
         re2.compile(pattern, _options())
     except re2.error as error:

@@ -1,9 +1,9 @@
-"""Why an outcome did not pass: ordered rules over its stored evidence; the first match wins.
+"""Classifies why an outcome did not pass: ordered rules over its stored evidence; the first match wins.
 
-The rules are in ``rules.toml``, beside this file. Rules over words that only one vendor's libraries print are in
-``vendors``, one file per vendor, and apply only to that vendor's devices. This module reads, checks and applies them;
-they are compiled when a failure is first classified. A rule sees only the outcome and its target, so that a better rule
-can be applied to old outcomes without running them again.
+The rules are in ``rules.toml``, next to this file. Rules about words that only one vendor's libraries print are in
+``vendors``, one file per vendor, and apply only to this vendor's devices. This module reads, checks and applies the
+rules; they are compiled when a failure is first classified. A rule sees only the outcome and its target, so that
+improved rules can be applied to old outcomes without running them again.
 """
 
 from __future__ import annotations
@@ -46,31 +46,32 @@ _VERDICTS: Mapping[Cause, Verdict] = {
 
 
 def verdict_of(cause: Cause) -> Verdict:
-    """The verdict of an outcome with that cause."""
+    """The verdict of an outcome with this cause."""
     return _VERDICTS.get(cause, Verdict.failed)
 
 
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
-"""Where a message turns into C++ symbols, whose names would mislead the patterns."""
+"""Texts that begin C++ symbols in a message. The symbols' names would mislead the patterns."""
 _GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
-"""TensorFlow's name for the wrapper of an eager operation; it holds a device's name."""
+"""TensorFlow's name for the wrapper of an eager operation. It contains a device name."""
 _PYTHON_STACK = Eraser(
     r"in user code:\n|[^\n]*(?:op is created at|Stack trace for op definition): *\n"
     r'|\n*[ \t]*File "[^"\n]+", line \d+, in [^\n]*(?:\n {8}(?:[^ \n][^\n]*|(?m:$)))?'
 )
-"""Source lines of users that TensorFlow quotes in messages; their words must not match rules."""
+"""Source lines of users that TensorFlow quotes in messages. Their words must not match rules."""
 _DISPATCH_TABLE = " is only available for these backends:"
-"""Where torch lists all of its kernels; those names would mislead the patterns too."""
+"""The text before torch's list of all its kernels. The kernels' names would mislead the patterns."""
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
-"""Characters of a message that are cleaned; more than Portolan's runners send."""
+"""The numbers of characters at the beginning and end of a message that are cleaned. Portolan's runners send fewer."""
 _HEAD, _TAIL = 1_500, 500
-"""Characters of a long message that are searched, at both ends: the reason comes first, or last after a traceback."""
+"""The numbers of characters at the beginning and end of a long message that are searched. The reason comes first, or
+last after a traceback."""
 EVERY_LOWERED = f"*{LOWERED}"
-"""A rule's word for all devices whose programs are lowered and not run."""
+"""The word in rules for all devices that only lower programs and do not run them."""
 LOG_TAIL = 2_000
-"""Characters at the end of the log that are searched."""
+"""The number of characters at the end of the log that are searched."""
 
 _Words = frozenset[str]
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -136,24 +137,22 @@ _ENUMERATED: Mapping[str, type[StrEnum]] = {
 }
 _WORDS = (*_ENUMERATED, "signal", "stage", "device", "framework")
 _WHOLE = frozenset({"exception", "operation", "dtypes"})
-"""Fields with names: their patterns must match a whole name."""
+"""Fields that contain names. Their patterns must match a whole name."""
 _PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
 _VENDORS_PLACE = {"vendors": True}
-"""The place in the file of rules where the rules of all vendors are inserted."""
+"""The entry in the file of rules at which the rules of all vendors are inserted."""
 _VENDOR_PATTERNS = ("message", "log")
 _VENDOR_KEYS = frozenset((*_NAMING, *_VENDOR_PATTERNS))
 _VENDOR_CAUSES = frozenset(
     cause for cause in Cause if verdict_of(cause) is Verdict.failed and cause is not Cause.unknown
 ) | {Cause.environment}
-"""No other: a vendor's file may not take failures out of the rates, except those of a broken machine."""
+"""The causes that a vendor's rules may give. Apart from broken machines, a vendor's file must not take failures out of
+the rates."""
 
 
 def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[Rule, ...]:
-    """Read and check a file of rules, and the ``vendors``' files by their names.
-
-    Raises ``RulesError`` at the first thing that is wrong.
-    """
+    """Read and check a file of rules, and the vendors' files by name. Raises ``RulesError`` at the first mistake."""
     tables = _tables(text, {"rule"})["rule"]
     of_vendors = [rule for name in sorted(vendors) for rule in _vendor_rules(name, vendors[name])]
     rules = tuple(
@@ -177,7 +176,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
 
 
 def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
-    """The document, with ``keys`` and no others, and [[rule]] tables."""
+    """The document, which must consist of exactly ``keys`` and [[rule]] tables."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -189,7 +188,7 @@ def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
 
 
 def _vendor_rules(vendor: str, text: str) -> list[Rule]:
-    """The rules of a vendor's file, each for the devices that the file names."""
+    """The rules of a vendor's file, each limited to the devices that the file names."""
     try:
         document = _tables(text, {"devices", "rule"})
         devices = frozenset(_texts("the file", "devices", document["devices"]))
@@ -275,7 +274,7 @@ def _is_found(patterns: _Words, failure: _Evidence, field: str) -> bool:
 
 
 class RulesByEnding:
-    """For each ending the rules that can match it, in order; all patterns for one kind of evidence in one set."""
+    """The rules that can match each ending, in order. All patterns for one kind of evidence are in one set."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.of: Mapping[Ending, Sequence[tuple[Rule, Classification]]] = {
@@ -290,7 +289,7 @@ class RulesByEnding:
 
 
 class _Evidence:
-    """The evidence that rules are matched against. Each text is searched once, when the first rule needs it."""
+    """The evidence that rules are matched with. Each text is searched once, when the first rule needs it."""
 
     def __init__(self, outcome: Outcome, framework: str, device: str, patterns: Mapping[str, PatternSet]) -> None:
         self.ending = outcome.ending
@@ -303,7 +302,7 @@ class _Evidence:
         self._found: dict[str, _Words] = {}
 
     def matching_patterns(self, field: str) -> _Words:
-        """The matching patterns among those that any rule has for this kind of evidence."""
+        """The patterns of all rules for this kind of evidence that match it."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
             self._found[field] = frozenset().union(*texts)
@@ -328,12 +327,12 @@ _VENDORS = {
     path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).with_name("vendors").glob("*.toml"))
 }
 RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode()).hexdigest()[:12]
-"""Digest of the rules. Outcomes with another digest should be classified again."""
+"""A digest of the rules. Outcomes with another digest should be classified again."""
 
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules of the files, loaded at the first failure: their patterns take 10 MB and 0.1 s."""
+    """The rules of the files. They are loaded at the first failure, because their patterns take 10 MB and 0.1 s."""
     return load(_FILE, _VENDORS)
 
 
@@ -348,9 +347,9 @@ def _by_id() -> Mapping[str, Rule]:
 
 
 def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding | None = None) -> Classification:
-    """Verdict, cause and rule of an outcome. What the runner calls the verdict does not count.
+    """The verdict, cause and rule of an outcome. The verdict that the runner reports is not used.
 
-    Costs some microseconds for what frameworks say, some milliseconds for a text that was made to be slow.
+    It takes some microseconds for frameworks' messages, and some milliseconds for a text that was made to be slow.
     """
     if outcome.ending is Ending.returned and not is_lowered(device):
         return _PASSED
@@ -360,13 +359,13 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 
 def describe(rule_id: str) -> str | None:
-    """A rule's sentence for people; None if the file has no such rule (any more)."""
+    """A rule's sentence for people; None if the rules no longer contain it."""
     rule = _by_id().get(rule_id)
     return rule.says if rule else None
 
 
 def readable(message: str) -> str:
-    """The part of a message that a person would read: no stacks, no table of kernels, beginning and end if long."""
+    """The readable part of a message: no stacks, no list of kernels, and only beginning and end if it is long."""
     words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
     for mark in (*_CPP_STACK, _DISPATCH_TABLE):
         words = words.partition(mark)[0]

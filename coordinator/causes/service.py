@@ -1,4 +1,4 @@
-"""Applying the current rules to stored outcomes, and overriding causes by hand."""
+"""Applies the current rules to stored outcomes, and overrides causes by hand."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _outcome(row: Row[Any]) -> Outcome:
 
 
 async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest, by: str) -> Override:
-    """Set a cause by hand. It wins over every rule until it is removed."""
+    """Set a cause by hand. It has precedence over every rule until it is removed."""
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await _put(connection, jobs, request.cause, by, request.why)
@@ -96,13 +96,13 @@ async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) ->
 
 
 async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
-    """As ``override``, for the case and target of this outcome."""
+    """Like ``override``, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _put(connection, await _runs_of(connection, campaign_id, job_id), cause, by, why)
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
-    """As ``undo``, for the case and target of this outcome."""
+    """Like ``undo``, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _take(
             connection, await _runs_of(connection, campaign_id, job_id), f"job {job_id} in campaign {campaign_id}"
@@ -174,7 +174,7 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
 
 
 async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:
-    """The outcome's case on its target: the runs that did not pass."""
+    """The runs of the outcome's case on its target that did not pass."""
     where = await store.where(connection, campaign_id, job_id)
     if where is None:
         raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")

@@ -1,4 +1,4 @@
-"""Reading outcomes that did not pass with their evidence, changing their cause, and storing overrides."""
+"""Reads outcomes that did not pass with their evidence, changes their causes, and stores overrides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from coordinator.causes.rules import LOG_TAIL
 from protocol.enums import Cause, Verdict
 
 PAGE = 200
-"""Outcomes with their evidence that are read at once: some megabytes at the most."""
+"""The number of outcomes with their evidence that are read at once: some megabytes at most."""
 RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
-"""Advisory lock of transactions that change causes."""
+"""The advisory lock of transactions that change causes."""
 OVERRIDDEN = "overridden"
 """Stored in place of a rule's id if a person set the cause."""
 
@@ -31,7 +31,7 @@ class ClassifiedOutcome(NamedTuple):
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:
-    """Lock out other transactions that change causes; two at once would both count the same change."""
+    """Lock out other transactions that change causes, because two at once would both count the same change."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
@@ -96,7 +96,7 @@ UPDATE campaign_targets c
 async def rename(connection: AsyncConnection, classifications: Sequence[ClassifiedOutcome]) -> None:
     """Store a new verdict, cause and rule for outcomes that did not pass, and correct the counters.
 
-    The counters come last, and once: finishing jobs of these campaigns waits for them.
+    The counters are updated last and only once, because jobs of these campaigns cannot finish during the update.
     """
     moves: Counter[tuple[int, int, str, str]] = Counter()
     for first in range(0, len(classifications), RENAMED_AT_ONCE):
@@ -153,7 +153,7 @@ async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> R
 
 
 async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:
-    """Store a person's cause of these outcomes; their classification before the first override is kept."""
+    """Store a person's cause for these outcomes, and keep the classification from before the first override."""
     await connection.execute(
         text("""
         INSERT INTO overrides (job_id, cause, author, why, was_verdict, was_cause, was_rule)
@@ -167,7 +167,7 @@ async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause:
 
 
 async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> list[ClassifiedOutcome]:
-    """Delete the overrides of these outcomes; returns their classification before."""
+    """Delete the overrides of these outcomes. Returns their classification before the override."""
     rows = await connection.execute(
         text("""
         DELETE FROM overrides WHERE job_id = ANY(CAST(:jobs AS bigint[]))
@@ -186,7 +186,7 @@ async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> li
 async def overrides(
     connection: AsyncConnection, campaign_id: int, case: str | None, target_id: int | None
 ) -> Sequence[Row[Any]]:
-    """One row a case and target; its runs were overridden together."""
+    """The overrides, one row per case and target, because all runs are overridden together."""
     rows = await connection.execute(
         text("""
         SELECT c.name AS "case", t.framework, t.version, t.device, v.cause, o.verdict, v.author, v.why,
