@@ -1,6 +1,6 @@
-"""Conformance: holds any runner, in any language, to the runner API, sentence by sentence.
+"""Conformance: checks whether a runner, in any language, implements the runner API, sentence by sentence.
 
-``check`` is all that others need; what is promised stands in ``contract.py``.
+Other modules only need ``check``. The promises are listed in ``contract.py``.
 """
 
 from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result

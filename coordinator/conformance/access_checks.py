@@ -1,4 +1,4 @@
-"""Checks of who may call, and of what the runner says of itself: ``access.*`` and ``identity.*``."""
+"""Checks of access control and of the runner's description: ``access.*`` and ``identity.*``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def secret(subject: Subject) -> None:
 
 
 def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Headers that must be refused, each with its description."""
+    """Headers that must be rejected, each with a description."""
     yield "without a secret", {}
     near = {
         "with a wrong secret": "not-the-secret",
@@ -90,7 +90,7 @@ async def constant(subject: Subject) -> None:
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:
-    """The first place at which two answers differ."""
+    """The first place at which two responses differ."""
     if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
         members = ((name, before[name], now[name]) for name in before)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):

@@ -1,4 +1,4 @@
-"""The cases of a runner's catalogue as the check reads them, and the jobs that it makes of them."""
+"""The cases of a runner's catalogue as the check reads them, and the jobs that the check makes from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Key = tuple[str, int]
-"""A job's id and the number of its attempt."""
+"""A job's id and its attempt number."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class CheckCase:
 
 @dataclass(frozen=True)
 class CheckJob:
-    """A job as it is posted: its body, in which a check may put anything, and the case that gives its suite."""
+    """A job to post: its body, which may contain invalid values on purpose, and the case that gives its suite."""
 
     body: dict[str, Any]
     case: CheckCase
@@ -38,7 +38,7 @@ class CheckJob:
 
 
 def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
-    """Every case that can be understood; ``identity.catalogue`` judges the rest."""
+    """Every case that can be parsed. The clause ``identity.catalogue`` judges the others."""
     for suite in dicts(catalogue.get("suites")):
         for case in dicts(suite.get("cases")):
             tags = case.get("tags")
@@ -53,7 +53,7 @@ def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
 
 
 def dicts(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects of a list, whatever else is in it."""
+    """The objects in a list. Other values are ignored."""
     if isinstance(value, list):
         yield from (element for element in value if isinstance(element, dict))
 

@@ -1,7 +1,7 @@
-"""The contract: every promise of the runner API that can be checked from outside, once, with its check.
+"""The contract: every promise of the runner API that can be checked from outside, each with its check.
 
-A check's docstring is the promise as reports show it and ``docs/reference/conformance.md``; a test
-holds the two together. The clauses are checked in the order in which they stand here.
+A check's docstring is the sentence of the promise in reports and in ``docs/reference/conformance.md``; a test compares
+the two. The clauses are checked in the order of this file.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from coordinator.conformance.subject import Subject
 
 @dataclass(frozen=True)
 class Clause:
-    """One promise. ``id`` is its name everywhere; the check raises ``BrokenError`` where it is not kept."""
+    """One promise. ``id`` is its name everywhere. The check raises ``BrokenError`` if the runner breaks it."""
 
     id: str
     check: Callable[[Subject], Awaitable[None]]
     level: Level = Level.probe
     essential: bool = False
-    """Whether breaking it loses outcomes, or counts them twice or for another job.
-
-    Other broken promises cost order, comfort or time, and a person who registers a runner may accept that.
-    """
+    """Whether breaking it loses outcomes, or counts them twice or for another job. Other broken promises affect order,
+    comfort or time, and a person who registers a runner may accept that."""
 
     @property
     def sentence(self) -> str:

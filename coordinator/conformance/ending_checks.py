@@ -1,4 +1,4 @@
-"""Checks of how a job ends that does not end by itself: ``stopping.*`` and ``deadline.*``."""
+"""Checks of jobs that are stopped or killed: ``stopping.*`` and ``deadline.*``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from protocol.enums import ConformanceTag
 
 DEADLINE_S = 2.0
 SHORT_S = 1.5
-"""Seconds, fewer than a slow case takes."""
+"""The deadline in seconds for a job behind a slow one; it is shorter than the slow case takes."""
 TRIES = 3
-"""Seconds of allowed delay, once: a busy host may need them for any case, but a runner that charges for waiting does so
-every time."""
+"""The number of attempts of a check of delays. A busy host may delay any case once, but a runner that charges for
+waiting does so every time."""
 
 
 async def running(subject: Subject) -> None:
@@ -78,10 +78,10 @@ async def kills(subject: Subject) -> None:
 
 
 async def _seconds_past_deadline(subject: Subject) -> float:
-    """Hang past a deadline; return the seconds from the deadline to the kill.
+    """Run a hung case past its deadline. Returns the seconds from the deadline to the kill.
 
-    An event that is read late changes the measured time, so the runner's own ``duration_s`` counts as well: the worse
-    of the two.
+    Reading an event late changes the measured time, so the runner's own ``duration_s`` is also considered, and the
+    longer time counts.
     """
     posted_at = time.monotonic()
     key = await subject.hang(DEADLINE_S)
@@ -115,7 +115,8 @@ async def waiting(subject: Subject) -> None:
 
 
 async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, ReceivedEvent]:
-    """Queue a job behind a slow one; the seconds that it waited (fewer, if the start is read late), and its end."""
+    """Queue a job behind a slow one. Returns the seconds that it waited (fewer, if its start is read late), and its
+    finished event."""
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
         (key,) = await subject.queue(subject.job(timeout_s=SHORT_S))

@@ -1,4 +1,4 @@
-"""Checks of the stream of events and of its acknowledgement: ``events.*`` and ``acknowledging.*``."""
+"""Checks of the event stream and of acknowledgements: ``events.*`` and ``acknowledging.*``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from coordinator.errors import BrokenError, NotRunError
 
 DRIFT_S = 3.0
 DRIFT = 0.2
-"""Maximum difference between a case's time and that of the heartbeats, which may be read late."""
+"""The maximum difference between a case's run time and the time in heartbeats, which may be read late."""
 QUEUED_S = 5.0
-"""The deadline of a hung case while another waits. It must not be charged to the other."""
+"""The deadline of a hung case while another job waits. The other job must not be charged for it."""
 KEPT_EVENTS = 600
 KEPT_AT_ONCE = 100
-"""Attempts of one job in a POST while so many events are made: all but the last end at once, without a process."""
+"""The number of attempts of one job in a POST that produces many events. All but the last end immediately, without a
+process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
-"""Distance past the last event of a number that has not been issued."""
+"""How far past the last event a number is that has not been issued."""
 
 
 async def check_numbers(subject: Subject) -> None:
@@ -150,7 +151,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """Find the fault of a heartbeat while one case hangs and one job waits."""
+    """The fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -165,7 +166,7 @@ def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) 
 
 
 def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | None:
-    """Find the fault in the time that a running case spent between two heartbeats."""
+    """The fault of a running case's time in two heartbeats; None if the time advances correctly."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
         return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"
@@ -173,7 +174,7 @@ def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | No
 
 
 def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
-    """Seconds of a case that runs, its waits for the timing lock included; 0 if the heartbeat does not name it."""
+    """The seconds that a case has run, including its waits for the timing lock; 0 if the heartbeat does not name it."""
     running = beat.body.get("running")
     for entry in running if isinstance(running, list) else []:
         if (entry.get("id"), entry.get("attempt")) == key:
@@ -228,7 +229,9 @@ async def again(subject: Subject) -> None:
     require(call, await subject.events_status(end), 200)
     following = await subject.run()
     if following[0].n != end + 1:
-        raise BrokenError(f"the event after number {end}, acknowledged twice, has number {following[0].n}")
+        raise BrokenError(
+            f"the event after number {end}, acknowledged twice, has number {following[0].n}, not {end + 1}"
+        )
 
 
 async def newer(subject: Subject) -> None:

@@ -1,4 +1,4 @@
-"""The record of one boot's events over all streams of a check, and the first contradiction in it. Pure."""
+"""The record of one boot's events on all streams of a check, and the first contradiction in it. Pure."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from coordinator.conformance.event_stream import ReceivedEvent
 from protocol.enums import Ending
 
 UNSTARTED = {Ending.cancelled, Ending.harness_failed}
-"""The endings of an attempt that never began."""
+"""The possible endings of an attempt that never started."""
 
 
 class EventHistory:
-    """All events of all streams, in the order of their numbers.
+    """All events of all streams, sorted by number.
 
-    An acknowledged finish removes its job from the record, because the runner forgets it, too: the same attempt may
-    then be posted and run once more.
+    An acknowledged finished event removes its job from the record, because the runner forgets the job, too. The same
+    attempt may then be posted and run again.
     """
 
     def __init__(self) -> None:
         self.contradiction: str | None = None
         self.outcomes: list[ReceivedEvent] = []
-        """Every finished event, once."""
+        """All finished events, without repetitions."""
         self.keys: set[Key] = set()
-        """Every attempt that had an event."""
+        """All attempts that had an event."""
         self._texts: dict[int, str] = {}
         self._started: dict[Key, int] = {}
         self._finished: dict[Key, int] = {}
 
     def note(self, event: ReceivedEvent, position: int) -> None:
-        """Add what came on a stream that had come to the number ``position``."""
+        """Add an event from a stream that had reached the number ``position``."""
         contradiction = self._add(event, position)
         self.contradiction = self.contradiction or contradiction
 
@@ -53,7 +53,7 @@ class EventHistory:
         return self._continue_attempt(event) or gap
 
     def _continue_attempt(self, event: ReceivedEvent) -> str | None:
-        """Add the event to the story of its attempt; return why it cannot follow what came before, if so."""
+        """Add the event to its attempt. Returns a reason if it cannot follow the earlier events, otherwise None."""
         key, n = event.key, event.n
         if key in self._finished:
             return f"{job_name(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"

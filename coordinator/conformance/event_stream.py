@@ -1,4 +1,4 @@
-"""A runner's stream of events as the check reads it: tolerant, so that the clause that is broken says so."""
+"""A runner's event stream, read tolerantly, so that the check of the broken clause reports an error."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from protocol.lines import EndlessLineError, LineReader
 
 KEPT_LINES = 5_000
 LONGEST_LINE = 64 << 20
-"""A line past it ends the stream for the check, as it does for the coordinator."""
+"""The maximum length of a line. A longer line ends the stream, as it does for the coordinator."""
 
 
 @dataclass(frozen=True)
 class ReceivedEvent:
-    """One event as it came: its members, the line it stood in, and when it was read."""
+    """One received event: its members, its line, and the time at which it was read."""
 
     body: dict[str, Any]
     line: bytes
@@ -41,7 +41,7 @@ class ReceivedEvent:
 
     @property
     def text(self) -> str:
-        """The event in one form, whatever spaces and order of members its line had; two events are compared by it."""
+        """The event in a normal form, without spaces and with sorted members, so that events can be compared."""
         return json.dumps(self.body, sort_keys=True)
 
     @property
@@ -51,7 +51,7 @@ class ReceivedEvent:
 
     @property
     def ending(self) -> tuple[Any, Any]:
-        """Verdict and ending of a finished event."""
+        """The verdict and ending of a finished event."""
         outcome = self.body.get("outcome")
         return (outcome.get("verdict"), outcome.get("ending")) if isinstance(outcome, dict) else (None, None)
 
@@ -59,13 +59,13 @@ class ReceivedEvent:
         return self.type == type and self.key == key
 
     def require_ending(self, verdict: str, ending: str, subject: str = "it") -> None:
-        """Raise ``BrokenError`` unless this is the finished event of an attempt that ended so."""
+        """Raise ``BrokenError`` unless this is the finished event of an attempt with this verdict and ending."""
         if self.ending != (verdict, ending):
             raise BrokenError(f"{subject} ended {self.ending[0]}, {self.ending[1]}, not {verdict}, {ending}")
 
 
 class Stream:
-    """One open ``GET /v1/events``: read in the background, given out one by one."""
+    """One open ``GET /v1/events``. It is read in the background, and its events are taken one by one."""
 
     def __init__(
         self,
@@ -84,13 +84,13 @@ class Stream:
         self._reader = asyncio.create_task(self._read())
 
     async def next(self, what: str, limit_s: float) -> ReceivedEvent:
-        """The next event; ``what`` names it if it does not come."""
+        """The next event. ``what`` describes it in the error if it does not come."""
         return (await self.until(lambda event: True, what, limit_s))[-1]
 
     async def until(
         self, condition: Callable[[ReceivedEvent], bool], what: str, limit_s: float | None = None
     ) -> list[ReceivedEvent]:
-        """Every event up to the first of which the condition is true, that one included."""
+        """Every event up to and including the first that meets the condition."""
         limit_s = self._times.outcome_s if limit_s is None else limit_s
         events: list[ReceivedEvent] = []
         try:
@@ -105,7 +105,7 @@ class Stream:
         return events
 
     async def stays_open(self, seconds: float) -> None:
-        """Raise ``BrokenError`` if the runner ends the stream within so many seconds, whatever comes on it."""
+        """Raise ``BrokenError`` if the runner ends the stream within this time."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while await self._arrived.get() is not None:
@@ -113,7 +113,7 @@ class Stream:
                 raise BrokenError(f"the stream of events was closed within {seconds:g} s without events")
 
     async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[ReceivedEvent]:
-        """Every numbered event up to the last finished of these attempts."""
+        """Every numbered event until all of these attempts have finished."""
         left = set(keys)
 
         def is_last(event: ReceivedEvent) -> bool:
@@ -130,7 +130,7 @@ class Stream:
         ]
 
     async def heartbeat(self) -> ReceivedEvent:
-        """The next heartbeat, whatever comes before it."""
+        """The next heartbeat. Earlier events are skipped."""
         limit_s = self._times.heartbeat_s + self._times.slack_s
         return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
 
@@ -160,7 +160,7 @@ class Stream:
 
 
 def read_leniently(line: bytes) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a line, whatever else is wrong with it: ``outcomes.lines`` judges that."""
+    """Every JSON object in a line, even if the line has other faults. The clause ``outcomes.lines`` judges these."""
     text = line.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
     position = 0

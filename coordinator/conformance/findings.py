@@ -1,4 +1,4 @@
-"""The findings of a check, one of each clause, and the report that they make. Pure."""
+"""The findings of a check, one for each clause, and the report of all findings. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Level(StrEnum):
     """The extent of a check."""
 
     probe = "probe"
-    """Only what needs no long waiting: some seconds in all."""
+    """Only checks without long waits; they take some seconds together."""
     full = "full"
 
 
@@ -20,11 +20,11 @@ class Result(StrEnum):
     passed = "passed"
     failed = "failed"
     not_run = "not run"
-    """The runner offers nothing to check it with, or an earlier finding forbids it; never a pass."""
+    """The runner lacks something that the check needs, or an earlier finding prevents it. It never counts as passed."""
 
 
 class ClauseFinding(BaseModel):
-    """The finding of one clause."""
+    """The result of checking one clause."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,7 +36,7 @@ class ClauseFinding(BaseModel):
     seconds: float
 
     def lines(self) -> Iterator[str]:
-        """The finding for a person, its sentence always included."""
+        """The finding as text for people. The sentence of the clause is always included."""
         word = "FAILED" if self.result is Result.failed else self.result.value
         yield f"{word:<8} {self.id:<22} {self.sentence}"
         if self.detail:
@@ -51,7 +51,7 @@ class ConformanceReport(BaseModel):
     url: str
     level: Level
     runner: str
-    """Its own description: ``torch@2.9.0/cpu on AMD EPYC``."""
+    """The runner's own description: ``torch@2.9.0/cpu on AMD EPYC``."""
     findings: list[ClauseFinding]
 
     def count(self, result: Result) -> int:
@@ -59,7 +59,7 @@ class ConformanceReport(BaseModel):
 
     @property
     def conforms(self) -> bool:
-        """Whether nothing failed. What was not run is not known."""
+        """Whether no clause failed. Clauses that were not run are unknown."""
         return self.count(Result.failed) == 0
 
     @property

@@ -1,4 +1,4 @@
-"""Checks of taking jobs and running each attempt once: ``jobs.*``."""
+"""Checks of posting jobs, and of running each attempt once: ``jobs.*``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from protocol.enums import ConformanceTag
 from protocol.jobs import MAX_JOBS_PER_POST
 
 NEWER_S = 1.0
-"""The deadline of a hung case that is waited for."""
+"""The deadline of a hung case whose end the check waits for."""
 BESIDE_S = 3.0
-"""Seconds in which another process starts beside the case that hangs, on a busy machine too."""
+"""The seconds in which a second process starts while a case hangs, even on a busy machine."""
 MOST_QUEUED = 2_000
-"""A longer queue is not filled: it would take minutes, and say nothing more."""
+"""The maximum length of a queue that is filled. A longer one would take minutes and show nothing more."""
 
 
 async def runs(subject: Subject) -> None:
@@ -152,7 +152,8 @@ async def full(subject: Subject) -> None:
 
 
 async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool = False) -> list[ReceivedEvent]:
-    """Raise ``BrokenError`` unless a job that was posted runs once; its events and those of the next job."""
+    """Raise ``BrokenError`` unless a posted job runs exactly once. Returns its events and the events of the next
+    job."""
     async with subject.stream() as stream:
         events = await stream.wait_finished(job.key)
         if post_again:

@@ -1,4 +1,4 @@
-"""Checks of what an outcome holds, and of the lines that all events came in: ``outcomes.*``."""
+"""Checks of the content of outcomes, and of the lines of all events: ``outcomes.*``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PRINTED_BYTES = 1 << 20
 LAST_LINE = "conformance: the end"
 
 DRAWN = {Level.probe: 6, Level.full: 200}
-"""Maximum number of the runner's own cases that are run."""
+"""The maximum number of the runner's own cases that are run."""
 BATCH = 8
 POLICIES = (TimingPolicy.steady, TimingPolicy.paper, TimingPolicy.off, TimingPolicy.quick)
 
@@ -105,7 +105,7 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """The runner's cases in an order that the seed decides: one of each function before a second, the conformance cases
+    """The runner's cases in an order given by the seed: one case of each function before second ones, conformance cases
     last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)

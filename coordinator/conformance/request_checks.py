@@ -1,4 +1,4 @@
-"""Checks of how requests are refused that cannot be carried out: ``requests.*``."""
+"""Checks of how the runner rejects invalid requests: ``requests.*``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of a restart, for which the check needs a command that restarts the runner: ``restart.*``."""
+"""The check of a restart: ``restart.*``. It needs a command that restarts the runner."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def boot(subject: Subject) -> None:
 
 
 async def _next_boot(subject: Subject) -> dict[str, object]:
-    """The runner's description of itself once it answers again."""
+    """The runner's description when it responds again after the restart."""
     end = time.monotonic() + subject.times.restart_s
     while time.monotonic() < end:
         with contextlib.suppress(httpx.HTTPError, ValueError):

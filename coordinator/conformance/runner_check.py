@@ -1,8 +1,8 @@
-"""The check of a runner: it goes through the contract clause by clause, and leaves the runner as it was.
+"""Checks a runner: goes through the contract clause by clause, and leaves the runner without jobs.
 
     report = await check("http://gpu-box:8790", secret)
 
-A runner that a coordinator serves must not be checked: both would acknowledge its events.
+Do not check a runner that a coordinator serves: both would acknowledge its events.
 """
 
 from __future__ import annotations
@@ -34,14 +34,12 @@ async def check(
     times: CheckTimes = DEFAULT_CHECK_TIMES,
     networks: RunnerNetworks | None = None,
 ) -> ConformanceReport:
-    """Hold the runner to its contract; ``on_finding`` is called with each finding as it is made.
+    """Check whether the runner keeps its contract. ``on_finding`` is called with each finding immediately.
 
-    ``only`` names the clauses to check. ``seed`` decides which of the runner's own cases are
-    run. Without ``networks`` the runner may be anywhere: a person's own command reaches what that
-    person reaches.
-
-    Raises a ``RunnerError`` if the check cannot begin: nobody answers, the secret is refused,
-    or the runner is at work for somebody else.
+    ``only`` names the clauses to check. ``seed`` chooses which of the runner's own cases are run. Without ``networks``
+    every address is allowed, because a person's own command may reach what this person can reach. Raises a
+    ``RunnerError`` if the check cannot begin: nobody responds, the secret is refused, or the runner works for somebody
+    else.
     """
     async with connect(url, secret, times, networks) as (http, stranger):
         subject = await begin(http, stranger, secret, times)
@@ -61,7 +59,7 @@ async def check(
 
 
 async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[ClauseFinding, str | None]:
-    """One finding, and why nothing more can be found after it, if so."""
+    """Check one clause. Returns its finding, and a reason if no further clause can be checked, otherwise None."""
     began = time.monotonic()
     result, detail = (Result.not_run, obstacle) if obstacle else (Result.passed, None)
     if obstacle is None:
@@ -81,7 +79,7 @@ async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple
 
 
 async def _settle(clause: Clause, subject: Subject) -> str | None:
-    """Clear away what a check left; return why nothing more can be checked, if so."""
+    """Clean up after a check. Returns a reason if no further clause can be checked, otherwise None."""
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:

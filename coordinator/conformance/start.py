@@ -1,4 +1,5 @@
-"""The beginning of a check: who answers, what it offers, where its events stand, whether it is free."""
+"""The beginning of a check: connects, reads the description and the catalogue, finds the position of the event stream,
+and makes sure that the runner is free."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from coordinator.runner_requests.transport import RunnerTransport
 async def connect(
     url: str, secret: str, times: CheckTimes, networks: RunnerNetworks | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    """Two connections to the runner: one that has the secret, and a stranger's."""
+    """Two connections to the runner: one with the secret, and one without."""
     client = partial(
         httpx.AsyncClient,
         base_url=url,
@@ -42,7 +43,7 @@ async def connect(
 
 
 async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
-    """The runner, ready to be checked. Raises a ``RunnerError``."""
+    """Return the runner, ready to be checked. Raises a ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
         info = await _read(http, "/v1/runner", url)
@@ -69,7 +70,7 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
 
 
 async def _find_position(subject: Subject, url: str) -> None:
-    """Find the number up to which this boot's events were acknowledged. Raises if somebody uses the runner."""
+    """Find the number up to which this boot's events were acknowledged. Raises if another client uses the runner."""
     try:
         await subject.find_position()
     except BrokenError as error:

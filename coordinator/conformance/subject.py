@@ -1,8 +1,7 @@
-"""The runner under test: its jobs, its events, its acknowledgements, as raw as they come.
+"""The runner under test: its jobs, events and acknowledgements, without interpretation.
 
-Unlike ``registry/client.py`` it is tolerant, so that one broken promise is found by the check
-that holds it and not by all. It remembers every job that it posted, and ``settle`` leaves the
-runner as it was found.
+Unlike ``registry/client.py`` it is tolerant, so that a broken promise is reported by its own check and not by all
+checks. It remembers every job that it posted, and ``settle`` leaves the runner without jobs.
 """
 
 from __future__ import annotations
@@ -32,41 +31,41 @@ from protocol.enums import ConformanceTag
 MOST_EVENTS = 1 << 62
 
 Restart = Callable[[], Awaitable[None]]
-"""Ends the runner's process and starts it anew; returns when the old one is gone."""
+"""A function that ends the runner's process and starts a new one. It returns when the old process has ended."""
 
 
 @dataclass
 class Subject:
-    """One boot of the runner, and what the check did with it so far."""
+    """One boot of the runner, and the check's actions so far."""
 
     PREFIX: ClassVar[str] = "check-"
     """The beginning of every job id that a check posts."""
 
     http: httpx.AsyncClient
     stranger: httpx.AsyncClient
-    """A client without a secret."""
+    """An HTTP client without a secret."""
     info: dict[str, Any]
     cases: Sequence[CheckCase]
     catalogue: dict[str, Any]
-    """As it was answered at the beginning."""
+    """The catalogue as received at the beginning."""
     secret: str
     level: Level = Level.full
     seed: int = 0
-    """Decides which cases of the vendor's own are run."""
+    """The seed that chooses which of the runner's own cases are run."""
     times: CheckTimes = field(default_factory=CheckTimes)
     restart: Restart | None = None
     open: dict[Key, None] = field(default_factory=dict)
     """Attempts that were queued and have not been seen to finish, in order."""
     acknowledged: int = 0
     last: int = 0
-    """The last number seen on any stream."""
+    """The highest event number seen on any stream."""
     lines: list[bytes] = field(default_factory=list)
-    """The lines of all streams, for the clauses about every line."""
+    """The lines of all streams, for clauses about every line."""
     history: EventHistory = field(default_factory=EventHistory)
     taken: set[Key] = field(default_factory=set)
-    """Every attempt that was answered queued."""
+    """Every attempt that had the status queued."""
     _posted: dict[Key, tuple[CheckJob, float]] = field(default_factory=dict)
-    """Every attempt that was posted, and when first."""
+    """Every posted attempt, with its job and the time of its first POST."""
     _ended: set[Key] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -77,7 +76,7 @@ class Subject:
 
     @property
     def any_case(self) -> CheckCase:
-        """A case that ends soon: the tagged one, else the first of the catalogue."""
+        """A case that ends quickly: the tagged one, otherwise the first of the catalogue."""
         if not self.cases:
             raise NotRunError("its catalogue has no case")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
@@ -89,12 +88,12 @@ class Subject:
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:
-        """Raise ``NotRunError`` for a runner that runs several cases at once."""
+        """Raise ``NotRunError`` if the runner runs several cases at once."""
         if self.info.get("slots", 1) != 1:
             raise NotRunError(f"it runs several cases at once (slots){consequence}")
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
-        """Make a new job: of the given case, of a case with this tag, or else of any case that ends soon."""
+        """Make a new job from this case, or from a case with this tag, otherwise from any case that ends quickly."""
         case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
             "id": f"{self.PREFIX}{self._token}-{next(self._numbers)}",
@@ -112,7 +111,7 @@ class Subject:
         return {"boot_id": self.boot_id, "suite": case.suite, "revision": case.revision, "jobs": bodies} | fields
 
     async def send(self, *jobs: CheckJob, **fields: Any) -> httpx.Response:
-        """POST a batch of jobs of one suite; those that the receipts call queued are to be settled."""
+        """POST a batch of jobs of one suite. Jobs with the status queued are remembered for ``settle``."""
         self._ended.difference_update(job.key for job in jobs)
         for job in jobs:
             self._posted.setdefault(job.key, (job, time.monotonic()))
@@ -130,7 +129,7 @@ class Subject:
         return await self.http.post("/v1/jobs", content=content, headers={"Content-Type": "application/json"})
 
     async def post(self, *jobs: CheckJob) -> list[str]:
-        """The statuses of the jobs. Raises ``BrokenError`` if they are not answered with statuses."""
+        """Post the jobs and return their statuses. Raises ``BrokenError`` if the response has no valid statuses."""
         answer = await self.send(*jobs)
         answers = statuses(answer)
         if answer.status_code != 200 or len(answers) != len(jobs):
@@ -138,13 +137,13 @@ class Subject:
         return answers
 
     async def require_status(self, job: CheckJob, wanted_status: str, description: str) -> None:
-        """Post a job; raise ``BrokenError`` with its description if it is answered another status."""
+        """Post a job. Raises ``BrokenError`` with its description if it gets another status."""
         (status,) = await self.post(job)
         if status != wanted_status:
             raise BrokenError(f"{description} was answered {status!r}, not {wanted_status!r}")
 
     async def queue(self, *jobs: CheckJob) -> list[Key]:
-        """Post jobs of which each must be queued."""
+        """Post jobs that must all be queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
                 raise BrokenError(f"the new job {job.body['id']} was answered {status!r}, not 'queued'")
@@ -157,11 +156,11 @@ class Subject:
         return key
 
     async def finish(self, stream: Stream, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Queue jobs, any one if none is given, and read their events from a stream up to the last finished."""
+        """Queue jobs (without any, a new one), and read events from a stream until all have finished."""
         return await stream.wait_finished(*await self.queue(*(jobs or (self.job(),))))
 
     async def run(self, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Do the same on a stream of its own, which begins after what is acknowledged."""
+        """Like ``finish``, on a new stream that begins after the acknowledged events."""
         async with self.stream() as stream:
             return await self.finish(stream, *jobs)
 
@@ -177,14 +176,14 @@ class Subject:
         self.history.acknowledge(n)
 
     def find_fault(self, event: ReceivedEvent) -> str | None:
-        """The first thing that is wrong with the outcome of a finished event."""
+        """The first fault of the outcome in a finished event; None if it has none."""
         job, posted_at = self._posted.get(event.key, (None, -math.inf))
         return find_fault(event.body.get("outcome"), job, event.at - posted_at)
 
     def open_events(
         self, after: int, *, stranger: bool = False, boot_id: str | None = None, **options: Any
     ) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
-        """Ask for the stream after N, whatever the answer."""
+        """Request the stream after a number. Any response is returned."""
         parameters: dict[str, Any] = {"boot_id": boot_id or self.boot_id, "after": after}
         client = self.stranger if stranger else self.http
         return client.stream("GET", "/v1/events", params=parameters, extensions=ENDLESS, **options)
@@ -205,14 +204,14 @@ class Subject:
                 await stream.close()
 
     def begin_anew(self, info: dict[str, Any]) -> None:
-        """The runner is another boot: whatever was open is lost, and events are numbered from 1."""
+        """Start over for another boot of the runner: open attempts are lost, and events are numbered from 1."""
         self.info = info
         self.open.clear()
         self.acknowledged = self.last = 0
         self.history = EventHistory()
 
     async def find_position(self) -> None:
-        """Find the number after which the stream can begin: it answers 410 for every N before that."""
+        """Find the number after which the stream can begin. The runner responds with 410 for every smaller number."""
         low, high = -1, 0
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
@@ -227,9 +226,8 @@ class Subject:
         self.acknowledged = self.last = high
 
     async def settle(self) -> bool:
-        """Stop what a check left running, wait for its end and acknowledge everything; returns whether the runner is
-        free.
-        """
+        """Stop what a check left running, wait for its end and acknowledge all events. Returns whether the runner is
+        free."""
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
@@ -241,7 +239,7 @@ class Subject:
         return True
 
     async def abandon(self) -> None:
-        """Stop what the check left running, whatever ended it early. What is finished, the next check clears."""
+        """Stop what the check left running, whatever ended the check. The next check removes finished jobs."""
         with contextlib.suppress(httpx.HTTPError):
             await self._delete_open()
 
@@ -252,7 +250,7 @@ class Subject:
         return left
 
     async def _is_free(self) -> bool:
-        """Whether a new job still runs after an expected event did not come, which is a finding already."""
+        """Whether a new job runs, after an expected event did not come."""
         self.open.clear()
         try:
             await self.find_position()
@@ -272,7 +270,7 @@ class Subject:
 
 
 def statuses(answer: httpx.Response) -> list[str]:
-    """The statuses of the receipts, as far as there are some."""
+    """The statuses of the receipts; empty if the response has no readable ones."""
     try:
         return [str(receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
@@ -280,6 +278,6 @@ def statuses(answer: httpx.Response) -> list[str]:
 
 
 def require(call: str, status: int, wanted_status: int) -> None:
-    """Raise ``BrokenError`` if a call was answered another status than it must be."""
+    """Raise ``BrokenError`` if the response to a call has another status than required."""
     if status != wanted_status:
         raise BrokenError(f"{call} answered {status}, not {wanted_status}")

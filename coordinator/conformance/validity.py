@@ -1,4 +1,4 @@
-"""The validity of an outcome: it has its shape, and its parts contradict neither each other nor its job. Pure."""
+"""Checks an outcome: its form is valid, and its parts do not contradict each other or its job. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from protocol.outcomes import Outcome
 
 TAIL_BYTES = 64 << 10
 LATE_S = 5.0
-"""Maximum time from a deadline to the kill: half of what a coordinator waits."""
+"""The maximum time from a deadline to the kill: half of the time that a coordinator waits."""
 CLOCK_S = 1.0
 """The maximum difference between the clocks of both sides over a case."""
 EARLY = 0.95
-"""The minimum share of ``timeout_s`` that a case must have had when it is killed at its deadline."""
+"""The minimum share of ``timeout_s`` that a case must have run when it is killed at its deadline."""
 SUM_SLACK = 1.05
 SUM_SLACK_MS = 5.0
 
@@ -43,9 +43,9 @@ VERDICTS = {
 
 
 def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
-    """The first thing that is wrong with an outcome.
+    """The first fault of an outcome; None if it has none.
 
-    ``job`` is None where it is not known; ``elapsed_s`` went by from its POST to its finish.
+    ``job`` is None if it is not known. ``elapsed_s`` is the time from its POST to its finished event.
     """
     try:
         outcome = Outcome.model_validate(body)
@@ -61,7 +61,7 @@ def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
 
 
 def _contradictions(outcome: Outcome) -> Iterator[str]:
-    """Contradictions between parts of the outcome."""
+    """Contradictions between parts of an outcome."""
     timing, verdict = outcome.timing, VERDICTS[outcome.ending]
     if outcome.verdict is not verdict:
         yield f"the ending {outcome.ending} has the verdict {verdict}, not {outcome.verdict}"
@@ -85,7 +85,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
 
 
 def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
-    """Times or a placement that are claimed for a case that did not run."""
+    """Times or placements that are reported for a case that did not run."""
     timing = outcome.timing
     if timing.cold_ms is not None or timing.samples_ms:
         yield f"its ending is {outcome.ending}, which runs nothing, and there are cold_ms or samples_ms"
@@ -96,7 +96,7 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
 
 
 def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
-    """Contradictions between the outcome and its job, or the catalogue's entry of the case."""
+    """Contradictions between the outcome and its job, or between the outcome and the case's entry in the catalogue."""
     timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
     policy, timeout_s = TimingPolicy(job.body["timing"]), job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:
