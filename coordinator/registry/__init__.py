@@ -1,1 +1,1 @@
-"""Registered runners: probed, owned by one coordinator at a time, quarantined."""
+"""Registered runners: probing, ownership by one coordinator at a time, quarantine."""

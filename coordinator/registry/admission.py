@@ -1,7 +1,7 @@
-"""Admission: whether a runner may join, judged by the report of its check.
+"""Admission: whether a runner may be registered, judged by the report of its conformance check.
 
-A runner that is registered already is never checked: the coordinator that serves it reads and
-acknowledges its events, and a check would take them away. It is only probed.
+A registered runner is only probed, never checked. The coordinator that serves it reads and acknowledges its events, and
+a check would take them away.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ESSENTIAL = frozenset(clause.id for clause in CLAUSES if clause.essential)
 
 
 class Admission(StrEnum):
-    """Whether a runner may join, according to its check."""
+    """Whether a runner may be registered, according to its conformance check."""
 
     sound = "sound"
     faulty = "faulty"
-    """It breaks only non-essential promises: it may join if the person who registers it confirms."""
+    """It breaks only non-essential promises. It may be registered if the person confirms."""
     unusable = "unusable"
 
 
@@ -47,9 +47,9 @@ def judge(report: ConformanceReport) -> Admission:
 async def find_registered(
     engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES
 ) -> int | None:
-    """Probe the runner; its id if it is registered already, at whatever address.
+    """Probe the runner. Returns its id if it is already registered, at any address.
 
-    Raises a ``RunnerError`` if it does not answer, refuses the secret or is no runner.
+    Raises a ``RunnerError`` if it does not respond, refuses the secret or is no runner.
     """
     info, _ = await probe(registration.url, registration.secret, times)
     async with engine.connect() as connection:
@@ -57,7 +57,7 @@ async def find_registered(
 
 
 async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding | ConformanceReport]:
-    """Yield each finding as it is made, and the report at the end. Closing the iterator ends the check.
+    """Yield each finding immediately, and the report at the end. Closing the iterator ends the check.
 
     Raises a ``RunnerError`` if the check cannot begin.
     """

@@ -25,7 +25,8 @@ from protocol.problems import problem_responses
 from protocol.recording import AcceptedRecording, Recording
 
 _RECORDING = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
-"""A recording has a schema of its own (``protocol/recording.py``), in which a call's arguments are any JSON."""
+"""The OpenAPI schema of a recording. Its own models are in ``protocol/recording.py``; a call's arguments are any
+JSON."""
 
 router = RestRouter(prefix="/runners", tags=["runners"])
 
@@ -37,7 +38,7 @@ router = RestRouter(prefix="/runners", tags=["runners"])
     responses=problem_responses(409, 502),
 )
 async def register(registration: RunnerRegistration, context: Context) -> Runner:
-    """Probe the runner and register it. Registering its URL again updates the registration."""
+    """Probe the runner and register it. Registering the same URL again updates the registration."""
     runner = await service.register(context.engine, registration, context.times)
     await context.announce("runners")
     return runner
@@ -48,7 +49,7 @@ async def _enrolment_token(
     context: Context,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))],
 ) -> EnrolmentToken:
-    """Check the enrolment token of the request. From here on its runner is the caller."""
+    """Check the enrollment token of the request. From then on, the runner that the token names is the caller."""
     if context.enrolment_key_file is None:
         raise ForbiddenError(
             "this coordinator enrols no runners: start it with an enrolment key "
@@ -77,8 +78,10 @@ async def enrol(
     after: BackgroundTasks,
     context: Context,
 ) -> EnrolledRunner:
-    """For runners: probe the caller and give it its own secret. A second enrolment under the same name is the same
-    runner."""
+    """For runners: probe the caller and give it its own secret.
+
+    A second enrollment under the same name replaces the registration of the first.
+    """
     if token.is_for(body.name):
         # Replicas share a token; this is the name of the one that asks.
         request.state.caller = Caller(body.name, None, "runner")
@@ -108,7 +111,7 @@ async def detail(runner_id: RunnerId, context: Context) -> Runner:
     responses=problem_responses(404),
 )
 async def remove(runner_id: RunnerId, context: Context) -> Response:
-    """Remove the runner. Its jobs go back to the queue; its outcomes stay."""
+    """Remove the runner. Its jobs go back to the queue, and its outcomes stay."""
     await service.remove(context.engine, runner_id)
     await context.announce("runners")
     return Response(status_code=status.HTTP_204_NO_CONTENT)
@@ -122,8 +125,10 @@ async def remove(runner_id: RunnerId, context: Context) -> Response:
     responses=problem_responses(404, 409, 413, 422, 502),
 )
 async def send_recording(runner_id: RunnerId, request: Request, context: Context) -> AcceptedRecording:
-    """Send a recording to a runner that was started with --accept-recordings. It is a suite of the runner's next boot,
-    which begins at once."""
+    """Send a recording to a runner that was started with --accept-recordings.
+
+    The runner restarts immediately and then serves the recording as a suite.
+    """
     try:
         recording = Recording.model_validate_json(await request.body())
     except ValidationError as error:

@@ -1,8 +1,8 @@
-"""Speaking to one runner over HTTP: version 1 of the runner API, and nothing else.
+"""An HTTP client for one runner: version 1 of the runner API.
 
-One httpx client per runner, over a transport that checks where it leads and bounds what comes back
-(``runner_requests/transport.py``). Every failure is one of the ``RunnerError`` kinds, with the runner's URL and what to
-do in its message.
+There is one httpx client per runner, on a transport that checks addresses and limits responses
+(``runner_requests/transport.py``). Every failure is a kind of ``RunnerError``, whose message contains the runner's URL
+and what to do.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from protocol.recording import AcceptedRecording, Recording
 from protocol.runner import RunnerInfo
 
 MAX_ANSWER = 4 * 1024 * 1024
-"""Limit of every response except a catalogue."""
+"""The maximum size of every response except a catalogue."""
 CONNECT_S = 5.0
-"""Time limit for connecting; a reachable host accepts at once."""
+"""The time limit for connecting. A reachable host accepts at once."""
 
 _NO_RECORDINGS = frozenset({404, 405})
 _REFUSED = frozenset({403, 409, 413, 422})
-"""The statuses with which a runner answers a recording that it does not accept."""
+"""The response statuses of a runner that does not accept a recording."""
 
 M = TypeVar("M", bound=BaseModel)
 
 
 class RunnerClient:
-    """A connection to the runner at ``url``; use it as an async context manager.
+    """A connection to the runner at ``url``, used as an async context manager.
 
-    Without networks, runners are where the settings of this process allow them.
+    Without ``networks``, the settings of this process decide at which addresses runners are allowed.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class RunnerClient:
         await self._http.aclose()
 
     async def info(self) -> RunnerInfo:
-        """Raises ``RunnerIncompatibleError`` for another protocol version."""
+        """Read the runner's description. Raises ``RunnerIncompatibleError`` for another protocol version."""
         body = await self._read("GET", "/v1/runner")
         # Another version may have other members, so the rest of the answer is not read.
         protocol = AnswerNumbers.read(body).protocol
@@ -100,7 +100,7 @@ class RunnerClient:
         return await asyncio.to_thread(self._parse, Catalogue, body)
 
     async def post(self, batch: JobBatch) -> JobReceipts:
-        """Raises ``RunnerChangedError`` if the boot or the revision is no longer this one."""
+        """Post jobs. Raises ``RunnerChangedError`` if the runner has another boot or suite revision than the batch."""
         body = await self._read("POST", "/v1/jobs", content=batch.model_dump_json())
         return self._parse(JobReceipts, body)
 
@@ -112,7 +112,7 @@ class RunnerClient:
         await self._read("DELETE", f"/v1/jobs/{quote(job, safe='')}/{attempt}")
 
     async def send_recording(self, recording: Recording) -> AcceptedRecording:
-        """Raises ``RecordingRefusedError`` if the runner does not accept it."""
+        """Send a recording. Raises ``RecordingRefusedError`` if the runner does not accept it."""
         answer = await self._answer("POST", "/v1/recordings", recording.model_dump_json())
         if answer.status_code in _NO_RECORDINGS:
             raise RecordingRefusedError(
@@ -124,9 +124,9 @@ class RunnerClient:
         return self._parse(AcceptedRecording, answer.content)
 
     async def event_lines(self, boot_id: str, after: int) -> AsyncIterator[list[bytes]]:
-        """The lines of the stream of events, unread, in the batches in which they arrive.
+        """Yield the raw lines of the event stream in the batches in which they arrive.
 
-        Ends when the runner ends the stream; raises a ``RunnerError`` when it breaks.
+        Ends when the runner ends the stream. Raises a ``RunnerError`` when the stream breaks.
         """
         timeout = httpx.Timeout(self._times.answer_s, connect=CONNECT_S, read=self._times.stream_silence_s)
         parameters = {"boot_id": boot_id, "after": str(after)}
@@ -166,7 +166,7 @@ class RunnerClient:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def _read_body(self, response: httpx.Response, most: int = MAX_ANSWER) -> httpx.Response:
-        """The response with its body; reading stops when the body is too long."""
+        """The response with its body. Reading stops if the body is too long."""
         body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk

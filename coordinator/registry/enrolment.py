@@ -1,7 +1,7 @@
-"""Enrolment: a runner that has a token puts itself on the chart, under the name and for the target of the token.
+"""Enrollment: a runner with a token registers itself, under the name and for the target of the token.
 
-The registrations with the name or the URL are looked up, their runners are probed, and everything is stored in
-one transaction if the registrations are still the same. Nothing is locked while a runner is probed.
+Registrations with the same name or URL are read, their runners are probed, and everything is stored in one transaction
+if the registrations are still the same. Nothing is locked while a runner is probed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SUPERSEDED = "another runner answers at its URL"
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """The registration of a runner that enrolled, with its new secret."""
+    """The registration of an enrolled runner, with its new secret."""
 
     runner_id: int
     secret: str
@@ -50,16 +50,17 @@ class RegistryEntry:
 
 @dataclass(frozen=True)
 class Takeover:
-    """The registration that becomes the runner's, or none for a new one, and the registrations to remove."""
+    """The decision about existing registrations: the one that the runner takes over (None for a new one), and those to
+    remove."""
 
     keep: int | None
     superseded: tuple[int, ...]
 
 
 def find_doubtful(request: Enrolment, registrations: frozenset[Registration]) -> list[Registration]:
-    """The registrations that may belong to another runner: they share either the name or the URL with it, not both.
+    """The registrations that may belong to another runner, because either only the name or only the URL is the same.
 
-    A registration without a name is known by its URL alone.
+    A registration without a name is identified by its URL alone.
     """
     return [
         registration
@@ -74,9 +75,9 @@ def decide_takeover(
     registrations: frozenset[Registration],
     answering: Mapping[Registration, str | None],
 ) -> Takeover:
-    """Decide which registrations the runner takes over; ``answering`` has the boot at each doubtful URL, or None.
+    """Decide which registrations the runner takes over. ``answering`` has the boot at each doubtful URL, or None.
 
-    Raises ``ConflictError`` if another runner that is alive has the name or the URL.
+    Raises ``ConflictError`` if another live runner has the name or the URL.
     """
     for registration in find_doubtful(request, registrations):
         if answering[registration] in (None, boot_id):
@@ -106,7 +107,7 @@ def require_name(token: EnrolmentToken, name: str) -> None:
 
 
 def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
-    """Raise ``ForbiddenError`` unless the token is for the framework and the device that the runner serves."""
+    """Raise ``ForbiddenError`` unless the token is for the framework and device of the runner."""
     if token.target != f"{info.framework}/{info.device}":
         raise ForbiddenError(
             f"the enrolment token is for {token.target}, and the runner serves "
@@ -117,10 +118,10 @@ def require_target(token: EnrolmentToken, info: RunnerInfo) -> None:
 async def enrol(
     engine: AsyncEngine, request: Enrolment, token: EnrolmentToken, times: Times = DEFAULT_TIMES
 ) -> RegistryEntry:
-    """Probe the runner and store it under its name, with a new secret of its own.
+    """Probe the runner and store it under its name, with a new secret.
 
-    Raises a ``RunnerError`` if it cannot be probed or its suite is another one than is stored, and
-    a ``ConflictError`` if another runner stands in its way; then nothing is stored.
+    Raises a ``RunnerError`` if it cannot be probed or its suite differs from the stored one, and a ``ConflictError`` if
+    another runner has its name or URL. Then nothing is stored.
     """
     require_name(token, request.name)
     try:
@@ -157,7 +158,7 @@ async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registr
 
 
 async def _boot_at(registration: Registration, times: Times) -> str | None:
-    """The boot that answers to this registration's secret; None if none does."""
+    """The boot of the runner that accepts this registration's secret; None if there is none."""
     try:
         async with RunnerClient(registration.url, registration.secret, times=times) as client:
             async with asyncio.timeout(times.answer_s):
@@ -174,7 +175,7 @@ async def _store(
     registrations: frozenset[Registration],
     takeover: Takeover,
 ) -> RegistryEntry | None:
-    """Store everything, or store nothing and return None if the registrations have changed since they were read."""
+    """Store everything; or store nothing and return None, if the registrations have changed since they were read."""
 
     async def work(connection: AsyncConnection) -> RegistryEntry | None:
         if await store.find_registrations(connection, request.name, request.url, for_update=True) != registrations:

@@ -1,4 +1,4 @@
-"""The bodies of runners over REST. Secrets go in and never come out."""
+"""REST models of runners. Responses never contain a runner's secret, except the response to its own enrollment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RunnerRegistration(BaseModel):
 class Runner(BaseModel):
     id: int
     name: str | None
-    """The name under which it enrolled; null if somebody registered it."""
+    """The name under which the runner enrolled; null if a person registered it."""
     url: str
     state: Literal["online", "offline", "quarantined", "removed"]
     reason: str | None
@@ -46,7 +46,7 @@ class Runner(BaseModel):
     simulated: bool
     device_count: int
     suites: dict[str, str]
-    """Suites of the runner: revision by name."""
+    """The revisions of the runner's suites, by name."""
     in_flight: int
     last_seen: datetime | None
     quarantined_until: datetime | None
@@ -79,7 +79,7 @@ class RecentOutcome(BaseModel):
 
 
 class Work(BaseModel):
-    """The jobs that a runner has, and its latest outcomes."""
+    """A runner's current jobs and its latest outcomes."""
 
     in_flight: list[JobInFlight]
     recent: list[RecentOutcome]

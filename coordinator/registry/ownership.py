@@ -1,7 +1,9 @@
-"""The ownership of runners in the database: one coordinator at a time posts to a runner, reads and acknowledges.
+"""The ownership of runners in the database. Only the owning coordinator posts to a runner, reads its events and
+acknowledges them.
 
-Every time here is set and compared by the clock of the database. A time further ahead than any that is set was set
-before that clock went back (a restored virtual machine, a host that booted with a wrong time), and does not count.
+All times here are set and compared by the database's clock. A stored time that is further in the future than any valid
+one was set before the clock went back (a restored virtual machine, a host that booted with a wrong time), and is
+ignored.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ _OWNED = "(owner IS NOT NULL AND owner_until BETWEEN now() AND now() + make_inte
 QUARANTINED = (
     "coalesce(quarantined_until BETWEEN now() AND now() + make_interval(secs => 2 * :longest_quarantine_s), false)"
 )
-"""Whether a row of ``runners`` is in quarantine."""
+"""SQL that is true for a row of ``runners`` in quarantine."""
 
 
 @dataclass(frozen=True)
 class OwnedRunner:
-    """The data of a runner that its owner needs to serve it."""
+    """The data that the owner of a runner needs to serve it."""
 
     id: int
     url: str
@@ -41,9 +43,9 @@ class OwnedRunner:
     queue_limit: int
     strikes: int
     reason: str | None
-    """Why it was last not online; None if it was."""
+    """The reason why the runner was last not online; None if it was online."""
     suites: dict[int, tuple[str, str]]
-    """Suite id to name and revision."""
+    """The name and revision of each suite, by suite id."""
 
 
 _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes", "reason")
@@ -52,7 +54,7 @@ _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limi
 async def own(
     connection: AsyncConnection, runner_id: int, identity: str, times: Times = DEFAULT_TIMES
 ) -> OwnedRunner | None:
-    """Become the runner's owner, or renew it; None while another coordinator owns it."""
+    """Become the runner's owner, or renew the ownership; None while another coordinator owns it."""
     result = await connection.execute(
         text(f"""
         UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
@@ -85,7 +87,7 @@ async def read(connection: AsyncConnection, runner_id: int) -> OwnedRunner:
 async def renew(
     connection: AsyncConnection, runner_ids: Sequence[int], identity: str, times: Times = DEFAULT_TIMES
 ) -> set[int]:
-    """Renew the ownership of these runners and their leases; returns the runners still owned."""
+    """Renew the ownership of these runners and their leases. Returns the runners that are still owned."""
     rows = await connection.execute(
         text("""
         UPDATE runners SET owner_until = now() + make_interval(secs => :ownership_s), last_seen = now()
@@ -118,7 +120,7 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
 async def servable(
     connection: AsyncConnection, identity: str, times: Times = DEFAULT_TIMES
 ) -> tuple[dict[int, Address], set[int]]:
-    """The runners that should be served now, by id, and those of them that another coordinator owns."""
+    """The runners that should be served now, by id, and the ids of those that another coordinator owns."""
     rows = await connection.execute(
         text(f"""
         SELECT id, url, secret, owner <> :me AND {_OWNED} AS elsewhere FROM runners
@@ -149,14 +151,14 @@ async def set_state(connection: AsyncConnection, runner_id: int, state: str, rea
 
 
 async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """Store a new boot and reset the cursor, because a boot numbers its events from 1."""
+    """Store a new boot and reset the cursor, because each boot numbers its events from 1."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id).values(boot_id=boot_id, cursor=0, last_seen=func.now())
     )
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Continue reading this boot's events after ``n``, because the earlier ones are lost."""
+    """Continue reading this boot's events after ``n``, because earlier events are lost."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)
@@ -165,7 +167,7 @@ async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: 
 
 
 async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """Read this boot's events from the beginning, because the cursor is not one of its numbers."""
+    """Read this boot's events from the beginning, because the boot has not issued the number of the cursor."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id, runners.c.boot_id == boot_id).values(cursor=0)
     )

@@ -1,4 +1,4 @@
-"""Sending a recording to a runner, which serves it as a suite from its next boot on."""
+"""Sends a recording to a runner, which serves it as a suite from its next boot on."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from protocol.recording import AcceptedRecording, Recording
 async def send(
     engine: AsyncEngine, runner_id: int, recording: Recording, times: Times = DEFAULT_TIMES
 ) -> AcceptedRecording:
-    """Send the recording; returns the suite that it will be. Raises a ``RunnerError`` if the runner does not accept it.
+    """Send the recording, and return the suite that it will become. Raises a ``RunnerError`` if the runner does not
+    accept it.
 
-    The runner decides. If it accepts, it begins a new boot, and the coordinator registers the new suite as after any
-    restart.
+    If the runner accepts, it begins a new boot, and the coordinator registers the new suite as after any restart.
     """
     async with engine.connect() as connection:
         address = await store.find_address(connection, runner_id)

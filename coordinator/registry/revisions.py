@@ -1,7 +1,7 @@
-"""The content of a suite under one revision: its digest, and how two contents differ. Pure.
+"""The content of one revision of a suite: its digest, and differences between two contents. Pure.
 
-A content is the cases by their ids, without an order: a runner may list them as it likes,
-and the order that was stored first is the one in which they are shown and dispatched.
+The content maps case ids to cases, without an order, because runners may list cases in any order. The order that was
+stored first is used for showing and dispatching.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from protocol.catalogue import CatalogueSuite, short
 
 SHOWN = 3
-"""How many differences of each kind are named; the rest is counted."""
+"""The maximum number of named differences of each kind. The others are only counted."""
 
 
 class CaseContent(NamedTuple):
@@ -31,7 +31,7 @@ Content = Mapping[str, CaseContent]
 
 
 class ChangedCase(NamedTuple):
-    """A case id that two contents share with different cases."""
+    """A case id that two contents share, with different cases."""
 
     id: str
     stored: CaseContent
@@ -54,7 +54,7 @@ class ChangedCase(NamedTuple):
 
 @dataclass(frozen=True)
 class SuiteDifference:
-    """The cases in which an offered content differs from the stored one; false if there is none."""
+    """The cases in which an offered content differs from the stored one. It is false if nothing differs."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class SuiteDifference:
         return bool(self.added or self.removed or self.changed)
 
     def __str__(self) -> str:
-        """``1 case changed (a/0: function a → b), 12 added (c/0, c/1, c/2, …)``."""
+        """The differences in words: ``1 case changed (a/0: function a → b), 12 added (c/0, c/1, c/2, …)``."""
         kinds = (
             ("changed", [str(case) for case in self.changed[:SHOWN]], len(self.changed)),
             ("added", [short(case) for case in self.added[:SHOWN]], len(self.added)),
@@ -87,13 +87,13 @@ def case_content(function: str, host_only: str | None, tags: Iterable[str], dige
 
 
 def digest(content: Content) -> str:
-    """A hash of the content: equal for equal contents, so that most comparisons are of two lines."""
+    """A hash of the content. It makes most comparisons cheap, because equal contents have equal hashes."""
     body = json.dumps(sorted(content.items()), separators=(",", ":"))
     return hashlib.sha256(body.encode()).hexdigest()
 
 
 def difference(before: Content, after: Content) -> SuiteDifference:
-    """Compare the offered content with the stored one; the cases stay in the order of the side that lists them."""
+    """Compare the offered content with the stored one. Cases keep the order of their side."""
     return SuiteDifference(
         added=tuple(case for case in after if case not in before),
         removed=tuple(case for case in before if case not in after),

@@ -1,4 +1,4 @@
-"""Registering a runner, and bringing its registration up to date after a restart."""
+"""Registers runners, and updates registrations after a restart."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from protocol.runner import RunnerInfo
 
 
 async def register(engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES) -> Runner:
-    """Probe the runner and put it on the chart; registering the same URL again updates it.
+    """Probe the runner and register it. Registering the same URL again updates the registration.
 
-    Raises a ``RunnerError`` if it does not answer, refuses the secret, is no runner or serves other
-    cases than are stored under the revision; then nothing is stored.
+    Raises a ``RunnerError`` if it does not respond, refuses the secret, is no runner, or serves other cases than those
+    stored for the revision. Then nothing is stored.
     """
     info, catalogue = await probe(registration.url, registration.secret, times)
     return await get(engine, await enter(engine, registration, info, catalogue))
 
 
 async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: RunnerInfo, catalogue: Catalogue) -> int:
-    """Store the answers of a runner that registers, and return its id."""
+    """Store the description and catalogue of a runner that registers, and return its id."""
 
     async def work(connection: AsyncConnection) -> int:
         existing_id = await store.lock_registration_at(connection, registration.url)
@@ -44,11 +44,11 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 
 
 async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
-    """Update a registration to a new boot, which may serve another version, environment or revision.
+    """Update a registration to a new boot, which may have another version, environment or suite revision.
 
-    The address stays, because the runner may have enrolled again at another one by now. Raises a ``RunnerError`` if it
-    serves another framework or device, has a boot id of another registration, or serves other cases than are stored
-    under the revision. Then the registration and its old boot stay as they are.
+    The address stays, because the runner may meanwhile have enrolled again at another address. Raises a ``RunnerError``
+    if the runner has another framework or device, has the boot id of another registration, or serves other cases than
+    those stored for the revision. Then the registration and its old boot stay unchanged.
     """
     was, now = f"{runner.framework}/{runner.device}", f"{info.framework}/{info.device}"
     if was != now:
@@ -70,9 +70,9 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
 async def put(
     connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
 ) -> int:
-    """Store a runner's answers in the given locked registration or in a new one, and return its id.
+    """Store a runner's description and catalogue in this locked registration, or in a new one, and return its id.
 
-    The suites come last, as the lock of their revision must. Raises a ``RunnerError``.
+    The suites are stored last, because the lock of their revision must be taken last. Raises a ``RunnerError``.
     """
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:
@@ -107,13 +107,13 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
 
 
 async def waiting(engine: AsyncEngine) -> dict[int, int]:
-    """The number of jobs that wait for each runner's target, by runner; a runner without any is left out."""
+    """The number of waiting jobs for each runner's target, by runner. Runners without waiting jobs are left out."""
     async with engine.connect() as connection:
         return await store.count_waiting_jobs(connection)
 
 
 async def work(engine: AsyncEngine, runner_id: int, most: int) -> Work:
-    """The jobs that a runner has and its latest outcomes; at most so many of each."""
+    """A runner's current jobs and its latest outcomes, at most ``most`` of each."""
     async with engine.connect() as connection:
         in_flight = await store.list_jobs_in_flight(connection, runner_id, most)
         recent = await store.list_recent_outcomes(connection, runner_id, most)

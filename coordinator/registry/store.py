@@ -1,4 +1,4 @@
-"""Runners, targets and fingerprints in the database: all their SQL but that of ownership."""
+"""Runners, targets and fingerprints in the database. It contains all of their SQL, except for ownership."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from coordinator.database.tables import fingerprints, runner_suites, runners, ta
 from protocol.runner import Fingerprint, RunnerInfo
 
 LATELY = 20_000
-"""Outcomes, of the jobs that were queued last, among which a runner's are looked for."""
+"""The number of outcomes, of the jobs that were queued last, in which a runner's outcomes are searched."""
 
 
 @dataclass(frozen=True)
 class Registration:
-    """One registration, as an enrolment has to compare it."""
+    """The part of a registration that an enrollment compares."""
 
     id: int
     name: str | None
@@ -30,9 +30,9 @@ class Registration:
 
 
 async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registering: bool = True) -> int:
-    """Store the runner's target; its id. A runner that registers brings the columns beside the key up to date.
+    """Store the runner's target and return its id.
 
-    A bundle leaves a target that is there as it is.
+    A runner that registers updates the columns outside of the key. A bundle does not change an existing target.
     """
     fingerprint = info.fingerprint
     key = {
@@ -68,15 +68,16 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
 
 
 async def lock_registration(connection: AsyncConnection, runner_id: int) -> None:
-    """Lock a registration: every transaction that changes one does so first, so that two of them take turns.
+    """Lock a registration. Every transaction that changes a registration locks it first, so that changes are
+    sequential.
 
-    Claims and finishes, which refer to it, go on meanwhile.
+    Claims and finishes, which refer to the registration, are not blocked.
     """
     await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update(key_share=True))
 
 
 async def lock_registration_at(connection: AsyncConnection, url: str) -> int | None:
-    """The registration of this URL, locked; None if there is none."""
+    """Lock the registration with this URL and return its id; None if there is none."""
     result = await connection.execute(
         select(runners.c.id).where(runners.c.url == url, runners.c.state != "removed").with_for_update(key_share=True)
     )
@@ -84,10 +85,10 @@ async def lock_registration_at(connection: AsyncConnection, url: str) -> int | N
 
 
 async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
-    """Store a runner's description of itself in its registration, or in a new one; return the registration's id.
+    """Store a runner's description in its registration, or in a new one. Returns the registration's id.
 
-    ``address`` is its URL and secret, and its name if it enrolled; where one of them is not given, it
-    stays. So does the boot of a registration: its owner has to find out that the runner restarted, and act on it.
+    ``address`` contains its URL and secret, and its name if it enrolled; missing values stay unchanged. The boot also
+    stays unchanged, because the owner has to notice and handle the restart.
     """
     values = {
         "target_id": await store_target(connection, info),
@@ -110,7 +111,7 @@ async def store_runner(connection: AsyncConnection, runner_id: int | None, info:
 
 
 async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Sequence[int]) -> None:
-    """The runner serves these suites, and no others."""
+    """Store that the runner serves these suites and no others."""
     await connection.execute(delete(runner_suites).where(runner_suites.c.runner_id == runner_id))
     if suite_ids:
         await connection.execute(
@@ -121,7 +122,7 @@ async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Se
 async def find_registrations(
     connection: AsyncConnection, name: str, url: str, *, for_update: bool = False
 ) -> frozenset[Registration]:
-    """The registrations of this name and of this URL that are not removed: at most one of each."""
+    """The registrations with this name or this URL, without removed ones: at most one of each."""
     query = (
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
         .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")
@@ -149,7 +150,8 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
 
 
 async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
-    """By runner: queued jobs of its target. Read from counters, so it is cheap for any number."""
+    """The number of queued jobs for each runner's target, by runner. They are read from counters, so this is always
+    cheap."""
     rows = await connection.execute(
         text("""
         SELECT r.id, greatest(0, sum(ct.total - ct.done - ct.cancelled)
@@ -165,7 +167,7 @@ async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
 
 
 async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """The jobs that the runner has now, those that run first."""
+    """The runner's current jobs; running ones come first."""
     rows = await connection.execute(
         text("""
         SELECT j.id AS job_id, j.campaign_id, c.name AS "case", j.run, j.attempt, j.state, a.started_at
@@ -181,7 +183,8 @@ async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most:
 
 
 async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """The runner's latest outcomes. No index finds outcomes by runner, so only the newest of all are searched."""
+    """The runner's latest outcomes. There is no index by runner, so only the newest outcomes of all runners are
+    searched."""
     rows = await connection.execute(
         text(f"""
         WITH newest AS (
@@ -199,7 +202,7 @@ async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most
 
 
 async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> int | None:
-    """The id of the runner, not removed, that has this URL or this boot; None if there is none."""
+    """The id of the registered runner with this URL or this boot; None if there is none."""
     result = await connection.execute(
         select(runners.c.id)
         .where(or_(runners.c.url == url, runners.c.boot_id == boot_id), runners.c.state != "removed")
@@ -211,14 +214,14 @@ async def find_runner(connection: AsyncConnection, url: str, boot_id: str) -> in
 
 
 async def find_address(connection: AsyncConnection, runner_id: int) -> tuple[str, str] | None:
-    """The URL and the secret of a runner that is not removed."""
+    """The URL and secret of a runner; None if it was removed."""
     query = select(runners.c.url, runners.c.secret).where(runners.c.id == runner_id, runners.c.state != "removed")
     row = (await connection.execute(query)).one_or_none()
     return None if row is None else (row.url, row.secret)
 
 
 async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | None) -> Registration | None:
-    """Another registration than this one, not removed, that has this boot."""
+    """Another registration with this boot, without removed ones; None if there is none."""
     result = await connection.execute(
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
             # No registration has the id 0, so a new one excludes none.
@@ -232,9 +235,9 @@ async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | 
 
 
 async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
-    """Take the runner off the chart; its queued jobs go back, a started one counts as lost.
+    """Remove the runner. Its queued jobs go back to the queue, and a started one counts as lost.
 
-    The jobs come first, in the order in which a finish locks what it touches.
+    The jobs are changed first, because finishes lock rows in this order.
     """
     await connection.execute(
         text("""

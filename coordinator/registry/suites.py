@@ -1,14 +1,13 @@
-"""Suites and their cases in the database: stored once under a revision, and never changed.
+"""Suites and their cases in the database. They are stored once for each revision, and never changed.
 
-How a suite is timed decides no result and belongs to no revision, so it is what a runner said last.
+The timing of a suite does not affect results and does not belong to its revision, so it is what a runner last declared.
+A runner serves whole suites, one per revision. A bundle may contain a part of a suite, so bundles have their own
+suites, and an import never adds to what is dispatched.
 
-A runner serves whole suites, one per revision. A bundle may bring a part of a suite, so bundles have suites of their
-own, and no import adds to what is dispatched. All contents under one revision agree about the cases that they share,
-which makes their cells comparable.
-
-A transaction that stores a suite writes its rows, locks its revision and then looks for a disagreement, so that of two
-at once the second sees the first. Targets and fingerprints come before that lock, because an import holds those that
-are new until it ends.
+All contents of one revision must agree about the cases that they share, which makes their cells comparable. A
+transaction that stores a suite writes its rows, locks the revision and then looks for disagreements, so that the second
+of two concurrent transactions sees the first. Targets and fingerprints are stored before this lock, because an import
+locks new ones until it ends.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from protocol.enums import WRONG_ON_HOST
 
 Origin = Literal["runner", "bundle"]
 CASES_AT_ONCE = 2_000
-"""Cases stored by one statement; the event loop runs between two statements."""
+"""The number of cases per statement. The event loop runs between two statements."""
 
 _STORE_CASES = text("""
 INSERT INTO cases (suite_id, name, function, host_only, tags, position, digest, representative, options)
@@ -52,7 +51,7 @@ SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number -
 
 
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
-    """Store the suites of a runner's catalogue; return their ids. Raises a ``RunnerError``."""
+    """Store the suites of a runner's catalogue and return their ids. Raises a ``RunnerError``."""
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
     # By their names, so that two transactions that store them do not wait for each other in a circle.
@@ -61,10 +60,8 @@ async def store_suites(connection: AsyncConnection, framework: str, catalogue: C
 
 
 async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The id of the suite as runners serve it.
-
-    Raises ``SuiteChangedError`` if its revision is stored with other content.
-    """
+    """The id of a suite that runners serve. Raises ``SuiteChangedError`` if its revision is stored with other
+    content."""
     content, content_digest = await _content_and_digest(suite)
     new_id = await _insert(connection, framework, suite, "runner", content_digest)
     if new_id is not None:
@@ -84,7 +81,7 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The id of the suite of all bundles with exactly these cases."""
+    """The id of the bundles' suite with exactly these cases."""
     _, content_digest = await _content_and_digest(suite)
     new_id = await _insert(connection, framework, suite, "bundle", content_digest)
     if new_id is not None:
@@ -96,7 +93,7 @@ async def store_bundled_suite(connection: AsyncConnection, framework: str, suite
 
 
 async def _store_timing(connection: AsyncConnection, suite_id: int, suite: CatalogueSuite) -> None:
-    """Keep how the runner says that the suite is timed. A runner that does not say changes nothing."""
+    """Store the timing that the runner declares for the suite. A runner that declares none changes nothing."""
     for column, value in _timing(suite).items():
         if value is not None:
             await connection.execute(
@@ -107,13 +104,14 @@ async def _store_timing(connection: AsyncConnection, suite_id: int, suite: Catal
 
 
 async def lock_revision(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> None:
-    """Lock the revision until the transaction ends. Take this lock last, because others may wait for it."""
+    """Lock the revision until the transaction ends. Take this lock last, because other transactions may wait for it."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"
     await connection.execute(text(lock), {"key": "\n".join(_key(framework, suite).values())})
 
 
 async def require_agreement(connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite) -> None:
-    """Raise ``BundleDisagreesError`` if a case of the bundle's suite is another one elsewhere under its revision."""
+    """Raise ``BundleDisagreesError`` if a case of the bundle's suite differs from a stored case of the same
+    revision."""
     if disagreement := await _disagreement(connection, suite_id, framework, suite):
         raise BundleDisagreesError(_complaint("the bundle's suite", framework, suite, disagreement))
 
@@ -121,7 +119,7 @@ async def require_agreement(connection: AsyncConnection, suite_id: int, framewor
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
 ) -> SuiteDifference:
-    """Cases of the suite that are other ones, but for their tags, in another suite of this revision."""
+    """The cases that differ, other than in their tags, from another suite of this revision."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT ON (ours.position, ours.id) ours.name, ours.tags,
@@ -153,7 +151,7 @@ async def _disagreement(
 async def _insert(
     connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, digest: str
 ) -> int | None:
-    """Insert the suite with its cases and return its id, or None if it is there; this waits for other writers."""
+    """Insert the suite with its cases and return its id; None if it already exists. Waits for concurrent writers."""
     drawn_counts = await asyncio.to_thread(_drawn_counts, suite.cases)
     result = await connection.execute(
         upsert(suites)
@@ -170,7 +168,8 @@ async def _insert(
 
 
 def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
-    """Only a drawn suite names who judged its cases; of another nobody says why a case is in it."""
+    """The counts of generated cases. Only generated suites name the reference of their cases; in other suites, the
+    reason for a case is unknown."""
     return {
         "drawn_cases": sum(not JUDGE_BY_TAG.keys().isdisjoint(case.tags) for case in cases),
         "wrong_on_host": sum(WRONG_ON_HOST in case.tags for case in cases),
@@ -178,7 +177,7 @@ def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
 
 
 def _options(case: CatalogueCase) -> str | None:
-    """The case's options as they were offered. What a runner leaves out is at its default."""
+    """The case's options as offered. Options that the runner omits have default values."""
     return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
 
 
@@ -198,7 +197,8 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed_id
 
 
 async def _content_and_digest(suite: CatalogueSuite) -> tuple[Content, str]:
-    """The suite's content and its digest, made beside the event loop: a suite may have very many cases."""
+    """The suite's content and its digest, computed outside of the event loop, because a suite may have very many
+    cases."""
 
     def work() -> tuple[Content, str]:
         content = content_of(suite)
