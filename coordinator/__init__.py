@@ -1,4 +1,4 @@
-"""The coordinator: plans campaigns, dispatches jobs, stores every outcome, reports.
+"""The coordinator: plans campaigns, dispatches jobs, stores every outcome, makes reports.
 
-Never imports a framework, and knows of the runners only what ``protocol`` says.
+It never imports a framework, and uses only ``protocol`` to talk to runners.
 """

@@ -1,4 +1,4 @@
-"""The coordinator's application: routes, errors, and the dispatcher that lives beside them."""
+"""The coordinator's web application: routes, error handling, and the dispatcher, which runs in the same process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from protocol.problems import problem_responses
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The application over an upgraded database; ``settings`` default to the environment's."""
+    """Create the application. The database must be upgraded. ``settings`` default to the environment's."""
     settings = settings or Settings.from_environment()
 
     @asynccontextmanager
@@ -137,7 +137,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _access_without_token(settings: Settings) -> tuple[AdminToken | None, Role | None]:
-    """The admin token of the coordinator's own, and the role of callers without any."""
+    """The coordinator's own admin token, and the role of callers without a token."""
     token, role = settings.admin_token, settings.anonymous_role
     admin = None if token is None else AdminToken(settings.admin_name, digest(token))
     return admin, None if role is None else Role(role)

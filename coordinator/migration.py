@@ -1,7 +1,6 @@
-"""Bringing a database to the schema that this code expects: Alembic, run in the process.
+"""Upgrades a database to the schema that this code expects. Alembic runs in this process.
 
-The scripts are in ``migrations/``; ``alembic`` on the command line runs the same ones on
-``PORTOLAN_DATABASE_URL``.
+The scripts are in ``migrations/``; ``alembic`` on the command line runs the same scripts on ``PORTOLAN_DATABASE_URL``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from coordinator.reference.service import load
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
-"""Advisory lock: of several coordinators that start at once, one migrates and the rest wait."""
+"""An advisory lock. If several coordinators start at once, one migrates and the others wait."""
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -54,10 +53,10 @@ async def require_upgraded(dsn: str) -> None:
 
 
 async def upgrade(dsn: str, *, require_roles: bool = False) -> str | None:
-    """Bring the database to ``head()``, with the views, references and privileges that the code declares.
+    """Upgrade the database to ``head()``, with the views, references and privileges that the code declares.
 
-    All of it is one transaction, which writes nothing if the database is up to date. Returns in one line what is
-    missing of the roles; with ``require_roles`` that is an error.
+    Everything is one transaction, which writes nothing if the database is up to date. Returns one line about missing
+    roles, or None; with ``require_roles`` missing roles raise an error.
     """
     return await run_once(dsn, lambda connection: _upgrade(connection, require_roles))
 

@@ -1,1 +1,1 @@
-"""The configuration of a coordinator: variables, settings, bounds on work for clients, times that it waits."""
+"""The configuration of a coordinator: variables, settings, limits on work for clients, waiting times."""

@@ -1,4 +1,4 @@
-"""The pause before another try: doubled at each failure in a row, up to a limit."""
+"""The pause before a retry. It doubles with each consecutive failure, up to a maximum."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ class Backoff:
     longest_s: float
 
     def pause_s(self, failures: int) -> float:
-        """The pause after so many failures in a row."""
+        """The pause after this number of consecutive failures."""
         # Beyond 2^64 no limit is reached any more, and floats end at 2^1024.
         return min(self.first_s * 2.0 ** min(max(failures - 1, 0), 64), self.longest_s)

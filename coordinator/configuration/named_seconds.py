@@ -1,4 +1,5 @@
-"""Seconds that a setting gives by name (``silence_s=3, sweep_s=1.5``) for the fields of a dataclass of times. Pure."""
+"""Parses settings that change times by name (``silence_s=3, sweep_s=1.5``). The names are fields of a dataclass.
+Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ TimesT = TypeVar("TimesT", bound="DataclassInstance")
 
 
 def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
-    """Return the times of this kind, with those changed that the text names. Raises ``SettingError``."""
+    """Return the times with those changed that the text names. Raises ``SettingError``."""
     names = [field.name for field in fields(kind)]
     seconds_by_name: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

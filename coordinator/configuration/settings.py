@@ -1,4 +1,4 @@
-"""The settings of one coordinator process, and what the variables of its environment mean."""
+"""The settings of one coordinator process, and how they are read from environment variables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ AnonymousRole = Literal["viewer", "admin"]
 NAME_OF_HOST = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?")
 
 STATEMENT_TIMEOUT_S = 60.0
-"""Longer than any statement of Portolan; an export reads in pages."""
+"""The default time limit of a statement. It is longer than any statement of Portolan takes; an export reads in
+pages."""
 
 
 def _identity() -> str:
@@ -40,35 +41,36 @@ class Settings:
     database_url: str
     """``postgresql://user:password@host:port/database``."""
     identity: str = field(default_factory=_identity)
-    """The owner of runners. It is unique per process, so that a restarted coordinator is a new one."""
+    """The name under which this coordinator owns runners. It is unique per process, so a restarted coordinator has a
+    new one."""
     enrolment_key_file: Path | None = None
-    """The file of the key of enrolment tokens, read again each time; without it no runner can enrol."""
+    """The file with the key of enrollment tokens, read again for each use. Without it no runner can enroll."""
     runners_port: int | None = None
-    """The port of the listener for runners, on which they enrol and REST is not served; None: there is none."""
+    """The port of the listener for runners, which serves enrollment and no REST; None if there is no such listener."""
     rest_address: str | None = None
-    """The only name or address of this machine at which REST and pages are served; None: wherever it listens."""
+    """The only name or address of this machine at which REST and pages are served; None for all addresses."""
     admin_token: str | None = field(default=None, repr=False)
-    """The token with every right, which works with an empty database, too; other tokens are in the database."""
+    """The token with all rights. It is not in the database, so it works with an empty one."""
     admin_name: str = "admin"
     anonymous_role: AnonymousRole | None = None
-    """The role of callers without a token. ``admin`` is no access control at all."""
+    """The role of callers without a token. ``admin`` disables access control."""
     statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
-    """The time after which PostgreSQL ends a statement."""
+    """The time after which PostgreSQL cancels a statement."""
     hosts: frozenset[str] = field(default_factory=lambda: host_names())
-    """The host names under which clients reach this coordinator; IP addresses are always accepted."""
+    """The host names under which clients reach this coordinator. IP addresses are always accepted."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
-    """The folder of drawn figures; they can be drawn again."""
+    """The folder for drawn figures, which is a cache."""
     bounds: Bounds = field(default_factory=lambda: Bounds.parse(variables().limits))
-    """How much the coordinator does for others at a time."""
+    """The limits on concurrent work for clients."""
     times: Times = field(default_factory=lambda: Times.parse(variables().times))
-    """How long it waits for runners, for its ownership of them and for its tasks."""
+    """The times that it waits for runners, for its ownership of them and for its tasks."""
 
     proxies: tuple[str, ...] = field(default_factory=lambda: proxies(variables().proxies))
-    """Proxies that are trusted to say where a request comes from."""
+    """Proxies that are trusted to report a client's address."""
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The values that no line of a log may hold."""
+        """The values that must never appear in a log."""
         password = urlsplit(self.database_url).password or ""
         values = {password, unquote(password), *secret_values({**os.environ})}
         if self.enrolment_key_file is not None:
@@ -93,12 +95,12 @@ class Settings:
 
 
 def cache() -> Path:
-    """Return the folder of files that can be made again."""
+    """Return the cache folder."""
     return (variables().cache or Path("~/.cache")).expanduser().absolute()
 
 
 def enrolment_key_file(option: Path | None) -> Path | None:
-    """Return the given file, else the environment's. Raises ``SettingError`` now, rather than at each enrolment."""
+    """Return this file, otherwise the environment's. Raises ``SettingError`` now instead of at each enrollment."""
     file = option or variables().enrolment_key_file
     if file is not None:
         enrolment_key(file)
@@ -110,7 +112,7 @@ def enrolment_key(path: Path) -> str:
 
 
 def proxies(text: str) -> tuple[str, ...]:
-    """Read addresses and networks, parted by spaces or commas. Raises ``SettingError``."""
+    """Parse addresses and networks separated by spaces or commas. Raises ``SettingError``."""
     parts = tuple(text.replace(",", " ").split())
     for part in parts:
         try:
@@ -121,7 +123,7 @@ def proxies(text: str) -> tuple[str, ...]:
 
 
 def host_names(*options: str) -> frozenset[str]:
-    """Return this machine's own names, the environment's and the given ones, as they are compared."""
+    """Return the host names of this machine, of the environment and of the options, normalized for comparison."""
     own = ["localhost", *filter(NAME_OF_HOST.fullmatch, (socket.gethostname(),))]
     all_names = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *options]
     for name in all_names:
@@ -132,12 +134,12 @@ def host_names(*options: str) -> frozenset[str]:
 
 
 def admin_token(path: Path | None) -> str | None:
-    """The admin token in the file, if there is one. Raises ``SettingError`` if it cannot be used."""
+    """The admin token in the file, if there is one. Raises ``SettingError`` if it is not usable."""
     return None if path is None else _secret_word(path, "the admin token")
 
 
 def _secret_word(path: Path, noun: str) -> str:
-    """The secret in a file. It must be too long to guess, also from its plain hash or code."""
+    """The secret in a file. It must be too long to guess, even from its unsalted hash or code."""
     try:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -149,7 +151,7 @@ def _secret_word(path: Path, noun: str) -> str:
 
 
 def anonymous_role(option: str | None) -> AnonymousRole | None:
-    """The role of callers without a token, as given, else the environment's, else none."""
+    """The role of callers without a token: the option, otherwise the environment's, otherwise none."""
     role = option or variables().anonymous_role
     match role:
         case None | "none":
@@ -160,7 +162,7 @@ def anonymous_role(option: str | None) -> AnonymousRole | None:
 
 
 def statement_timeout_s() -> float:
-    """The environment's limit for one statement, or the default."""
+    """The time limit of a statement, from the environment or by default."""
     text = variables().statement_timeout_s
     if text is None:
         return STATEMENT_TIMEOUT_S
@@ -185,7 +187,7 @@ def runner_networks() -> RunnerNetworks:
 
 
 def log_format(stream: TextIO) -> LogFormat:
-    """The environment's form of log lines, or the default: text on a terminal, JSON elsewhere."""
+    """The environment's format of log lines. The default is text on a terminal, JSON elsewhere."""
     text = variables().log_format
     match text:
         case None:
@@ -196,7 +198,7 @@ def log_format(stream: TextIO) -> LogFormat:
 
 
 def with_password(url: str, file: str | None) -> str:
-    """The DSN with the password from a file, if there is one, so that no variable holds it."""
+    """The DSN with the password from a file, if there is one, so that no variable contains the password."""
     if not file:
         return url
     try:

@@ -1,6 +1,6 @@
-"""The variables of the coordinator and of its command line.
+"""The environment variables of the coordinator and of its command line.
 
-Nothing else on this side reads one; children are given the whole environment as it is.
+No other module on this side reads variables. Child processes inherit the whole environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ TIMES = "PORTOLAN_TIMES"
 
 
 class Variables(BaseModel):
-    """The variables as they are set; an empty one is not set. Their meaning is in docs/reference/settings.md."""
+    """The values of the variables. An empty variable counts as unset. Their meaning is in
+    docs/reference/settings.md."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,5 +54,5 @@ class Variables(BaseModel):
 
 
 def variables() -> Variables:
-    """The variables as they are set now."""
+    """Read the current values of the variables."""
     return Variables.model_validate({name: value for name, value in os.environ.items() if value})

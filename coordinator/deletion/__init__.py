@@ -1,1 +1,1 @@
-"""Deleting campaigns, and suites that no campaign holds outcomes of: the one place that deletes what was measured."""
+"""Deletes campaigns, and suites without outcomes in any campaign. Only this folder deletes measurements."""

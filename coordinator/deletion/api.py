@@ -1,4 +1,4 @@
-"""Deleting over HTTP."""
+"""Deletion over HTTP."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ router = RestRouter(tags=["deletion"])
 
 @router.delete("/campaigns/{campaign_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_campaign(campaign_id: CampaignId, context: Context) -> DeletedCampaign:
-    """Delete an ended campaign with its jobs, outcomes and overrides; for an imported one also what its bundle
-    brought."""
+    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported one, also delete the suite of its
+    bundle."""
     return await service.delete_campaign(context.engine, campaign_id)
 
 
@@ -29,5 +29,5 @@ async def list_suites(context: Context) -> StoredSuites:
 
 @router.delete("/suites/{suite_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_suite(suite_id: SuiteId, context: Context) -> StoredSuite:
-    """Delete one revision of a suite, so that it can be stored anew; 409 while a campaign or a runner uses it."""
+    """Delete one revision of a suite, so that it can be stored again. 409 while a campaign or a runner uses it."""
     return await service.delete_suite(context.engine, suite_id)

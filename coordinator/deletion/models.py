@@ -31,6 +31,6 @@ class StoredSuite(BaseModel):
 
 
 class StoredSuites(BaseModel):
-    """All suites, by framework, name and age."""
+    """All stored suites, sorted by framework, name and age."""
 
     suites: list[StoredSuite]

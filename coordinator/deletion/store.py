@@ -1,4 +1,4 @@
-"""The deleting statements, in the order that foreign keys require."""
+"""The DELETE statements, in the order that foreign keys require."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_CAMPAIGN = tuple(
     )
 )
 _OUTCOMES, _JOBS = 1, 3
-"""Places in ``_OF_CAMPAIGN``."""
+"""The indexes of outcomes and jobs in ``_OF_CAMPAIGN``."""
 
 _SUITES = """
 SELECT s.id, s.framework, s.name, s.revision, s.origin, s.created_at,
@@ -52,7 +52,8 @@ _OF_SUITE = tuple(
 
 
 async def lock_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """Its ``id``, ``name``, ``state``, and whether it is ``imported`` or has jobs ``in_flight``."""
+    """Lock a campaign. The row has its ``id``, ``name`` and ``state``, and whether it is ``imported`` or has jobs
+    ``in_flight``."""
     return (await connection.execute(_CAMPAIGN, {"campaign": campaign_id})).one_or_none()
 
 
@@ -61,7 +62,7 @@ async def suites_of(connection: AsyncConnection, campaign_id: int) -> Sequence[i
 
 
 async def delete_campaign(connection: AsyncConnection, campaign_id: int) -> tuple[int, int]:
-    """Delete the campaign with all dependent rows; returns the numbers of its jobs and outcomes."""
+    """Delete the campaign with all dependent rows. Returns the numbers of its jobs and outcomes."""
     rows = [(await connection.execute(statement, {"campaign": campaign_id})).rowcount for statement in _OF_CAMPAIGN]
     return rows[_JOBS], rows[_OUTCOMES]
 

@@ -1,1 +1,1 @@
-"""Figures: how cases add up to a verdict, the figures of a cell, and how people read a figure. Pure."""
+"""Figures: how cases add up to a verdict, the figures of a matrix cell, and the format of figures. Pure."""

@@ -1,7 +1,7 @@
 """The figures of a cell of the matrix: one function on one target.
 
-The columns of ``matrix_cells``, the statement that fills them, REST and the CSV are made from these fields. A field has
-the name of its view's column, and its docstring is its description over REST.
+The columns of ``matrix_cells``, the statement that fills them, REST and the CSV are generated from these fields. A
+field has the name of its view's column, and its docstring is its description in REST.
 """
 
 from __future__ import annotations
@@ -12,71 +12,72 @@ from coordinator.figures.counting import Counted
 
 
 class CountedFigures(BaseModel):
-    """The figures that are counts of cases: of ``function_verdicts``, and in ``counts`` of ``function_counts``."""
+    """The figures that count cases, from ``function_verdicts`` and from ``counts`` of ``function_counts``."""
 
     host_only: bool
     counts: Counted
-    """The counts by counting rule; a function that never touches a device has none on the device."""
+    """The counts by counting rule. A function that never uses a device has no counts by rules about the device."""
     skipped: int
     incomplete: int
     flaky: int
     fell_back: int
     not_counted_cause: str | None = None
     unknown_cause: int
-    """Failed cases whose cause no rule knows."""
+    """Failed cases whose cause is unknown to the rules."""
     host_work: int
-    """Failed cases that are work of the host: data sets, strings, tables, files, prints."""
+    """Failed cases that do work of the host: data sets, strings, tables, files, prints."""
     lowered: int
-    """Cases that were lowered for the target's platform, and not run."""
+    """Cases that were lowered for the target's platform and not run."""
     not_lowered: int
-    """Cases that compute something without a lowering there."""
+    """Cases that use an operation without a lowering for the target's platform."""
     lowering: str | None = None
-    """``lowered`` or ``not_lowered``, of a function that was lowered and not run, for want of a verdict."""
+    """``lowered`` or ``not_lowered``, in place of a verdict, for a function that was lowered and not run."""
     missing_lowering: str | None = None
-    """The operation that most of the cases without a lowering lack."""
+    """The operation that the most cases lack a lowering for."""
     of_another_device: int
-    """Failed cases that need a device that the target is not."""
+    """Failed cases that need another device than the target's."""
     failed_inputs: list[str] | None = None
-    """Kinds of input of the failed cases, each combination once; null where the suite does not say."""
+    """The kinds of input of the failed cases, each combination once; null if the suite does not declare them."""
     passed_inputs: list[str] | None = None
     accepted: int
-    """Cases that returned a result where the host refuses the call: in no other count."""
+    """Cases that returned a result where the host raises an error. They are in no other count."""
 
 
 class MeasuredFigures(BaseModel):
-    """The figures that are latencies, of ``function_latencies``; null where nothing was measured."""
+    """The figures about latency, from ``function_latencies``; null if nothing was measured."""
 
     cold_ms: float | None = None
-    """The first call of a case: ``first_cold_ms`` and ``later_cold_ms`` mixed."""
+    """The first call of a case, whether it was the first case of its process or a later one."""
     first_cold_ms: float | None = None
-    """The first call of the first case of a process, with whatever a process does once."""
+    """The first call of the first case of a process. It includes everything that a process does once."""
     later_cold_ms: float | None = None
-    """The first call of a case after others of its process."""
+    """The first call of a case after other cases in its process."""
     second_shape_ms: float | None = None
-    """The first call in a second shape, in a process that has run the function already: the cost of a new shape beside
-    ``first_cold_ms``."""
+    """The first call with a second shape, in a process that has already run the function. Compared with
+    ``first_cold_ms``, it is the cost of a new shape."""
     low_ms: float | None = None
-    """A call after warm-up, undisturbed: the level of a case is its best run's low quantile."""
+    """An undisturbed call after warm-up. The level of a case is the low quantile of its best run."""
     steady_ms: float | None = None
-    """The median beside it."""
+    """The median of the same samples as ``low_ms``."""
     noisy: int | None = None
-    """Cases whose median is far above their level: it is the host's as much as the call's."""
+    """Cases whose median is far above their level, so that the host affects it as much as the call."""
     unconfirmed: bool | None = None
     """True if at least half of the cases have a level that no second run confirms; null if no case has a level."""
     iqr_ms: float | None = None
     samples: int | None = None
-    """Samples behind ``steady_ms``, over all cases and runs."""
+    """The number of samples behind ``steady_ms``, over all cases and runs."""
 
 
 class ComparedFigures(BaseModel):
-    """The figures that set a target beside its CPU target, of ``function_ratios``."""
+    """The figures that compare a target with its CPU target, from ``function_ratios``."""
 
     ratio_to_cpu: float | None = None
-    """Geometric mean, over the cases that both measured, of the level here to that on the nearest CPU."""
+    """The geometric mean of the ratios of the level here to the level on the nearest CPU, over the cases that both
+    measured."""
     ratio_cases: int | None = None
     """The number of cases that both measured."""
     cpu_target_id: int | None = None
-    """The target that ``ratio_to_cpu`` is against."""
+    """The CPU target that ``ratio_to_cpu`` compares with."""
 
 
 class Figures(CountedFigures, MeasuredFigures, ComparedFigures):

@@ -1,6 +1,6 @@
-"""Counting rules: how the cases of a function on a target add up to a verdict, and the rules that there are. Pure.
+"""Counting rules: how the cases of a function on a target add up to a verdict. Pure.
 
-To add a rule, add a row to ``RULES``: the views, the kept matrix, REST, the pages and the command line follow it.
+To add a rule, add a row to ``RULES``. The views, the stored matrix, REST, the pages and the command line follow.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Counts:
     passed: int
     failed: int
     total: int
-    """``passed`` and ``failed``."""
+    """The sum of ``passed`` and ``failed``."""
     unknown: int
-    """Cases that passed with unknown placement, which the rule counts as neither."""
+    """Cases that passed with unknown placement. The rule counts them neither as passed nor as failed."""
     cause: str | None = None
     """The most frequent cause of the failed cases."""
 
@@ -43,35 +43,35 @@ NOTHING_COUNTED = Counts("unknown", 0, 0, 0, 0)
 
 
 class CaseClass(StrEnum):
-    """The class of a case. Each is in one, so that suites with many gradients, or none, can be compared."""
+    """The class of a case. Each case has one class, so that suites with many gradients can be compared with suites
+    without."""
 
     forward = "forward"
-    """It calls its function, in a type of 32 bits or more or without floats."""
+    """The case calls its function without floats, or with types of at least 32 bits."""
     gradient = "gradient"
-    """It runs its function forward and backward, in whatever dtype."""
+    """The case runs its function forward and backward, with any dtype."""
     sixteen_bit = "sixteen_bit"
-    """It calls its function in float16 or bfloat16."""
+    """The case calls its function with float16 or bfloat16."""
 
 
 @dataclass(frozen=True)
 class CountingRule:
     name: str
     label: str
-    """The rule in a few words, beside a figure."""
+    """The rule in a few words, shown next to a figure."""
     sentence: str
-    """Its definition for people; pages set it behind the label."""
+    """The rule's definition in a sentence. Pages link it to the label."""
     cases: str = "true"
-    """The cases that count: a condition in SQL on a case's, or an outcome's, ``cause``, ``judged_by`` and
-    ``case_class``."""
+    """The cases that count: an SQL condition on ``cause``, ``judged_by`` and ``case_class`` of a case or an outcome."""
     on_device: bool = False
-    """A case that passed by falling back to the host failed, one with unknown placement is unknown, and a function
-    that never touches a device has no verdict."""
+    """Whether placement counts. If so, a case that passed by falling back to the host failed, a case with unknown
+    placement is unknown, and a function that never uses a device has no verdict."""
     least_cases: int = 1
-    """With fewer counted cases than this a function is unknown."""
+    """The minimum number of counted cases. With fewer, the function is unknown."""
 
     @property
     def verdict_column(self) -> str:
-        """The verdict of an outcome, or of a case, that the rule counts."""
+        """The column with the verdict of an outcome or a case that the rule counts."""
         return "verdict_on_device" if self.on_device else "verdict"
 
     @property
@@ -80,12 +80,13 @@ class CountingRule:
 
     @property
     def suffix(self) -> str:
-        """The end of the names of this rule's columns, where the counts of several rules are side by side."""
+        """The suffix of this rule's columns where the counts of several rules are shown side by side."""
         return "" if self == ANYWHERE else f"_{self.name}"
 
     @property
     def counted_by(self) -> str:
-        """The rule's name in the column ``counted_by`` of tables: the column of verdicts that they are made of."""
+        """The rule's name in the column ``counted_by`` of tables, which is the column of verdicts that they are made
+        from."""
         return f"verdict{self.suffix}"
 
 
@@ -144,11 +145,11 @@ CLASS_RULES = (FORWARD, GRADIENTS, SIXTEEN_BIT)
 RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS, *CLASS_RULES)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
-"""The rules whose figures are shown side by side if the reader does not choose one."""
+"""The rules whose figures are shown side by side unless the reader chooses one."""
 
 
 def rule_named(name: str) -> CountingRule:
-    """Raises ``UnknownNameError`` with the names of all rules."""
+    """The rule with this name. Raises ``UnknownNameError`` with the names of all rules."""
     for rule in RULES:
         if rule.name == name:
             return rule
@@ -160,13 +161,13 @@ Counted = dict[str, Counts]
 
 
 def rule_label(counted_by: str) -> str:
-    """The label of the rule that tables and files call ``counted_by``."""
+    """The label of the rule with this name in ``counted_by``."""
     return next(rule.label for rule in RULES if rule.counted_by == counted_by)
 
 
 @lru_cache(maxsize=10_000)
 def counts_of(counts_text: str) -> Counted:
-    """The counts of a cell from the database's text. Many cells have the same counts, and share one object."""
+    """The counts of a cell, parsed from the database's text. Cells with equal counts share one object."""
     return {name: Counts(**counts) for name, counts in json.loads(counts_text).items()}
 
 
@@ -176,7 +177,7 @@ class CountedFunction:
     counts: Counted
 
     def by(self, rule: CountingRule) -> Counts | None:
-        """None if the function has no verdict by the rule: on the device, if it never touches one."""
+        """The counts by a rule; None if the function has no verdict by the rule, because it never uses a device."""
         return self.counts.get(rule.name)
 
     def verdict_by(self, rule: CountingRule) -> str | None:

@@ -1,4 +1,4 @@
-"""Figures as people read them, alike on pages, in the terminal, in reports and in sentences. Pure."""
+"""Formats figures for people, in the same way on pages, in the terminal, in reports and in sentences. Pure."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 UNKNOWN = "–"
-"""Not measured, or not known: never a zero."""
+"""Stands for a figure that was not measured or is not known. It is never shown as zero."""
 
 
 def number(value: float | None) -> str:
-    """A whole number in groups of three: ``1,002``."""
+    """An integer with thousands separators: ``1,002``."""
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
 def significant(value: float) -> str:
-    """Three significant digits, all digits from 1,000, and never an exponent: ``0.778``, ``36``, ``12,345``."""
+    """Three significant digits, but all digits from 1,000, and never an exponent: ``0.778``, ``36``, ``12,345``."""
     three_digits = Decimal(f"{value:.3g}")
     return f"{value:,.0f}" if abs(three_digits) >= 1000 else f"{three_digits:f}"
 
 
 def latency(ms: float | None) -> str:
-    """Three significant digits in the unit that suits: ``85.1 µs``, ``1.23 ms``, ``12,345 s``."""
+    """Three significant digits with a suitable unit: ``85.1 µs``, ``1.23 ms``, ``12,345 s``."""
     if ms is None:
         return UNKNOWN
     for factor, unit in ((1e3, "µs"), (1.0, "ms")):
@@ -36,7 +36,7 @@ def level(ms: float | None, *, unconfirmed: bool | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """How many times as long: ``×0.778``."""
+    """A ratio of latencies: ``×0.778``."""
     return UNKNOWN if value is None else f"×{significant(value)}"
 
 
@@ -45,7 +45,7 @@ def percent(share: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    """A duration in seconds as text: ``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``."""
     if seconds is None:
         return UNKNOWN
     if 0 < seconds < 0.9995:
@@ -59,26 +59,27 @@ def duration(seconds: float | None) -> str:
 
 
 def fraction(passes: int, total: int) -> str:
-    """Passed of counted cases: ``47/60``; unknown if none counts."""
+    """The passed and the counted cases: ``47/60``; unknown if no case counts."""
     return f"{passes}/{total}" if total else UNKNOWN
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 case``, ``1,002 cases``."""
+    """A number with its noun: ``1 case``, ``1,002 cases``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def join_words(words: Sequence[str], most: int | None = None) -> str:
-    """``a, b and c``; of more than ``most`` words the first, and the number of the others: ``a, b and 7 more``."""
+    """``a, b and c``. If there are more than ``most`` words, the first ones and the number of the others: ``a, b and 7
+    more``."""
     if most is not None and len(words) > most:
         words = [*words[:most], f"{len(words) - most:,} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
 
 
 VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fails all", "unknown": "no verdict"}
-"""How pages and the terminal say the verdict of a function, by the word that is stored."""
+"""The words for a function's verdict on pages and in the terminal, by the stored word."""
 
 
 def verdict_words(verdict: str) -> str:
-    """The verdict of a function in words for people; that of a run is its own word."""
+    """A function's verdict in words for people. The verdict of a run stays as it is."""
     return VERDICT_WORDS.get(verdict, verdict)

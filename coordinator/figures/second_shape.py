@@ -1,4 +1,4 @@
-"""A second shape: the time of the first call in another shape, in a process that has run the function already. Pure."""
+"""The time of the first call with a second shape, in a process that has already run the function. Pure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from coordinator.figures.formats import latency
 
 @dataclass(frozen=True)
 class SecondShape:
-    """The cost of a new shape for a function on a target, beside its first call."""
+    """The cost of a new shape for a function on a target, next to the cost of its first call."""
 
     shape_ms: float
-    """The first call in a second shape."""
+    """The milliseconds of the first call with a second shape."""
     process_ms: float | None
-    """The first call in its process; None: not measured."""
+    """The milliseconds of the first call in its process; None if not measured."""
 
     @property
     def sentence(self) -> str:
-        """``a second shape takes 42 ms the first time; the first call in its process takes 5 ms``"""
+        """The two times as a sentence: ``a second shape takes 42 ms the first time; the first call in its process takes
+        5 ms``."""
         first = "" if self.process_ms is None else f"; the first call in its process takes {latency(self.process_ms)}"
         return f"a second shape takes {latency(self.shape_ms)} the first time{first}"
 
 
 def second_shape(first_calls: Iterable[tuple[bool, float | None]]) -> SecondShape | None:
-    """From the cases of a function in one chart: whether each is in a second shape, and the milliseconds of its first
-    call there, or else in its process. None: no second shape was measured."""
+    """The times from the cases of a function in one campaign; None if no second shape was measured.
+
+    Each item says whether the case has a second shape, and gives the milliseconds of its first call with this shape,
+    otherwise of the first call in its process.
+    """
     shapes_ms: list[float] = []
     processes_ms: list[float] = []
     for is_second, first_ms in first_calls:

@@ -194,7 +194,7 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container from an entry of the engine's list. It is inspected only for its ``usage``, because an inspection
+        """The container from an entry of the engine's list. It is inspected only for ``usage``, because an inspection
         of a container that hangs does not end."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")

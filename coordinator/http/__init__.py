@@ -1,1 +1,1 @@
-"""Parts that the routes of REST and the pages share."""
+"""Helpers that the routes of REST and of the pages share."""

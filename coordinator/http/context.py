@@ -1,6 +1,7 @@
-"""The context of request handlers: the database engine and the other parts of this process that they use.
+"""The context of request handlers: the database engine and other parts of this process.
 
-These parts are protocols here: every folder with handlers imports this module, so it can import none of them.
+The parts are declared as protocols, because every folder with handlers imports this module, so it can import none of
+these folders.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Announcement = Literal["jobs", "cancel", "runners"]
 
 
 class ChartRenderer(Protocol):
-    """Draws Vega-Lite specifications, in a process beside this one."""
+    """Draws Vega-Lite specifications in a separate process."""
 
     async def draw(self, specs: Sequence[dict[str, Any]], form: Literal["svg", "png"]) -> list[bytes]: ...
     async def scripts(self) -> Path: ...
@@ -32,19 +33,19 @@ class ChartRenderer(Protocol):
 
 
 class Room(Protocol):
-    """Room for one more piece of work; raises ``TooManyError`` where there is none."""
+    """A limit on concurrent work. It raises ``TooManyError`` if there is no free slot."""
 
     def hold(self, who: str) -> AbstractAsyncContextManager[None]: ...
 
 
 class CampaignFollower(Protocol):
-    """Tells any number of watchers of a campaign's progress, from one reading of it."""
+    """Reports a campaign's progress to any number of watchers, with one query for all."""
 
     def watch(self, campaign_id: int, who: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
 
 
 class FormKeySource(Protocol):
-    """The key that the tokens of forms are made with."""
+    """Provides the key for the tokens of forms."""
 
     async def get(self) -> bytes: ...
 
@@ -53,7 +54,7 @@ class FormKeySource(Protocol):
 class HandlerContext:
     engine: AsyncEngine
     announce: Callable[[Announcement], Awaitable[None]]
-    """Tell every coordinator: there is work, a campaign was cancelled, or the fleet changed."""
+    """Tell every coordinator that there is work, that a campaign was cancelled, or that the fleet changed."""
     dsn: str
     enrolment_key_file: Path | None
     renderer: ChartRenderer
@@ -61,17 +62,17 @@ class HandlerContext:
     bounds: Bounds
     times: Times
     exports: Room
-    """For making a file, a table or a figure of a whole campaign."""
+    """The slots for making a file, a table or a figure of a whole campaign."""
     downloads: Room
-    """For such a file until its client has it."""
+    """The slots for sending such a file to a client."""
     assessments: Room
-    """For reading a script and setting it against the evidence."""
+    """The slots for reading a script and comparing it with the evidence."""
     follower: CampaignFollower
     form_key: FormKeySource
 
 
 LOGGED = {"campaign_id": "campaign", "job_id": "job", "runner_id": "runner"}
-"""Path parameters, by the field of the log that each becomes."""
+"""Path parameters, with the log field of each."""
 
 
 async def _shared_context(request: Request) -> HandlerContext:

@@ -1,4 +1,4 @@
-"""Health of this coordinator: it is alive, it does its work, and its metrics."""
+"""The health of this coordinator: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """The process answers. The database is not checked, because a restart of this process would not bring it back."""
+    """The process responds. The database is not checked, because restarting this process would not bring it back."""
     return {"status": "alive"}
 
 
@@ -25,7 +25,8 @@ async def healthz() -> dict[str, str]:
     responses={503: {"model": Problem, "content": {PROBLEM_JSON: {}}, "description": "`tasks` names what is down"}},
 )
 async def readyz(request: Request, context: Context) -> Response | dict[str, str]:
-    """Every long task does its work: it dispatches, stores and renews what it owns; and the database has room."""
+    """200 if every long-running task works (dispatch, storing, renewal of ownership) and the database's disk is not
+    full."""
     down = context.supervisor.down()
     if not down:
         return {"status": "ready"}

@@ -1,4 +1,4 @@
-"""Parameter types of REST and pages, bounded by what the database can hold."""
+"""Parameter types of REST and pages, limited to values that the database can store."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ SuiteId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 RunnerId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 JobId = Annotated[int, Path(ge=1, le=LARGEST_BIGINT)]
 PathName = Annotated[Text, Path(max_length=LONGEST_NAME)]
-"""A framework, function, table or figure."""
+"""The name of a framework, function, table or figure in a path."""
 
 CampaignNumber = Annotated[int | None, Query(ge=1, le=LARGEST_INTEGER)]

@@ -1,4 +1,4 @@
-"""Errors over HTTP: RFC 9457 problem details, for our own errors and for everybody else's."""
+"""Errors over HTTP: RFC 9457 problem details, for Portolan's own errors and for those of libraries."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ DATABASE_PROBLEM = Problem(
     detail="the database is not available; try again in a moment",
 )
 REALM = 'Bearer realm="portolan"'
-"""Sent with 401; a runner's has no realm, so that clients can tell the two apart."""
+"""The header sent with 401. A runner's header has no realm, so that clients can distinguish them."""
 RETRY_AFTER_S = 5
-"""An outage that passes takes about so long: PostgreSQL recovers, a lock is let go."""
+"""The usual length of a short outage, such as a recovery of PostgreSQL or a held lock."""
 
 
 ProblemPage = Callable[[Request, Problem], Response | None]
-"""The problem as a page; None where the request does not come from a browser on a page."""
+"""A function that renders a problem as a page; it returns None unless a browser on a page sent the request."""
 
 
 def install(app: FastAPI, page: ProblemPage) -> None:
-    """Let every error of the application leave as a problem: as json, or as a page for a browser on a page."""
+    """Turn every error of the application into a problem: as JSON, or as a page for a browser on a page."""
     app.state.problem_page = page
 
     @app.exception_handler(PortolanError)
@@ -90,7 +90,7 @@ def _location_text(location: Sequence[str | int]) -> str:
 def problem(
     request: Request, status: int, title: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """Return a problem as a page or as JSON, whichever the client reads; a temporary one has Retry-After."""
+    """Return a problem as a page or as JSON, depending on the client. A temporary problem has Retry-After."""
     body = Problem(title=title, status=status, detail=plain_text(detail), **more)
     page: ProblemPage = request.app.state.problem_page
     response = page(request, body) or JSONResponse(body.model_dump(exclude_none=True), status, media_type=PROBLEM_JSON)
@@ -103,7 +103,7 @@ def problem(
 
 
 class CancelledRequests:
-    """Answers requests that the server cancels as it ends, because they take longer than it waits for them."""
+    """Responds to requests that the server cancels at shutdown because they take too long."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -128,7 +128,7 @@ class CancelledRequests:
 
 
 def _allowed_methods(request: Request) -> str:
-    """Return every method of the path: the framework names only those of its first route."""
+    """Return every method of the path. The framework itself names only the methods of the first matching route."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 

@@ -1,7 +1,6 @@
-"""Routers of REST and of pages.
+"""Routers of REST and of pages. Each compares a request with its routes only if the path has their prefix.
 
-Each compares a request with its routes only if the address begins as theirs do. Comparing with the other side's as well
-would add a tenth to the cost of a small page.
+Comparing with the routes of both would add a tenth to the cost of a small page.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class RestRouter(APIRouter):
 
 
 class PageRouter(APIRouter):
-    """Routes elsewhere."""
+    """Routes outside of ``/api/``."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         return NOT_HERE if scope["path"].startswith(API) else super().matches(scope)

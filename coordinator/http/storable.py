@@ -1,4 +1,4 @@
-"""Numbers and texts that the database can hold, for the models of both sides of REST: no web framework is needed."""
+"""Numbers and texts that the database can store, for the REST models of both sides. No web framework is needed."""
 
 from __future__ import annotations
 
@@ -20,4 +20,5 @@ def _without_nul(text: str) -> str:
 STORABLE = AfterValidator(_without_nul)
 STORABLE_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\x00]*$"})
 Text = Annotated[str, STORABLE, STORABLE_SCHEMA]
-"""A text that is stored or looked for: PostgreSQL's holds every character but NUL. Each use says how long it may be."""
+"""A text that is stored or searched. PostgreSQL's text stores every character except NUL. Each use sets its own maximum
+length."""

@@ -1,6 +1,6 @@
-"""Files that appear only once they are whole: readers find the old content or the new one, whatever happens.
+"""Writes files atomically: readers see the old content or the new one, even after a crash.
 
-And files for their owner's eyes only, whatever the umask is: secrets and logs.
+Also writes files that only their owner can read, whatever the umask: secrets and logs.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from secrets import token_hex
 from typing import BinaryIO
 
 PRIVATE = 0o600
-"""The mode of a file for its owner's eyes only."""
+"""The mode of a file that only its owner can read."""
 
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """A stream whose content becomes the file ``path`` at the end of the block, unless the block raises.
+    """Yield a stream whose content becomes the file ``path`` at the end of the block, unless the block raises.
 
-    A file that can be made again need not be ``durable``, and then waits for no disk.
+    A file that can be recreated need not be ``durable``. It is then not flushed to the disk.
     """
     # Several processes may write the same file at once, and in containers they have the same pid.
     part = path.with_name(f"{path.name}.{token_hex(4)}.part")
@@ -41,13 +41,13 @@ def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterato
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file for its owner's eyes only."""
+    """Write a file that only its owner can read."""
     with replacing(path, PRIVATE) as stream:
         stream.write(text.encode())
 
 
 def open_log(path: Path, limit_bytes: int) -> FileIO:
-    """Open a log at its end, for its owner's eyes only. One that is over the limit becomes ``path.1`` first."""
+    """Open a log for appending, readable only by its owner. A log over the limit is first renamed to ``path.1``."""
     before = path.with_name(f"{path.name}.1")
     if path.exists() and path.stat().st_size > limit_bytes:
         path.replace(before)

@@ -1,8 +1,7 @@
-"""A program of its own: becomes another user if one is given, ties itself to its parent's life, then runs the command.
+"""A program that becomes another user if one is given, arranges to end with its parent, and then runs the command.
 
-It is started by ``dying_with_us`` rather than as code between fork and exec, which must not run Python in a
-process with threads. The order matters: the kernel forgets the wish for a signal at the parent's death when
-the user changes, so the wish is made afterwards.
+``dying_with_us`` starts it. The same code between fork and exec would run Python in a process with threads, which is
+not safe. The user changes first, because the change resets the kernel's parent death signal.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import sys
 from collections.abc import Collection, Sequence
 
 Identity = tuple[int, int, Collection[int]]
-"""A user, a group and the further groups."""
+"""A user id, a group id and the supplementary group ids."""
 
 
 def dying_with_us(command: Sequence[str], signal: int, identity: Identity | None = None) -> list[str]:
-    """The command line that runs ``command`` and has the kernel send it ``signal`` when we end.
+    """The command line that runs ``command`` and makes the kernel send it ``signal`` when this process ends.
 
-    The kernel counts the *thread* that started it as its parent: start it from the main one. With an
-    ``identity``, the command runs as that user, and what it makes is its own alone.
+    The kernel regards the *thread* that started it as its parent, so start it from the main thread. With an
+    ``identity``, the command runs as this user, and its files are private.
     """
     user = ":".join((str(identity[0]), str(identity[1]), ",".join(map(str, identity[2])))) if identity else ""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(signal)), user, *command]
@@ -34,7 +33,7 @@ def main(parent: int, signal: int, user: str, command: list[str]) -> None:
 
 
 def die_with(parent: int, signal: int) -> None:
-    """Have the kernel send this process ``signal`` when the thread that started it ends."""
+    """Make the kernel send this process ``signal`` when the thread that started it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, int(signal))  # PR_SET_PDEATHSIG
     if os.getppid() != parent:

@@ -1,4 +1,4 @@
-"""A lock file for a folder that one process may use at a time; it holds the process's pid."""
+"""A lock file for a folder that only one process may use at a time. It contains the process's pid."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 NAME = "lock"
 _held: set[FileLock] = set()
-"""The locks that this process holds. Garbage collection of one would release it, and two processes would use the
-folder."""
+"""The locks that this process holds. A lock that is garbage-collected would be released, and two processes could use
+the folder."""
 
 
 class FolderLock:
-    """The file ``lock`` in ``folder``, made where it is missing. The kernel lets go of it when its holder ends."""
+    """The file ``lock`` in ``folder``, created if it is missing. The kernel releases it when its holder ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock: FileLock | None = None
 
     def hold(self, advice: str) -> None:
-        """Hold the folder until ``release``, however often this is called.
+        """Lock the folder until ``release``. Repeated calls have no effect.
 
-        Raises ``DirectoryHeldError``, with its pid and the advice, if another process holds it.
+        If another process holds it, raises ``DirectoryHeldError`` with its pid and the advice.
         """
         if self.is_held:
             return
@@ -49,7 +49,7 @@ class FolderLock:
         self._folder.joinpath(NAME).write_text(f"{os.getpid()}\n")
 
     def release(self) -> None:
-        """Let go of the folder, if it is held."""
+        """Release the folder, if it is held."""
         if self._lock is not None:
             self._lock.release()
             _held.discard(self._lock)
@@ -60,7 +60,7 @@ class FolderLock:
 
     @property
     def is_held_elsewhere(self) -> bool:
-        """True while another process holds the folder: filelock's lock is the kernel's, and is asked for here."""
+        """Whether another process holds the folder. The kernel's lock decides, which this method tries to take."""
         file = os.open(self._folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""The process of a coordinator as its operator sees it: log, metrics, long tasks that are restarted."""
+"""The coordinator's process for its operator: log, metrics, restarts of long-running tasks."""

@@ -1,14 +1,13 @@
 """The coordinator's log: each line is an event and its fields, as key=value text or as one JSON object.
 
-Ids are fields (``campaign``, ``job``, ``attempt``, ``runner``, ``boot``) and not part of an event's text. A field of
-several lines is bound where it becomes known: the runner where its session starts, the campaign where its request comes
-in. Tasks inherit what is bound when they start. Lines of other libraries, uvicorn among them, go the same way.
+Ids are fields (``campaign``, ``job``, ``attempt``, ``runner``, ``boot``) and not part of an event's text. A field that
+several lines need is bound where it becomes known: the runner at the start of its session, the campaign at its request.
+Tasks inherit the bound fields when they start. Lines of other libraries, such as uvicorn, are logged in the same way.
 
-A traceback has no local variables and no parameters of SQL, because they may be secrets. Secrets that still get into a
-line (a row that PostgreSQL refused, an address with a password) are removed from the finished line, whoever logged it.
-
-A thread finishes and writes the lines, so that a slow disk, or a pipe that nobody reads, delays no request and no
-runner.
+A traceback contains no local variables and no SQL parameters, because they may be secrets. Secrets that still get into
+a line (a row that PostgreSQL rejected, a URL with a password) are removed from the finished line, whichever library
+logged it. A thread finishes and writes the lines, so that a slow disk, or a pipe that nobody reads, delays no request
+and no runner.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from coordinator.configuration.settings import LogFormat
 from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024
-"""In characters: enough for a traceback, too few for a header of 60 KB."""
+"""The maximum number of characters of a field: enough for a traceback, too few for a header of 60 KB."""
 
 
 def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
-    """Cut a value that is too long within its field, so that a line of JSON stays one."""
+    """Truncate a value that is too long within its field, so that a JSON line stays valid."""
     for name, value in fields.items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             fields[name] = redact(cut(value, LONGEST_FIELD))
@@ -70,19 +69,19 @@ def get_logger(name: str) -> BoundLogger:
 
 
 MOST_WAITING = 10_000
-"""Lines that wait to be written; further ones are left out, and counted."""
+"""The maximum number of lines that wait to be written. Further lines are dropped and counted."""
 END_WITHIN_S = 3.0
-"""For the last lines of a process that ends."""
+"""The time limit for writing the last lines of a process that ends."""
 
 
 class _Line(NamedTuple):
     record: logging.LogRecord
     context: Context
-    """The fields that were bound where it was logged."""
+    """The fields that were bound at the logging call."""
 
 
 class _Waiting(logging.Handler):
-    """Puts records into a queue before formatting; a full queue drops them instead of blocking."""
+    """Puts records into a queue before formatting. If the queue is full, records are dropped instead of blocking."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +99,7 @@ class _Waiting(logging.Handler):
 
 
 class _Writer(Thread):
-    """Finishes and writes the lines of a queue. If its stream blocks, it outlives ``end``."""
+    """Formats and writes the lines of a queue. If its stream blocks, the thread continues after ``end``."""
 
     def __init__(self, lines: Queue[_Line | None], handler: logging.Handler) -> None:
         super().__init__(name="log", daemon=True)
@@ -125,9 +124,9 @@ def _left_out(count: int) -> logging.LogRecord:
 
 @contextmanager
 def log_to(stream: TextIO, form: LogFormat, secrets: Collection[str] = ()) -> Iterator[None]:
-    """Write the events of this process to a stream: those of the coordinator from *info*, others from *warning*.
+    """Write the events of this process to a stream: the coordinator's from level *info*, others from *warning*.
 
-    ``secrets`` are values that stand in no line, besides whatever has the form of a secret.
+    ``secrets`` are values that are removed from every line, in addition to texts that look like secrets.
     """
 
     def redact_line(_logger: Any, _method: str, line: Any) -> str:

@@ -1,4 +1,4 @@
-"""The metrics of ``GET /metrics``, in Prometheus' text format; counted where it happens, since the process started."""
+"""The metrics of ``GET /metrics``, in Prometheus' text format, counted since the process started."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def count_runners(by_state: Mapping[str, int]) -> None:
 
 
 def exposition() -> bytes:
-    """All metrics as Prometheus reads them."""
+    """All metrics in Prometheus' text format."""
     return generate_latest(REGISTRY)

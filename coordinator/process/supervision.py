@@ -1,7 +1,7 @@
-"""Long tasks: restarted when they end, and reported as down meanwhile.
+"""Restarts long-running tasks that end, and reports them as down meanwhile.
 
 asyncio logs nothing when a task ends with an exception. So each task that lasts as long as the coordinator runs under a
-``TaskSupervisor``: its end is logged and counted, it begins again after a pause that grows, and ``GET /readyz`` fails
+``TaskSupervisor``: its end is logged and counted, it is restarted after an increasing pause, and ``GET /readyz`` fails
 until it runs.
 """
 
@@ -27,7 +27,7 @@ END_WITHIN_S = 10.0
 
 @dataclass(frozen=True)
 class DownTask:
-    """A long task that does not do its work."""
+    """A long-running task that does not work."""
 
     task: str
     since: datetime
@@ -35,7 +35,7 @@ class DownTask:
 
 
 class Pulse:
-    """The sign of life of a task, with the time within which the next one is due."""
+    """The sign of life of a task, with the time limit for the next one."""
 
     def __init__(self) -> None:
         self._due: float | None = None
@@ -46,7 +46,7 @@ class Pulse:
         self._due = self._beat_at + seconds
 
     def rest(self) -> None:
-        """The task has nothing to do, so no sign of life is due."""
+        """Declare that the task has nothing to do, so that no sign of life is due."""
         self._due = None
 
     @property
@@ -55,7 +55,7 @@ class Pulse:
 
     @property
     def overdue_since(self) -> float | None:
-        """The time of the last sign of life, on the monotonic clock, if the next one is overdue; else None."""
+        """If the next sign of life is overdue, the time of the last one on the monotonic clock; otherwise None."""
         return self._beat_at if self._due is not None and time.monotonic() > self._due else None
 
 
@@ -69,7 +69,7 @@ class _Record:
     reason: str = ""
     running: bool = False
     expected: bool = False
-    """It should run and does not yet."""
+    """Whether the task should run and has not started yet."""
     started_at: float = 0.0
     down_since: float | None = None
 
@@ -82,7 +82,7 @@ class _Fault:
 
 
 class TaskSupervisor:
-    """``start`` a task by its name; ``down`` lists the tasks that do not do their work, and what else is at fault."""
+    """Starts tasks by name with ``start``. ``down`` lists the tasks that do not work, and other faults."""
 
     def __init__(self, times: Times = DEFAULT_TIMES) -> None:
         self._times = times
@@ -90,7 +90,7 @@ class TaskSupervisor:
         self._faults: dict[str, _Fault] = {}
 
     def note_fault(self, name: str, reason: str) -> None:
-        """Note that something which many tasks use has failed. It is down until ``Times.fault_s`` have passed without a
+        """Record a failure of something that many tasks use. It counts as down for ``Times.fault_s`` after the last
         failure."""
         now = time.monotonic()
         earlier = self._faults.get(name)
@@ -101,7 +101,7 @@ class TaskSupervisor:
         return self._record(name, name).pulse
 
     def start(self, name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Run ``work`` until the task is cancelled, and start it again whenever it ends."""
+        """Run ``work`` until the task is cancelled, and restart it whenever it ends."""
         return asyncio.create_task(self._keep(name, work), name=name)
 
     async def _keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -125,7 +125,7 @@ class TaskSupervisor:
         record.pulse.rest()
 
     def expect(self, name: str, kind: str, within_s: float) -> None:
-        """Note that this task should begin; it is down if it has not begun within so many seconds."""
+        """Record that this task should start. It counts as down if it has not started within this time."""
         record = self._record(name, kind)
         record.running, record.expected = False, True
         if not record.pulse.is_due:
@@ -152,12 +152,13 @@ class TaskSupervisor:
         return pause_s
 
     def retain(self, kind: str, names: Container[str]) -> None:
-        """Forget all tasks of this kind except these."""
+        """Forget all tasks of this kind, except those with these names."""
         for name in [name for name, record in self._records.items() if record.kind == kind and name not in names]:
             del self._records[name]
 
     def down(self) -> list[DownTask]:
-        """Tasks that ended and have not run for long since, that give no sign of life, or that have not begun."""
+        """The tasks that do not work: they ended and have not run long enough since, give no sign of life, or have not
+        started."""
         now = time.monotonic()
         down_tasks = []
         for name, record in self._records.items():
@@ -177,7 +178,7 @@ class TaskSupervisor:
 
 
 def is_cancelled() -> bool:
-    """True while the present task itself is being cancelled, rather than something that it waits for."""
+    """Whether the current task itself is being cancelled, rather than something that it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -185,7 +186,7 @@ def is_cancelled() -> bool:
 async def end(
     *tasks: asyncio.Task[None], within_s: float = END_WITHIN_S, again_s: float = CANCEL_AGAIN_S
 ) -> set[asyncio.Task[None]]:
-    """Cancel tasks and wait for their ends; return those that have not ended in time.
+    """Cancel tasks and wait for their ends. Returns the tasks that have not ended in time.
 
     A cancellation can be lost if another error is raised at the same moment. So it is repeated after ``again_s``, which
     is longer than any task takes to end.
@@ -203,5 +204,5 @@ async def end(
 
 
 def _moment(at: float) -> datetime:
-    """Convert a time of the monotonic clock into one of the calendar."""
+    """Convert a time of the monotonic clock to a date and time."""
     return datetime.now(UTC) - timedelta(seconds=time.monotonic() - at)

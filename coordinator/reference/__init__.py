@@ -1,1 +1,1 @@
-"""Published figures that any campaign can be set beside: as printed, with the errors in them."""
+"""Published figures to compare campaigns with. They are stored as printed, including their errors."""

@@ -1,6 +1,6 @@
-"""A reference holds published figures as they were printed, and sentences that must stand beside them. Pure.
+"""A reference: published figures as they were printed, and sentences that must be shown with them. Pure.
 
-Its parts are checked and converted as they are made: the data files hold texts, the database lists.
+The fields are checked and converted on creation, because data files contain texts, and the database contains lists.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from pydantic.dataclasses import dataclass
 
 PAPER = "paper-2023"
 REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
-"""The reference of each suite that has one: its figures are of the functions of that suite and no other."""
+"""The reference of each suite that has one. Its figures are about the functions of this suite only."""
 TOP = "top20"
-"""The stratum of the 20 most used functions; the others are ``decile10`` (rarest) to ``decile100``."""
+"""The stratum of the 20 most used functions. The other strata are ``decile10`` (rarest) to ``decile100``."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReferenceFunction:
 
 @dataclass(frozen=True)
 class ReferenceLatency:
-    """Mean latency of one function on one device; None where none was published."""
+    """The mean latency of one function on one device; None if none was published."""
 
     framework: str
     function: str
@@ -47,7 +47,8 @@ class ReferenceLatency:
 
 @dataclass(frozen=True)
 class ReferenceCount:
-    """Counts of functions that failed in part, failed completely and succeeded. They need not add up to the total."""
+    """The numbers of functions that failed partly, failed completely and succeeded. They need not add up to the
+    total."""
 
     framework: str
     device: str
@@ -63,7 +64,7 @@ class ReferenceCount:
 
 @dataclass(frozen=True)
 class ReferenceRate:
-    """Rates of verdicts in whole percent, as one of the study's tables prints them (``table-1``, ``table-3``)."""
+    """The rates of verdicts in whole percent, as printed in one of the study's tables (``table-1``, ``table-3``)."""
 
     figure: str
     framework: str
@@ -85,7 +86,7 @@ class ReferenceFailures:
 
 @dataclass(frozen=True)
 class ReferenceSpeedup:
-    """The share of functions at least ``factor`` times faster on the newer device."""
+    """The share of functions that are at least ``factor`` times faster on the newer device."""
 
     framework: str
     older: str
@@ -96,7 +97,7 @@ class ReferenceSpeedup:
 
 @dataclass(frozen=True)
 class Caveat:
-    """A sentence to print beside figures; without a framework or device it touches all of them."""
+    """A sentence to show with figures. Without a framework or device it applies to all figures."""
 
     figures: tuple[str, ...]
     framework: str | None
@@ -125,7 +126,7 @@ class Reference:
         return {(row.framework, row.function): frozenset(row.strata) for row in self.functions}
 
     def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:
-        """The sentences that must be shown beside these figures of these frameworks."""
+        """The sentences that must be shown with these figures of these frameworks."""
         return tuple(
             caveat.sentence
             for caveat in self.caveats

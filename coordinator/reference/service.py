@@ -1,4 +1,4 @@
-"""References: the one that comes with Portolan is loaded, and any is found by its name."""
+"""Loads the reference that comes with Portolan."""
 
 from __future__ import annotations
 

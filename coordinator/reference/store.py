@@ -1,7 +1,7 @@
-"""The reference in the database. All SQL of references.
+"""The references in the database. It contains all of their SQL.
 
-Each reference has rows in tables of its own kind (``reference_counts``, …), never in those of
-campaigns: nothing here was run by a runner.
+References have tables of their own (``reference_counts``, …), separate from those of campaigns, because no runner
+produced their figures.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TABLES = {
     "speedups": tables.reference_speedups,
     "caveats": tables.reference_caveats,
 }
-"""The table of each field of a reference. Its columns and the fields of what it holds have the same names."""
+"""The table for each field of a reference. The columns have the names of the fields of its items."""
 
 
 def digest(connection: Connection, name: str) -> str | None:
-    """The digest of the data that this reference was loaded from; None if it is not loaded."""
+    """The digest of the data from which this reference was loaded; None if it is not loaded."""
     source = tables.reference_sources
     stored_digest: str | None = connection.scalar(select(source.c.sha256).where(source.c.name == name))
     return stored_digest

@@ -1,1 +1,1 @@
-"""A target: framework, version and device on one hardware; how it is written and selected."""
+"""Targets: framework, version and device on one hardware; their names and selectors."""

@@ -11,11 +11,11 @@ from coordinator.targets.selectors import target_name
 from protocol.enums import is_lowered
 
 NOT_RUN = "lowered, not run"
-"""The words beside the name of a target whose programs are lowered only."""
+"""The words next to the name of a target that only lowers programs."""
 
 
 class Target(BaseModel):
-    """A target of a campaign, with the suite that it is charted with."""
+    """A target of a campaign, with the suite that charts it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -31,20 +31,20 @@ class Target(BaseModel):
     suite: str
     suite_revision: str
     drawn_cases: int = Field(default=0, exclude=True)
-    """If it is the host: the cases of its suite that were drawn."""
+    """If the target is the host: the number of generated cases in its suite."""
     wrong_on_host: int = Field(default=0, exclude=True)
-    """How many of these the host failed when they were drawn."""
+    """The number of these cases that the host failed when they were generated."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def target(self) -> str:
-        """Its name as people and selectors write it."""
+        """The target's name for people and selectors."""
         return target_name(self)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must be shown beside any figure of it."""
+        """The sentences that must be shown with any figure of the target."""
         return target_sentences(
             self.device,
             self.device_class,
@@ -56,7 +56,7 @@ class Target(BaseModel):
 
     @property
     def is_lowered(self) -> bool:
-        """Whether its programs are lowered, and not run: it has no verdicts and no latencies."""
+        """Whether the target only lowers programs and does not run them. It then has no verdicts and no latencies."""
         return is_lowered(self.device)
 
     @property
@@ -73,9 +73,9 @@ def target_sentences(
     drawn_cases: int = 0,
     wrong_on_host: int = 0,
 ) -> tuple[str, ...]:
-    """The sentences that must be shown beside any figure of a target: the runner's own, then Portolan's.
+    """The sentences that must be shown with any figure of a target: first the runner's, then Portolan's.
 
-    The cases are those that its suite drew from what the host computes, if the target is the host.
+    The numbers of cases are for the host: the cases that its suite generated from the host's results.
     """
     sentences = list(notes)
     if drawn_cases:
@@ -99,7 +99,7 @@ def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:
-    """The label of each target: its name, with hardware and environment if only these distinguish two."""
+    """The label of each target: its name, with hardware and environment if two targets have the same name."""
     names = Counter(target.target for target in targets)
     machines = Counter((target.target, target.hardware) for target in targets)
     label_by_id = {}
@@ -111,5 +111,5 @@ def labels(targets: Sequence[Target]) -> dict[int, str]:
 
 
 def notes(targets: Iterable[Target]) -> list[str]:
-    """The sentences that must be shown beside any figure of these targets, each once with its target."""
+    """The sentences that must be shown with any figure of these targets, without repetition, each with its target."""
     return list(dict.fromkeys(f"{target.target}: {sentence}" for target in targets for sentence in target.sentences))

@@ -1,7 +1,7 @@
 """Target selectors: ``torch/cpu``, ``torch@2.9/*``, ``*/xla``. Pure.
 
-``framework[@version]/device``; framework and device are globs, a version matches itself and
-everything below it (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
+The form is ``framework[@version]/device``. Framework and device are globs. A version matches itself and everything
+below it (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from coordinator.errors import UnknownNameError
 from protocol.function_names import ChosenFunctions, choose_functions, no_function_matches
 
 MOST_AWAY = 3
-"""Runners that are away which a message names."""
+"""The maximum number of runners that are not online which a message names."""
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
 
@@ -41,13 +41,13 @@ class NumberedTarget(NamedTarget, Protocol):
 
 
 def target_name(target: NamedTarget) -> str:
-    """``torch@2.9.0/xla``: a target as people and selectors write it."""
+    """The name of a target for people and selectors: ``torch@2.9.0/xla``."""
     return f"{target.framework}@{target.version}/{target.device}"
 
 
 @dataclass(frozen=True)
 class TargetName:
-    """The part of a target that selectors can see."""
+    """The attributes of a target that selectors use."""
 
     id: int
     framework: str
@@ -69,7 +69,7 @@ class Selector:
 
     @classmethod
     def parse(cls, text: str) -> Selector:
-        """Raises ``UnknownNameError`` if the text has another shape."""
+        """Parse a selector. Raises ``UnknownNameError`` if the text has another form."""
         match = _SHAPE.match(text.strip())
         if match is None:
             raise UnknownNameError(
@@ -80,7 +80,7 @@ class Selector:
         return cls(match["framework"], match["version"], match["device"])
 
     def matches_name(self, target: str) -> bool:
-        """Whether it matches a target written as by ``target_name``."""
+        """Whether the selector matches a target name written by ``target_name``."""
         framework, _, rest = target.partition("@")
         version, _, device = rest.rpartition("/")
         return self.matches(TargetName(0, framework, version, device))
@@ -98,17 +98,17 @@ def _version_matches(version: str, pattern: str) -> bool:
 
 
 def select_targets(selectors: Sequence[str], live: Iterable[TargetName], away: Sequence[str] = ()) -> list[TargetName]:
-    """The live targets that the selectors name, each once, in order of the selectors.
+    """The live targets that the selectors name, without repetition, in the order of the selectors.
 
-    Raises ``UnknownNameError`` for a selector that matches nothing, saying what is live, and of what is registered and
-    ``away`` why.
+    Raises ``UnknownNameError`` for a selector that matches nothing. The message names the live targets, and the reasons
+    why registered runners are ``away``.
     """
     nothing = f"none; {'; '.join(away[:MOST_AWAY])}" if away else "none; register one first"
     return _select(selectors, live, "live runner's target", "live", nothing)
 
 
 def select_of_campaign(selectors: Sequence[str], targets: Iterable[TargetName]) -> list[TargetName]:
-    """The same among the targets of one campaign."""
+    """The targets of one campaign that the selectors name."""
     return _select(selectors, targets, "target of the campaign", "its own", "none")
 
 
@@ -127,10 +127,7 @@ def _select(
 
 
 def select_functions(globs: Sequence[str], functions: Iterable[str]) -> ChosenFunctions:
-    """Find the functions that the globs name.
-
-    Raises ``UnknownNameError`` if none of the globs names one, with names that are close to each.
-    """
+    """Find the functions that the globs name. Raises ``UnknownNameError``, with similar names, if no glob matches."""
     all_functions = set(functions)
     selection = choose_functions(globs, all_functions)
     if selection.unknown and not selection.functions:

@@ -1,4 +1,4 @@
-"""The targets of a campaign in the database."""
+"""Reads the targets of a campaign from the database."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ SELECT t.id, t.framework, t.version, t.device, t.device_class, t.hardware, t.env
 
 
 async def of_campaign(connection: AsyncConnection, campaign_id: int) -> list[Target]:
-    """A campaign's targets, in the order in which every page, table and file has them."""
+    """The targets of a campaign, in the order in which all pages, tables and files list them."""
     rows = await connection.execute(_TARGETS, {"campaign": campaign_id})
     return [Target.model_validate(row._mapping) for row in rows]

@@ -1,1 +1,1 @@
-"""Text from other people, made safe for its destination: a CSV file, a page, or a column of the database. Pure."""
+"""Makes text from unknown sources safe for a CSV file, a page, or a database column. Pure."""

@@ -1,11 +1,10 @@
-"""CSV by RFC 4180, in which no text is a formula.
+"""CSV (RFC 4180) in which no text is a formula.
 
-A spreadsheet calculates a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line's end, and such a formula
-can read other cells and send them away. A *text* that begins so gets an apostrophe in front, which spreadsheets take
-for *this is text*. Numbers stay as they are, also those that come as text (``-1.5``).
-
-Nothing is lost: a text that has apostrophes before such a character gets one more, so a reader that takes one
-apostrophe off every cell that ``PROTECTED`` matches has the values as they were.
+Spreadsheets calculate cells that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end, and such a formula can
+read other cells and send their content away. A *text* with such a beginning gets an apostrophe in front, which tells
+spreadsheets that it is text. Numbers stay as they are, including texts that are numbers (``-1.5``). Nothing is lost: a
+text that already has apostrophes before such a character gets one more. So a reader that removes one apostrophe from
+every cell that ``PROTECTED`` matches gets the original values.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""The full-width forms are signs too where an input method makes them."""
+"""The beginning of a formula. The full-width forms are also signs for some input methods."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 PROTECTED = re.compile("'+[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-"""The beginning of a cell from which a reader takes one apostrophe off."""
+"""The beginning of a cell from which a reader removes one apostrophe."""
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """The rows as lines of CSV; a value that has parts is JSON."""
+    """The rows as lines of CSV. Lists and objects become JSON."""
     buffer = io.StringIO()
     csv.writer(buffer).writerows([_cell(value) for value in row] for row in rows)
     return buffer.getvalue()
@@ -41,5 +40,5 @@ def _cell(value: Any) -> Any:
 
 
 def plain_cell(cell: str) -> str:
-    """The value of a cell as ``csv_text`` got it."""
+    """The original value of a cell that ``csv_text`` wrote."""
     return cell[1:] if PROTECTED.match(cell) else cell

@@ -1,7 +1,8 @@
-"""Text of others on a page: no character of it is invisible, or turns the order of writing of what stands around it.
+"""Makes text from unknown sources safe to read on a page: no character is invisible or changes the direction of the
+text around it.
 
-Markup is escaped by the templates. What they let through is text that shows as another than it is: an escape sequence
-that hides in a name, a mark after which a line reads from right to left. Each such character is shown as ``\\u202e``.
+Templates escape markup. They do not handle text that looks different from what it is: an escape sequence hidden in a
+name, or a mark that reverses the direction of writing. Each such character is shown as ``\\u202e``.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ _MISLEADING = re.compile(
 
 
 def page_text(text: str) -> str:
-    """The text with every such character shown."""
+    """The text with every such character made visible."""
     if text.isascii() and text.isprintable():
         return text
     return _MISLEADING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def breakable(name: str) -> Markup:
-    """A dotted name that a narrow column breaks after its points and other signs, and not within a word."""
+    """A dotted name that can break after dots and other signs in a narrow column, but not within a word."""
     return Markup(re.sub(r"([._:@/])(?=\w)", r"\1<wbr>", str(escape(page_text(name)))))
 
 
 def finalize(value: Any) -> Any:
-    """A value on its way into a template: the ``finalize`` of an environment of Jinja's."""
+    """Prepare a value for a template. It is used as ``finalize`` of Jinja environments."""
     return page_text(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""Text that a column of the database can hold."""
+"""Text that a database column can store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _UNTEXTUAL = dict.fromkeys((0, *range(0xD800, 0xE000)), REPLACEMENT)
 
 
 def plain_text(value: str) -> str:
-    """``value`` as a text column can hold it: NUL and lone surrogates become U+FFFD."""
+    """Return ``value`` in a form that a text column can store: NUL and lone surrogates become U+FFFD."""
     try:
         value.encode()
     except UnicodeEncodeError:
