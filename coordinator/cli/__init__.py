@@ -1,4 +1,4 @@
-"""The command line ``portolan``: every error is one line on stderr and exit code 2."""
+"""The command line ``portolan``. Every error is one line on stderr with exit code 2."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from protocol.redaction import redact
 from protocol.terminal import terminal_streams
 
 PROGRAM = "portolan"
-"""The program's name in help and completion, however Python was called."""
+"""The program's name in help and completion, no matter how Python was started."""
 INTERRUPTED = 130
 
 
 class Commands(LazyGroup):
-    """All commands. A test holds their sentences to those of the commands themselves."""
+    """All commands. A test compares their sentences here with those of the commands themselves."""
 
     places = (
         (
@@ -179,7 +179,7 @@ def _options_of_all(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command and return its exit code."""
     # Almost all output contains names and texts of runners, so control characters are escaped.
     with terminal_streams():
         return _run(arguments)
@@ -215,7 +215,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _text_of(error: TyperException) -> str:
-    """The message of a usage error; for a value that cannot be parsed the wording is Portolan's."""
+    """The message of a usage error. For a value that cannot be parsed, the wording is Portolan's."""
     # Imported here because only wrong calls need it.
     from pydantic import ValidationError
 
@@ -227,7 +227,7 @@ def _text_of(error: TyperException) -> str:
 
 
 def _command_of(error: TyperException) -> str:
-    """The command line of the command that was called wrongly; ``portolan`` if it is not known."""
+    """The name of the command that was called wrongly; ``portolan`` if it is not known."""
     context: typer.Context | None = getattr(error, "ctx", None)
     return context.command_path if context else PROGRAM
 

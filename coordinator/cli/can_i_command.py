@@ -16,7 +16,7 @@ from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
 
 CODES = {"yes": 0, "no": 1, "it depends": 3, "unknown": 3}
-"""Exit codes, by the word of the answer."""
+"""The exit code for each answer."""
 
 
 def can_i(

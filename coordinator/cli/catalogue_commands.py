@@ -30,7 +30,7 @@ from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
 
 LISTED = 20
-"""The most names of one kind that are printed; --json has all."""
+"""The maximum number of printed names of one kind; --json has all."""
 
 app = typer.Typer(
     help="Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
@@ -122,7 +122,7 @@ def _progress(tally: Tally) -> None:
 
 
 def _count_lines(counts: UsageCounts) -> Iterator[str]:
-    """The result of a count, as lines of text."""
+    """The result of a count as lines of text."""
     files = counts.files
     refusals = sum(files.refused.values())
     yield (
@@ -246,7 +246,7 @@ def coverage_(
 
 
 def _suites(catalogue: SuiteList) -> dict[tuple[str, str], list[str]]:
-    """The functions of every suite, of all its revisions together."""
+    """The functions of every suite, over all its revisions."""
     functions_by_suite: dict[tuple[str, str], list[str]] = {}
     for suite in catalogue.suites:
         functions_by_suite.setdefault((suite.suite, suite.framework), []).extend(

@@ -1,4 +1,4 @@
-"""``portolan runner check``: holds a runner, in any language, to the runner API."""
+"""``portolan runner check``: checks whether a runner, in any language, implements the runner API."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check(
 
 
 def restarting(command: str, within_s: float) -> Restart:
-    """Restarts the runner with a shell command. The command's output goes to standard error."""
+    """A function that restarts the runner with a shell command. The command's output goes to stderr."""
 
     async def restart() -> None:
         process = await asyncio.create_subprocess_shell(
@@ -75,4 +75,4 @@ def _print(finding: ClauseFinding) -> None:
 
 
 def _ignore(finding: ClauseFinding) -> None:
-    """Print no single findings: JSON is printed as a whole at the end."""
+    """Ignore single findings, because JSON is printed as a whole at the end."""

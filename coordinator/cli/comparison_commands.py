@@ -29,9 +29,9 @@ HISTORY = (
     "median", "notes",
 )  # fmt: skip
 NAMED = 5
-"""The most functions or cases in one line of those that cannot be compared."""
+"""The maximum number of functions or cases in a line about those that cannot be compared."""
 LISTED = 20
-"""The most functions of one kind; --json has all."""
+"""The maximum number of functions of one kind; --json has all."""
 
 
 @with_client
@@ -58,7 +58,7 @@ def compare(
 
 
 def _lines(comparison: Comparison) -> list[str]:
-    """Return the comparison in lines of text."""
+    """Return the comparison as lines of text."""
     lines = [f"not compared: {target.target}: {target.why}" for target in comparison.left_out]
     if not comparison.pairs:
         lines.append("these two have nothing in common to compare")
@@ -100,7 +100,7 @@ def _pair(pair: PairComparison) -> list[str]:
 
 
 def _not_compared_lines(verdicts: VerdictComparison) -> list[str]:
-    """Functions with insufficient data and cases that are not compared, each with the reason."""
+    """The functions with insufficient data and the cases that are not compared, each with the reason."""
     unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
     cases = [
         f"{case.case} ({case.why})"

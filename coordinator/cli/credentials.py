@@ -1,8 +1,8 @@
-"""The token that a command sends. Each token belongs to one origin, and is sent to no other.
+"""Finds the token that a command sends. Each token belongs to one origin and is sent to no other.
 
-The first of these is sent: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the address that the
-command is given; the admin token of the local instance that runs at that address; the one that ``portolan login``
-stored for it; the admin token of the containers that ``compose.yaml`` starts there. Redirects are not followed.
+The first available token is sent. The order is: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
+address of the command; the admin token of the local instance that runs at this address; the token that ``portolan
+login`` stored for it; the admin token of the containers that ``compose.yaml`` starts there. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coordinator.runner_requests.addresses import is_loopback
 
 FOR_EVERYBODY = 0o077
 COMPOSE_ADMIN = "admin"
-"""The name of its file among the secrets of ``compose.yaml``."""
+"""The name of the admin token's file among the secrets of ``compose.yaml``."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Origin:
 
 
 class TokenStore:
-    """The tokens that ``portolan login`` stored: a file for each origin, for their owner's eyes only."""
+    """The tokens that ``portolan login`` stored: one file for each origin, readable only by its owner."""
 
     def __init__(self) -> None:
         config = variables().config or Path("~/.config").expanduser()
@@ -60,14 +60,14 @@ class TokenStore:
         return _read(self.file(origin))
 
     def keep(self, origin: Origin, token: str) -> Path:
-        """Raises ``OSError`` where the folder cannot be written."""
+        """Store a token. Raises ``OSError`` if the folder cannot be written."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = self.file(origin)
         write_private(file, f"{token}\n")
         return file
 
     def forget(self, origin: Origin) -> bool:
-        """Remove the token; return whether there was one."""
+        """Remove the token. Returns whether there was one."""
         try:
             self.file(origin).unlink()
         except FileNotFoundError:
@@ -96,7 +96,7 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
 
 
 def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
-    """The admin token of the instance that holds the data directory, if it is the one at this origin."""
+    """The admin token of the instance that holds the data directory, if the instance has this origin."""
     try:
         running = directory.running()
         if running is None:

@@ -131,9 +131,9 @@ def restore(
 
 @contextmanager
 def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[str]:
-    """Yield the DSN, as the owner of its tables, of $PORTOLAN_DATABASE_URL or of a data directory's database.
+    """Yield a DSN, with the role that owns the tables, of $PORTOLAN_DATABASE_URL or of a data directory's database.
 
-    A database whose instance does not run is started for as long as this takes.
+    If no instance runs on the data directory, its database is started for the block.
     """
     from coordinator.configuration.settings import Settings
     from coordinator.database.embedded import EmbeddedPostgres

@@ -44,14 +44,14 @@ def default_directory() -> Path:
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """The addresses of a running instance, as its data directory holds them for other commands."""
+    """The addresses of a running instance, which its data directory stores for other commands."""
 
     url: str
     dsn: str
 
 
 class DataDirectory:
-    """One data directory, given or the default; nothing is created before ``hold`` is entered."""
+    """The data directory that an option names, or the default. Nothing is created before ``hold`` is entered."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = (path or default_directory()).absolute()
@@ -100,11 +100,12 @@ class DataDirectory:
             lock.release()
 
     def announce(self, whereabouts: Whereabouts) -> None:
-        """Let other commands find the instance. Readable by its owner only: the DSN holds a password."""
+        """Store the addresses, so that other commands find the instance. Only its owner can read them, because the DSN
+        contains a password."""
         write_private(self._whereabouts, json.dumps(vars(whereabouts)))
 
     def running(self) -> Whereabouts | None:
-        """Return the addresses of the instance that holds this directory; None if none runs."""
+        """Return the addresses of the instance that holds this directory; None if no instance runs."""
         try:
             content = json.loads(self._whereabouts.read_text())
             if not FolderLock(self.path).is_held_elsewhere:
@@ -120,7 +121,7 @@ class DataDirectory:
             raise DatabaseError(f"{self._whereabouts} is damaged: restart the instance") from error
 
     def runner(self, target: str) -> Path:
-        """The folder of the local runner that serves ``target``, made if need be."""
+        """The folder of the local runner that serves ``target``. It is created if necessary."""
         folder = self.path / "runners" / target.replace("/", "-")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
@@ -131,9 +132,11 @@ class DataDirectory:
 
 
 def find_url(option: str | None, directory: DataDirectory) -> str:
-    """Return the URL of a command's coordinator: as given, else the environment's, else the local one's.
+    """Return the URL of the coordinator: from the option, otherwise from the environment, otherwise of the local
+    instance.
 
-    A data directory that was given stands for its own instance alone. Raises ``CoordinatorError`` if none runs there.
+    If the data directory was given as an option, only its own instance counts. Raises ``CoordinatorError`` if no
+    instance runs there.
     """
     if directory.is_given and not option:
         return _require_running(directory).url
@@ -165,7 +168,7 @@ def kept_admin_token(file: Path) -> str:
 
 
 def kept_secret(file: Path) -> str:
-    """Return the secret in the file, which is made on the first call."""
+    """Return the secret in the file, which is created by the first call."""
     if not file.exists():
         write_private(file, f"{secrets.token_urlsafe(32)}\n")
     return file.read_text().strip()

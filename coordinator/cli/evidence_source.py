@@ -1,4 +1,4 @@
-"""Where a command takes evidence from: bundles, a file, a coordinator, or what ships with Portolan."""
+"""Finds the evidence for a command: bundles, a file, a coordinator, or the evidence that ships with Portolan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coordinator.errors import DatabaseError
 from coordinator.targets.selectors import Selector
 
 SHIPPED_DATA = Path("shipped")
-"""The value of ``--data`` that stands for the evidence that ships, even where a coordinator runs."""
+"""The value of ``--data`` that means the shipped evidence, even if a coordinator runs."""
 
 
 def find_evidence(
@@ -30,11 +30,12 @@ def find_evidence(
     *,
     is_completed: bool = True,
 ) -> EvidenceSet:
-    """The evidence of bundles or of a file if they are given, else a coordinator's, else what ships with Portolan.
+    """The evidence of bundles or of a file if they are given, otherwise a coordinator's, otherwise the shipped
+    evidence.
 
-    If ``data`` is ``SHIPPED_DATA``, it is what ships with Portolan; no coordinator is asked.
-    With ``signers``, one of them must have signed each bundle. If ``is_completed``, what ships fills the gaps in a
-    coordinator's evidence. Of a coordinator without evidence for the target, what ships is taken in any case.
+    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, each
+    bundle must be signed by one of them. With ``is_completed``, shipped evidence fills gaps in a coordinator's
+    evidence. If a coordinator has no evidence for the target, the shipped evidence is used in any case.
     """
     if bundles:
         # It imports the reader of bundles and the code that stores outcomes.

@@ -1,4 +1,4 @@
-"""``portolan fleet``: the containers of runners on this host are started, shown and removed."""
+"""``portolan fleet``: starts, lists and removes the containers of runners on this host."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _require_operator(client: Client) -> None:
 
 
 def _select_containers(scheduler: Scheduler, targets: Sequence[str]) -> list[Container]:
-    """The containers of these targets. Raises ``FleetError`` if one has none."""
+    """The containers of these targets. Raises ``FleetError`` if a target has no container."""
     containers = {container.target: container for container in scheduler.list()}
     names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():

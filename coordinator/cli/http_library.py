@@ -1,4 +1,4 @@
-"""httpx for the command line, with as little of it as the client of REST needs."""
+"""httpx for the command line, importing only the parts that the REST client needs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["authorities", "httpx"]
 
 
 def authorities(url: str) -> ssl.SSLContext | bool:
-    """The certificate authorities for ``url``: httpx's own, or none without TLS.
+    """The certificate authorities for ``url``: httpx's own, or none for a URL without TLS.
 
-    Reading them takes longer than a request. ``url`` decides alone, as the client follows no redirects.
+    Reading them takes longer than a request. Only ``url`` matters, because the client follows no redirects.
     """
     return True if urlsplit(url).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

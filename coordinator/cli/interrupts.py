@@ -1,4 +1,4 @@
-"""A first Ctrl-C that does not end the program."""
+"""Catches a first Ctrl-C without ending the program."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from types import FrameType
 
 
 class FirstInterrupt:
-    """Takes the first Ctrl-C from now on; the second one has its usual effect."""
+    """Catches the next Ctrl-C. The second one has its usual effect."""
 
     def __init__(self) -> None:
         self._came = False
         self._before = signal.signal(signal.SIGINT, self._note)
 
     def take(self) -> bool:
-        """Whether it came and was not taken yet."""
+        """Whether Ctrl-C was pressed since the last call."""
         came, self._came = self._came, False
         return came
 

@@ -1,7 +1,7 @@
-"""A command that the command line lists without its module, which is imported once the command is called.
+"""A command that is listed without importing its module. The module is imported when the command is called.
 
-``portolan --help`` and completion need the names and one sentence each. The modules behind them bring HTTP, models and
-terminals, and most calls need a part of one of them.
+``portolan --help`` and completion need only names and one sentence each. The commands' modules import HTTP, models and
+terminal libraries, and most calls need only some of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LazyCommand(TyperCommand):
         self._place = place
 
     def load(self) -> Any:
-        """Import the module and return the command of Typer, as if it had been registered from the start."""
+        """Import the module and return its Typer command, as if it had been registered from the start."""
         module, _, attribute = self._place.partition(":")
         target = getattr(import_module(module), attribute)
         parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -33,15 +33,16 @@ class LazyCommand(TyperCommand):
         return typer.main.get_group(parent).commands[self._name]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Parse the arguments as the command itself does. What runs is the command of the context, so that one."""
+        """Parse the arguments as the real command does. Click runs the command of the context, so the context refers to
+        the real one."""
         return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class LazyGroup(TyperGroup):
-    """A group of lazy commands, in the order in which its subclass names them."""
+    """A group of lazy commands, in the order of ``places`` of its subclass."""
 
     places: tuple[tuple[str, str, str], ...] = ()
-    """The name, the place and the first paragraph of the help of each command."""
+    """The name, the place and the first paragraph of the help for each command."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

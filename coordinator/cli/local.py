@@ -1,4 +1,4 @@
-"""The local instance: database, coordinator and runners, started, kept alive and stopped together."""
+"""The local instance: database, coordinator and runners, which are started, kept running and stopped together."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
-"""A runner that has never been ready is started this often, then left out."""
+"""How often a runner is started that has never been ready. After that it is left out."""
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
-"""The memory of a slot's processes: a framework's child with what it has compiled, and its spare."""
+"""The memory of a slot's processes: a framework's child with its compiled programs, and a spare child."""
 
 Say = Callable[[str], None]
 
 
 @dataclass
 class LocalRunner:
-    """One runner process of this instance, over all its restarts."""
+    """One runner process of this instance, over all of its restarts."""
 
     target: str
     folder: Path
@@ -57,7 +57,7 @@ class LocalRunner:
     child: ChildProcess
     state: Literal["starting", "serving", "waiting", "left out"] = "starting"
     since: float = field(default_factory=time.monotonic)
-    """The time at which the present state began."""
+    """The time at which the current state began."""
     failures: int = 0
     id: int | None = None
 
@@ -77,9 +77,9 @@ def local_instance(
     anonymous: AnonymousRole | None = "viewer",
     slots: int = 1,
 ) -> Iterator[LocalInstance]:
-    """Start the database and the coordinator, and stop them at the end, the instance's runners first.
+    """Start the database and the coordinator. At the end of the block, stop the instance's runners, then these two.
 
-    ``slots`` is how many untimed cases each of the runners may run at once.
+    ``slots`` is the maximum number of untimed cases that each runner may run at once.
     """
     from coordinator.configuration.settings import Settings, host_names
     from coordinator.database.embedded import EmbeddedPostgres
@@ -133,7 +133,7 @@ def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str
 
 
 def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
-    """With ``--database`` all roles use the one DSN that was given."""
+    """The DSN for each role. With ``--database``, all roles use the given DSN."""
     from coordinator.database.grants import ROLES
 
     return dict.fromkeys(ROLES, dsn)
@@ -161,8 +161,8 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
 class LocalInstance:
     """``instance.serve([…]); while …: instance.tend()``.
 
-    The coordinator has a thread of its own. Everything else happens in the caller's thread, which must live as long as
-    the instance.
+    The coordinator has its own thread. Everything else happens in the caller's thread, which must live as long as the
+    instance.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class LocalInstance:
         self._slots = slots
 
     def serve(self, targets: Sequence[str]) -> list[LocalRunner]:
-        """Start a process for each target's runner; ``tend`` waits until they are ready and registers them."""
+        """Start a runner process for each target. ``tend`` registers the runners when they are ready."""
         new_runners = []
         for target in targets:
             folder = self._directory.runner(target)
@@ -198,7 +198,7 @@ class LocalInstance:
         return new_runners
 
     def tend(self) -> None:
-        """Check the database and every runner: register a runner when it is ready, restart it when it has ended."""
+        """Check the database and every runner. Register a runner when it is ready, and restart it when it has ended."""
         self._tend_database()
         if not self._coordinator.is_alive():
             raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
@@ -206,8 +206,8 @@ class LocalInstance:
             self._tend(runner)
 
     def _tend_database(self) -> None:
-        """Restart the embedded PostgreSQL if it ended (the OOM killer, for example); its write-ahead log recovers the
-        data."""
+        """Restart the embedded PostgreSQL if it ended, for example because of the OOM killer. Its write-ahead log
+        recovers the data."""
         now = time.monotonic()
         if self._postgres is None or self._postgres.running or now < self._postgres_due:
             return
@@ -225,7 +225,7 @@ class LocalInstance:
         self._say(f"database ready again after {time.monotonic() - now:.1f} s")
 
     def say_login_link(self) -> None:
-        """Print a link that signs a browser in once. Only on a terminal, so that it is not in a log."""
+        """Print a link that signs in a browser once. It is printed only on a terminal, so that no log contains it."""
         if not sys.stdout.isatty():
             self._say("to open it signed in, run: portolan login --link")
             return
@@ -235,7 +235,7 @@ class LocalInstance:
 
     @property
     def settled(self) -> bool:
-        """True when every runner is up, left out, or was up already."""
+        """Whether every runner is up, left out, or was up before."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property
@@ -283,7 +283,7 @@ class LocalInstance:
         self._say(f"{runner.target}: runner ready{again}, {registration.target} on {registration.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
-        """Restart the runner after a pause; leave it out only if it has never served."""
+        """Restart the runner after a pause. It is left out only if it has never served."""
         runner.child.stop()
         runner.failures += 1
         if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
@@ -304,7 +304,7 @@ class LocalInstance:
 
 
 def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
-    """Remove the registration that the runner had at another port, which somebody else may listen at by now."""
+    """Remove the runner's registration at an earlier port, because another program may listen there by now."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         earlier = int(id_file.read_text())
         if earlier != new_id:
@@ -315,7 +315,8 @@ def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
 
 
 def slots_each(runners: int, cores: int, free_bytes: int) -> int:
-    """The slots of each of so many runners of one machine: a core and memory enough for every one, or one slot."""
+    """The slots for each of several runners on one machine. There is more than one only with enough cores and memory
+    for all."""
     return max(1, min(MOST_SLOTS, cores // runners, free_bytes // (SLOT_BYTES * runners)))
 
 
@@ -341,7 +342,7 @@ def _launch(target: str, folder: Path, url: str, slots: int) -> ChildProcess:
 
 
 def parse_targets(values: Sequence[str]) -> list[str]:
-    """Return the targets to start runners for; each is framework/device and nothing else."""
+    """Return the targets to start runners for. Each must have the form framework/device."""
     targets = list(dict.fromkeys(split(values)))
     for target in targets:
         framework, _, device = target.partition("/")
@@ -352,13 +353,14 @@ def parse_targets(values: Sequence[str]) -> list[str]:
 
 
 def require_known(targets: Sequence[str]) -> None:
-    """Raise ``InstanceError`` for a misspelt target, before anything is started for the others."""
+    """Raise ``InstanceError`` for a misspelled target, before anything is started for the other targets."""
     if (complaint := complaint_about(targets)) is not None:
         raise InstanceError(complaint)
 
 
 def _owner() -> str:
-    """The name of the user who owns this instance; the audit names them for actions with the token in their folder."""
+    """The name of the user who owns this instance. The audit log shows it for actions with the admin token in their
+    folder."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -366,13 +368,14 @@ def _owner() -> str:
 
 
 def _reachable(host: str) -> str:
-    """The address under which this machine reaches a server that listens on ``host``."""
+    """The address at which this machine reaches a server that listens on ``host``."""
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}
     return everywhere.get(host, f"[{host}]" if ":" in host else host)
 
 
 def _kept_port(port_file: Path) -> int:
-    """The port kept from last time if it is still free, else one that is: the URL of a runner is its name."""
+    """The stored port if it is still free, otherwise a free one. Keeping the port matters, because a runner is
+    identified by its URL."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe, contextlib.suppress(OSError, OverflowError):
@@ -388,7 +391,7 @@ def _kept_port(port_file: Path) -> int:
 
 @contextmanager
 def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
-    """Write all logs to a file, because the terminal belongs to the command."""
+    """Write all logs to a file, because the command writes to the terminal."""
     from coordinator.process.logs import log_to
 
     with (
@@ -401,7 +404,7 @@ def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once; nothing disturbs the stopping."""
+    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once. Later signals do not disturb the shutdown."""
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def stop(number: int, frame: object) -> None:

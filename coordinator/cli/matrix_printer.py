@@ -1,4 +1,4 @@
-"""The function × target matrix in the terminal: targets side by side where they fit, with nothing cut."""
+"""Prints the matrix of functions and targets: targets side by side if they fit, and nothing truncated."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ LEGEND = (
 )
 
 BETWEEN = 3
-"""Width between two columns: a line with a space on each side."""
+"""The width between two columns: a line with a space on each side."""
 
 Fields = tuple[str, ...]
 
 
 def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) -> Fields:
-    """A cell's verdict, n/m, cause, first cold time and level, and the ratio where there can be one."""
+    """A cell's verdict, n/m, cause, first cold time and level, and its ratio if the target can have one."""
     if cell is None:
         return ("-",) + ("",) * (4 if on_cpu else 5)
     if cell.lowering_words is not None:
@@ -50,7 +50,7 @@ def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) ->
 
 
 def remark(cell: Cell | None) -> str:
-    """The second line of a cell: the verdict on the device if it differs, and anything unusual."""
+    """The second line of a cell: the verdict on the device if it differs, and other remarks."""
     if cell is None:
         return ""
     on_device = cell.verdict_by(ON_DEVICE)
@@ -60,7 +60,8 @@ def remark(cell: Cell | None) -> str:
 
 
 def print_matrix(matrix: MatrixPage, out: Console) -> None:
-    """Each framework by itself, as many of its targets side by side as fit into the terminal; nothing is cut."""
+    """Print a table for each framework, with as many targets side by side as fit into the terminal. Nothing is
+    truncated."""
     if not matrix.rows:
         out.print("no function has an outcome yet")
         return
@@ -81,7 +82,7 @@ def print_matrix(matrix: MatrixPage, out: Console) -> None:
 
 
 def answers(matrix: MatrixPage) -> list[str]:
-    """How much ports, for each target: ``torch@2.9.0/xla: 47 of 60 functions pass every case, …``."""
+    """One sentence for each target: ``torch@2.9.0/xla: 47 of 60 functions pass every case, …``."""
     lines = []
     for target in matrix.targets:
         cells = [row.cells[target.id] for row in matrix.rows if target.id in row.cells]
@@ -141,7 +142,7 @@ def _heading(target: Target) -> str:
 
 
 def _column(rows: Sequence[MatrixRow], target: Target, rule: CountingRule) -> list[Text]:
-    """One target's cells, their fields aligned."""
+    """One target's cells, with their fields aligned."""
     on_cpu = target.device == "cpu"
     cells = [row.cells.get(target.id) for row in rows]
     lines = [fields(cell, on_cpu=on_cpu, rule=rule) for cell in cells]
@@ -173,9 +174,9 @@ class MatrixColumn:
 
 
 def _side_by_side(names: MatrixColumn, columns: Sequence[MatrixColumn], width: int) -> Iterator[RenderableType]:
-    """Tables of these columns, each beginning with the names, as few as fit into the width of the terminal.
+    """Tables of these columns, each beginning with the names, in as few tables as fit the width of the terminal.
 
-    If a column alone does not fit beside the names, each name stands above its cell instead.
+    If a column does not even fit alone next to the names, each name is printed above its cell instead.
     """
     room = width - names.width
     if any(BETWEEN + column.width > room for column in columns):
@@ -201,7 +202,7 @@ def _below(names: MatrixColumn, column: MatrixColumn) -> Iterator[RenderableType
 
 
 def _groups(columns: Sequence[MatrixColumn], room: int) -> list[list[MatrixColumn]]:
-    """The columns in their order, in as few groups as fit."""
+    """The columns in their order, in as few groups as fit the width."""
     groups: list[list[MatrixColumn]] = []
     width = 0
     for column in columns:

@@ -15,7 +15,7 @@ from coordinator.results.operations import OperationCase, OperationSummary
 SUMMARIES = ("operation", "target", "fell back", "failed", "diverged", "not lowered", "functions")
 CASES = ("function", "case", "target", "met", "runs", "details")
 NAMED = 4
-"""Functions in a line; --json has all."""
+"""The maximum number of functions in a line; --json has all."""
 
 
 @with_client

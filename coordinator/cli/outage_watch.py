@@ -1,4 +1,4 @@
-"""Outages of a coordinator, or of its database, are waited out by commands that watch campaigns."""
+"""Waits through outages of a coordinator or its database, for commands that watch campaigns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from coordinator.figures.formats import duration
 T = TypeVar("T")
 
 GIVE_UP_S = 600.0
-"""Long enough for a host restart or a database recovery; after that a person has to look."""
+"""The time after which a command gives up: long enough for a restart of the host or a recovery of the database."""
 ASK_AGAIN_S = 0.5
 
 
 class OutageWatch:
-    """An outage is reported once when it begins and once when it ends, and given up in the end.
+    """Reports an outage once when it begins and once when it ends, and gives up after a time limit.
 
-    The message of giving up names the campaigns, which can go on meanwhile, and the command that shows them.
+    The message then names the campaigns, which may continue, and the command that shows them.
     """
 
     def __init__(self, say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> None:
@@ -39,13 +39,13 @@ class OutageWatch:
             )
 
     def note_success(self) -> None:
-        """Note a successful call of the coordinator."""
+        """Record a successful call of the coordinator."""
         if self._away_since is not None:
             self._say(f"the coordinator is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
 
     def note_failure(self, error: CoordinatorAwayError) -> None:
-        """Note that the coordinator is away. Raises ``CoordinatorAwayError`` when it has been for too long."""
+        """Record that the coordinator is unreachable. Raises ``CoordinatorAwayError`` after ``GIVE_UP_S``."""
         now = time.monotonic()
         if self._away_since is None:
             self._away_since = now
@@ -56,7 +56,7 @@ class OutageWatch:
             ) from error
 
     def retry(self, call: Callable[[], T]) -> T:
-        """Repeat a call until it succeeds and return its result; only for calls that may be repeated."""
+        """Repeat a call until it succeeds, and return its result. The call must be safe to repeat."""
         while True:
             try:
                 result = call()

@@ -1,4 +1,4 @@
-"""The output of a command: plain columns, JSON, or a file that appears only once it is whole."""
+"""The output of a command: plain columns, JSON, or a file that is written atomically."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def console_of(output: Path | None) -> Iterator[Console]:
 
 @contextmanager
 def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Yield stdout, or a file that appears only once it is whole.
+    """Yield stdout, or a file that is written atomically.
 
-    A device or a pipe is written to as it is. A link stays, and the file that it leads to is replaced.
+    A device or a pipe is written to directly. A symbolic link stays, and the file that it points to is replaced.
     """
     if output is None and sys.stdout.isatty():
         # On a terminal, output of a case must not send control sequences. A pipe gets every byte unchanged.
@@ -62,13 +62,13 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def require_folder(output: Path | None) -> None:
-    """Raise ``FileNotFoundError`` for a file in a folder that does not exist, before work is done for it."""
+    """Raise ``FileNotFoundError`` for a file in a folder that does not exist, before any work is done for the file."""
     if output is not None and not output.absolute().parent.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(output))
 
 
 class _Shown(io.RawIOBase):
-    """Bytes of a file, printed as text."""
+    """A binary stream whose bytes are printed as text."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -82,7 +82,7 @@ class _Shown(io.RawIOBase):
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
-    """Plain columns on stdout; a sentence instead if there is no row."""
+    """Print plain columns, or the sentence ``empty`` if there is no row."""
     if not rows:
         print(empty)
         return

@@ -1,6 +1,6 @@
-"""Child processes of the command line: they end when it ends, however it ends.
+"""Child processes of the command line. They end when it ends, however it ends.
 
-The kernel stops a child when the *thread* that started it ends: start them from the main one.
+The kernel stops a child when the *thread* that started it ends, so start children from the main thread.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STOP_LIMIT_S = 10.0
 
 
 class ChildProcess:
-    """A process in a session of its own, so that Ctrl-C reaches it only through us.
+    """A process in its own session, so that Ctrl-C reaches it only through this program.
 
-    Its lines on stdout and stderr go to ``log`` if there is one.
+    If there is a ``log``, its lines on stdout and stderr go there.
     """
 
     def __init__(self, command: Sequence[str], log: FileIO | None = None) -> None:
@@ -32,7 +32,7 @@ class ChildProcess:
         self.latest_line = ""
         """The latest line on stdout or stderr."""
         self.complaint = "it said nothing"
-        """The latest line on stderr: the cause of its death, if it named one."""
+        """The latest line on stderr, which may name the cause of its death."""
         self._log = log or FileIO(os.devnull, "wb")
         self._process = subprocess.Popen(
             dying_with_us(command, signal.SIGTERM),
@@ -50,14 +50,14 @@ class ChildProcess:
             reader.start()
 
     def exit_status(self) -> int | None:
-        """Return its exit code, negative for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while the process runs."""
         status = self._process.poll()
         if status is not None:
             self._settle()
         return status
 
     def wait(self) -> int:
-        """Return its exit code, negative for a signal, once it has ended."""
+        """Wait for the end of the process and return its exit code, negative for a signal."""
         status = self._process.wait()
         self._settle()
         return status
@@ -67,7 +67,7 @@ class ChildProcess:
             self._process.terminate()
 
     def stop(self) -> None:
-        """Stop it, with SIGTERM first. It, or the kernel, ends its children."""
+        """Stop the process, with SIGTERM first. The process, or the kernel, ends its children."""
         self.ask_to_stop()
         try:
             self._process.wait(STOP_LIMIT_S)

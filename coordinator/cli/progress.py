@@ -1,4 +1,4 @@
-"""Live progress of campaigns: bars that move on a terminal, a line now and then elsewhere."""
+"""Live progress of campaigns: moving bars on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from coordinator.cli.terminal_console import console
 from coordinator.figures.formats import duration
 
 PLAIN_EVERY_S = 60.0
-"""Seconds between lines of a target where lines cannot move, as in a log."""
+"""The seconds between lines of a target where bars cannot move, as in a log."""
 RATE_OVER_S = 15.0
 
 
 def tail(target: CampaignTarget, rate: float | None) -> str:
-    """How many cases of a target do not pass, how many jobs a second are done of late, and how long it will take."""
+    """The text after a target's bar: how many cases do not pass, how many jobs per second finish, and the time left."""
     counters, left_s = target.counters, target.estimate.seconds
     parts = [f"{counters.failed:,} failing"]
     if counters.incomplete:
@@ -39,7 +39,7 @@ def _time_left(left_s: float | None) -> str:
 
 
 class Board:
-    """``with Board() as board: board.show([…])``: targets of campaigns and plain lines, in their latest state."""
+    """``with Board() as board: board.show([…])``: shows the latest state of campaign targets, and plain lines."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Board:
             self._print_changes()
 
     def say(self, line: str) -> None:
-        """A line that stays, above the moving ones."""
+        """Print a permanent line above the bars."""
         self._console.print(Text(line))
 
     def _print_changes(self) -> None:
@@ -90,7 +90,7 @@ class Board:
 
 
 class BarsOfTargets(Progress):
-    """A bar for each target, and below it the tail: side by side they are wider than many a terminal."""
+    """A bar for each target, with its text below, because both side by side are too wide for many terminals."""
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         count = TextColumn("{task.completed:,.0f}/{task.total:,.0f}", markup=False)
@@ -106,7 +106,8 @@ class BarsOfTargets(Progress):
         self._ids: dict[tuple[str, str], TaskID] = {}
 
     def show(self, targets: Sequence[CampaignTarget]) -> None:
-        """Make the tasks those of these targets. Targets of one name can differ in their environment."""
+        """Show these targets instead of the previous ones. Targets with the same name can differ in their
+        environment."""
         width = max((len(target.target) for target in targets), default=0)
         target_by_key = {(target.target, target.environment): target for target in targets}
         for stale_key in self._ids.keys() - target_by_key.keys():
@@ -120,7 +121,7 @@ class BarsOfTargets(Progress):
             self.update(self._ids[key], description=label, completed=completed_jobs, total=total, target=target)
 
     def lines(self) -> list[str]:
-        """Return the same as plain text."""
+        """Return the bars as plain text."""
         return [
             f"{target.target}: {task.completed:,}/{task.total:,} done, {tail(target, task.speed)}"
             for task, target in self._tasks_with_targets()

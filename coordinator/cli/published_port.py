@@ -1,4 +1,5 @@
-"""Whether a container answers at a port of this machine, judged by who listens there, before anything is sent to it."""
+"""Whether a container answers at a port of this machine. The listening process decides, before anything is sent to
+it."""
 
 from __future__ import annotations
 
@@ -7,17 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FORWARDERS = ("docker-proxy", "rootlesskit", "rootlessport")
-"""Programs of Docker and Podman that listen at a container's published port."""
+"""Programs of Docker and Podman that listen on a container's published port."""
 _LISTENING = "0A"
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def is_published(port: int) -> bool:
-    """Whether the listener at the port passes connections on to a container.
+    """Whether the listener at the port forwards connections to a container.
 
-    Also true if root listens, as Docker does, because other users cannot see root's programs, and root reads their
-    files anyway; and if nobody listens, because the kernel itself may pass on. False if the kernel's tables cannot be
-    read.
+    Also true if root listens, as Docker does, because other users cannot see root's programs, and root can read their
+    files anyway; and if no process listens, because the kernel itself may forward. False if the kernel's tables cannot
+    be read.
     """
     try:
         owners = set(_owners(port))
@@ -29,7 +30,7 @@ def is_published(port: int) -> bool:
 
 
 def _owners(port: int) -> Iterator[int]:
-    """The user ids of those who listen at the port."""
+    """The user ids of the processes that listen at the port."""
     for table in _TABLES:
         for line in Path(table).read_text().splitlines()[1:]:
             fields = line.split()

@@ -1,4 +1,4 @@
-"""The user's own command, recorded on the CPU and replayed on the target by ``portolan-runner``."""
+"""Records the user's own command on the CPU and replays it on the target, both with ``portolan-runner``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from protocol.enums import HOST
 from protocol.watched_run import WatchedRun
 
 REPLAY_LIMIT_S = 120.0
-"""Seconds for one replay of a call."""
+"""The time limit in seconds for one replay of a call."""
 WHOLE_LIMIT_S = 1800.0
-"""Seconds for the whole command on the target."""
+"""The time limit in seconds for the whole command on the target."""
 COULD_NOT = 2
-"""Exit code of the runner's where it could not do it."""
+"""The exit code of ``portolan-runner`` if it cannot do what was asked."""
 COMPLAINT = b"portolan-runner: "
-"""The beginning of the runner's own lines."""
+"""The beginning of messages of ``portolan-runner``."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class ReplayResult:
 
 
 def record(command: str, framework: str, device: str) -> Path:
-    """Run a command under a recorder, for a device; returns the recording.
+    """Run a command under a recorder for a device, and return the recording.
 
-    The file stays, so that its calls can be repeated. What the command prints goes to stderr. Raises
-    ``AssessmentError`` if nothing was recorded.
+    The file stays, so that its calls can be repeated. Output of the command goes to stderr. Raises ``AssessmentError``
+    if nothing was recorded.
     """
     try:
         words = shlex.split(command)
@@ -60,7 +60,7 @@ def record(command: str, framework: str, device: str) -> Path:
 
 
 def replay(recording: Path, framework: str, device: str) -> ReplayResult:
-    """Replay the calls of a recording on a target, and on the CPU, to which its times are compared."""
+    """Replay the calls of a recording on a target, and on the CPU to compare the times."""
     with tempfile.TemporaryDirectory() as folder:
         bundles = []
         for word in dict.fromkeys((device, HOST)):
@@ -82,7 +82,7 @@ def replay(recording: Path, framework: str, device: str) -> ReplayResult:
 
 
 def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedRun | str:
-    """Run a command on the target itself and watch it there; returns what became of it, or why it cannot be run."""
+    """Run a command on the target itself and watch it. Returns the result, or the reason why it could not run."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run.json"
         options = ("--out", str(out), "--timeout-s", f"{limit_s:g}")
@@ -93,7 +93,7 @@ def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedR
 
 
 def _run(*arguments: str) -> tuple[int, str]:
-    """Run the runner's command, with its lines on our stderr; returns its exit code and what it said last there."""
+    """Run ``portolan-runner`` with its lines on our stderr. Returns its exit code and its last message."""
     command: Sequence[str] = [sys.executable, "-P", "-m", "runners", *arguments]
     stderr = _Stderr()
     child = ChildProcess(command, stderr)
@@ -107,7 +107,7 @@ def _run(*arguments: str) -> tuple[int, str]:
 
 
 class _Stderr(FileIO):
-    """Our stderr for the lines of a child, but for its last complaint: if the child could not do it, we say that."""
+    """Passes the lines of a child to our stderr, but holds back its last message, which becomes our own error."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr.fileno(), "wb", closefd=False)

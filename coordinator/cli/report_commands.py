@@ -130,7 +130,7 @@ def write_report(client: Client, campaign_id: int, path: Path, query: Query | No
 
 
 def _path_part(name: str) -> str:
-    """Return the name quoted as a single part of a URL path."""
+    """Return the name quoted as one part of a URL path."""
     return quote(name, safe="") or "-"
 
 

@@ -1,4 +1,4 @@
-"""The client of the REST API, for the command line and for programs: every failure becomes one line."""
+"""The client of the REST API, for the command line and for programs. Every failure becomes a message of one line."""
 
 from __future__ import annotations
 
@@ -44,16 +44,17 @@ if TYPE_CHECKING:
 
 ANSWER_S = 60.0
 SILENCE_S = 30.0
-"""A stream of events that says nothing for this long is dead; the coordinator speaks every 10 s."""
+"""The seconds without data after which a stream of events counts as dead. The coordinator sends something every 10
+s."""
 WHOLE_S = 600.0
-"""A file is made whole before its first byte comes; a bundle, and a campaign of a million jobs, are stored whole before
-there is an answer."""
+"""The time limit for responses that take long: a file is complete before its first byte is sent, and a bundle, or a
+campaign of a million jobs, is stored before the response."""
 
 REALM = 'Bearer realm="portolan"'
 """The WWW-Authenticate value of a coordinator that requires a token."""
 
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
-"""Statuses of a proxy in front of a coordinator that is away; it sends no problem details with them."""
+"""The statuses of a proxy whose coordinator is unreachable. The proxy sends no problem details."""
 
 BUNDLE = {"Content-Type": "application/x-ndjson"}
 
@@ -61,17 +62,18 @@ MATRIX_ROWS = 5000
 """Functions per request of a matrix."""
 REFRESH_WAIT_S = 120.0
 REFRESH_LOOK_S = 1.0
-"""A large campaign's matrix is brought up to date beside the requests, a while after its end."""
+"""The seconds between looks at a large campaign's matrix, which is updated in the background after the campaign's
+end."""
 
 Query = Mapping[str, str | int | None]
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Client:
-    """``with Client(url, token) as client: client.campaign(3)``. The token is sent to this URL only.
+    """``with Client(url, token) as client: client.campaign(3)``. The token is sent only to this URL.
 
-    A method raises ``CoordinatorError`` with the coordinator's own words for what it refuses, and
-    ``CoordinatorAwayError`` where it, or its database, cannot be reached.
+    Methods raise ``CoordinatorError``, with the coordinator's message, for rejected requests, and
+    ``CoordinatorAwayError`` if the coordinator or its database is unreachable.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -100,7 +102,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections: at the end of a program or a notebook without ``with``."""
+        """Close the connections. Call it at the end of a program or a notebook that does not use ``with``."""
         self._http.close()
 
     def whoami(self) -> WhoAmI:
@@ -114,7 +116,7 @@ class Client:
         return self._get(SuiteList, "/catalogue")
 
     def suite_cases(self, suite_id: int, function: str | None = None, offset: int = 0) -> SuiteCases:
-        """Return a page of the cases of a suite that the catalogue has, of the functions that a glob matches."""
+        """Return a page of the cases of a suite in the catalogue. ``function`` is a glob."""
         from coordinator.catalogue.models import SuiteCases
 
         return self._get(SuiteCases, f"/suites/{suite_id}/cases", {"function": function, "offset": offset})
@@ -137,7 +139,7 @@ class Client:
         return self._get(CampaignSample, f"/campaigns/{campaign_id}/sample")
 
     def login_link(self) -> LoginLink:
-        """Return a link that signs a browser in once."""
+        """Return a link that signs in a browser once."""
         from coordinator.access.models import LoginLink
 
         return self._parse(LoginLink, self._send("POST", "/login-links"))
@@ -161,7 +163,8 @@ class Client:
         return self._get(AuditPage, "/audit", {"who": who, "limit": limit})
 
     def submit(self, request: CampaignRequest | Mapping[str, Any], key: str | None = None) -> CampaignDetail:
-        """Plan and queue a campaign; asked again with the same key, as after an outage, return the one that it made."""
+        """Plan and queue a campaign. A repeated call with the same key, for example after an outage, returns the first
+        campaign."""
         from coordinator.campaigns.models import CampaignDetail
 
         headers = {"Idempotency-Key": key or token_hex(16)}
@@ -175,9 +178,9 @@ class Client:
         return self._parse(DryRun, self._send("POST", "/campaigns", json={**_json(request), "dry_run": True}))
 
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
-        """Return the campaign of the bundle, and whether it is new there.
+        """Store a bundle. Returns its campaign, and whether the campaign is new.
 
-        A signature in the file beside it, whose name ends with ``.sig``, is sent with it.
+        If there is a signature file next to the bundle, whose name ends with ``.sig``, it is sent as well.
         """
         from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail
@@ -191,7 +194,7 @@ class Client:
         return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def signers(self) -> list[Signer]:
-        """Return the keys whose signatures of bundles are or were trusted, the newest first."""
+        """Return the keys that are or were trusted to sign bundles, newest first."""
         from coordinator.bundles.models import SignerList
 
         return self._get(SignerList, "/signers").signers
@@ -218,7 +221,7 @@ class Client:
         return self._get(CampaignDetail, f"/campaigns/{campaign_id}")
 
     def cancel(self, campaign_id: int, targets: Sequence[str] = ()) -> CampaignDetail:
-        """Cancel what is not done, on these targets, or on all if none is named."""
+        """Cancel the jobs that are not done, on these targets, or on all targets if none is named."""
         from coordinator.campaigns.models import CampaignDetail
 
         path = f"/campaigns/{campaign_id}/cancel"
@@ -231,7 +234,7 @@ class Client:
         return self._parse(DeletedCampaign, self._send("DELETE", f"/campaigns/{campaign_id}", within_s=WHOLE_S))
 
     def suites(self) -> list[StoredSuite]:
-        """Return every suite that is stored, under each of its revisions."""
+        """Return every stored suite with each of its revisions."""
         from coordinator.deletion.models import StoredSuites
 
         return self._get(StoredSuites, "/suites").suites
@@ -248,7 +251,8 @@ class Client:
         device: str | None = None,
         rule: str = ANYWHERE.name,
     ) -> MatrixPage:
-        """Return the whole matrix, or the functions that a glob matches; of an ended campaign when it is up to date."""
+        """Return the whole matrix, or the functions that a glob matches. For an ended campaign, wait until the matrix
+        is up to date."""
         from coordinator.results.models import MatrixPage
 
         query_text = function and f"function:{function}"
@@ -265,7 +269,7 @@ class Client:
         return matrix
 
     def summary(self, campaign_id: int, function: str | None = None, device: str | None = None) -> Sequence[Section]:
-        """Return the campaign in sentences, as its report has them."""
+        """Return the campaign in sentences, as in its report."""
         from coordinator.results.summary import Summary
 
         query = {"function": function, "device": device}
@@ -301,16 +305,19 @@ class Client:
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
     def evidence(self, target: str) -> EvidenceSet:
-        """Return what all campaigns found on the targets that a selector matches; of none it has no targets."""
+        """Return all results of campaigns for the targets that a selector matches. If it matches none, the set has no
+        targets."""
         from coordinator.assess.evidence_file import read
 
         content = self.get_bytes("/evidence", {"target": target})
         return read(content, f"the answer of {self.url}", f"from {self.url}")
 
     def assess(self, source: str, *, on: str = "*/*", name: str = "script.py") -> list[dict[str, Any]]:
-        """Return what of a script goes wrong on each target that a selector matches, as ``portolan assess`` says it.
+        """Return the findings about a script on each target that a selector matches, as ``portolan assess`` reports
+        them.
 
-        ``source`` is the text of the file ``name``, a script or a notebook; each document is that of ``--format json``.
+        ``source`` is the text of the file ``name``, a script or a notebook. Each document has the format of ``--format
+        json``.
         """
         body = {"source": source, "name": name, "target": on}
         try:
@@ -321,7 +328,7 @@ class Client:
         return assessments
 
     def outcomes(self, campaign_id: int, filters: Query, page: int = 1000) -> Iterator[dict[str, Any]]:
-        """Yield all outcomes that the filters let through, read page by page."""
+        """Yield all outcomes that match the filters, reading page by page."""
         from coordinator.results.outcomes.models import OutcomePage
 
         after: int | None = 0
@@ -332,12 +339,12 @@ class Client:
             after = answer.next
 
     def export(self, campaign_id: int, format: str, filters: Query) -> Iterator[bytes]:
-        """Yield the outcomes as one file, in pieces."""
+        """Yield the outcomes as one file in pieces."""
         with self._stream(f"/campaigns/{campaign_id}/outcomes", {**filters, "format": format}, WHOLE_S) as answer:
             yield from answer.iter_bytes()
 
     def results(self, campaign_id: int, filters: Query | None = None) -> pa.Table:
-        """Return all outcomes that the filters let through as an Arrow table, with the columns of the exported files.
+        """Return all outcomes that match the filters as an Arrow table, with the columns of the exported files.
 
         ``client.results(3, {"device": "xla"}).to_pandas()``
         """
@@ -346,9 +353,9 @@ class Client:
         return parquet.read_table(BytesIO(b"".join(self.export(campaign_id, "parquet", filters or {}))))
 
     def can_i(self, function: str, *, on: str, dtype: str | None = None) -> Answer:
-        """Say whether a function works on a target, by what all campaigns of the coordinator found.
+        """Say whether a function works on a target, according to all campaigns of the coordinator.
 
-        As ``portolan.can_i``, which asks the evidence that ships; so are its errors.
+        It behaves and fails like ``portolan.can_i``, which uses the evidence that ships with Portolan.
         """
         from coordinator.assess.answers import Question, answer
         from coordinator.targets.selectors import Selector
@@ -358,7 +365,8 @@ class Client:
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
         """Yield the campaign now, whenever something changes, and at its end.
 
-        Raises ``CoordinatorAwayError`` when the coordinator is away; the campaign goes on, and can be asked for again.
+        Raises ``CoordinatorAwayError`` if the coordinator is unreachable. The campaign continues, and ``progress`` can
+        be called again.
         """
         from httpx_sse import EventSource, SSEError
 
@@ -378,7 +386,7 @@ class Client:
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early: try again")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
-        """Apply the current rules to the stored evidence of one campaign, or of all."""
+        """Apply the current rules to the stored evidence of one campaign, or of all if ``campaign_id`` is None."""
         from coordinator.causes.models import Reclassified
 
         path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"
@@ -413,7 +421,7 @@ class Client:
         return self._parse(Runner, self._send("POST", "/runners", json={"url": url, "secret": secret}))
 
     def send_recording(self, runner_id: int, recording: Recording) -> str:
-        """Send a recording to a runner; returns the name of the suite that it will be there."""
+        """Send a recording to a runner. Returns the name that its suite will have on the runner."""
         from protocol.recording import AcceptedRecording
 
         content = recording.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""``portolan results``: what came of a campaign, on the terminal or as a file."""
+"""``portolan results``: a campaign's outcomes on the terminal or as a file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from coordinator.figures.formats import join_words, plural
 from protocol.enums import Cause, Ending, Placement, Verdict
 
 LISTED = 50
-"""The most outcomes below the matrix; the files have all."""
+"""The maximum number of outcomes below the matrix; files have all."""
 NAMED = 3
-"""The most operations of an outcome that are listed; the files have all."""
+"""The maximum number of operations listed for an outcome; files have all."""
 OF_OUTCOMES = ("verdict", "cause", "placement", "ending")
-"""Filters that choose among the outcomes of a function; without any, failed ones are listed."""
+"""Filters that select some outcomes of a function. Without any of them, only failed outcomes are listed."""
 
 Format = Literal["table", "csv", "json", "parquet"]
 
@@ -94,7 +94,7 @@ def _print_table(client: Client, campaign_id: int, filters: dict[str, Any], out:
 
 
 def _print_conditions(client: Client, campaign_id: int, function: str, device: str | None, out: Console) -> None:
-    """Print for each function that fails or falls back in how many cases it does, and on which options."""
+    """Print how many cases fail or fall back, and with which options, for each function with such cases."""
     rows = client.conditions(campaign_id, function, device).rows
     for row in rows[:LISTED]:
         out.print(f"{row.function} on {row.target}: {'; '.join(row.sentences)}", soft_wrap=True, markup=False)
@@ -103,7 +103,7 @@ def _print_conditions(client: Client, campaign_id: int, function: str, device: s
 
 
 def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> list[str]:
-    """One entry per case and target: why it failed, and the command that repeats it."""
+    """One entry per case and target: why the case failed, and the command that repeats it."""
     runs: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in outcomes:
         target = f"{row['framework']}@{row['version']}/{row['device']}"
@@ -118,7 +118,7 @@ def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> 
 
 
 def _reason(outcome: dict[str, Any]) -> str:
-    """The message of the outcome, else the operations that ran on the host."""
+    """The message of the outcome, otherwise the operations that ran on the host."""
     if outcome["said"]:
         return " ".join(readable(outcome["said"]).split())[:200]
     return join_words([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)

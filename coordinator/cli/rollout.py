@@ -1,7 +1,7 @@
-"""A rollout: makes the containers of a fleet as specified, and registers their runners.
+"""A rollout: creates the specified containers of a fleet and registers their runners. It lasts for one call.
 
-It lasts for one call. If a container ends later, the scheduler starts it again at the same URL and with the same
-secret, and the coordinator finds it there.
+If a container ends later, the scheduler restarts it at the same URL with the same secret, so the coordinator finds it
+again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LOOK_EVERY_S = 0.5
 ANSWER_S = 2.0
 LOG_LINES = 30
 RESTARTS_OF_THE_HOPELESS = 3
-"""Restarts after which a container is considered hopeless."""
+"""The number of restarts after which a container counts as hopeless."""
 
 
 @contextmanager
 def fleet_folder(directory: DataDirectory, fleet: str, say: Callable[[str], object]) -> Iterator[Path]:
-    """Lock the folder with the secrets of a fleet's runners, so that only one call uses it at a time."""
+    """Lock and yield the folder with the secrets of a fleet's runners, so that only one call uses it at a time."""
     folder = directory.path / "fleet" / fleet
     lock = FileLock(folder / "lock", mode=0o600, fallback_to_soft=False)
     try:
@@ -58,7 +58,7 @@ class Rollout:
         """Ids of the containers that this rollout has created."""
 
     def bring_up(self, specs: Mapping[str, RunnerSpec], within_s: float) -> list[str]:
-        """Wait until the runner of each specification is on the chart; return the targets that will not be."""
+        """Wait until the runner of each specification is registered. Returns the targets for which this failed."""
         deadline, failed_targets = time.monotonic() + within_s, []
         containers: dict[str, Container] = {}
         for target, spec in specs.items():
@@ -79,9 +79,9 @@ class Rollout:
         return failed_targets
 
     def take_down(self, containers: Sequence[Container]) -> tuple[list[str], CoordinatorAwayError | None]:
-        """Take runners off the chart and remove their containers.
+        """Remove the registrations of runners and their containers.
 
-        Returns the names of the containers that do not end, and why the runners are still on the chart if they are.
+        Returns the names of the containers that do not end, and the reason if the registrations could not be removed.
         """
         away, stuck_containers = None, []
         try:
@@ -99,7 +99,7 @@ class Rollout:
         return stuck_containers, away
 
     def _ensure(self, spec: RunnerSpec) -> Container:
-        """Return the target's container; it is created if there is none, or in place of one that does not fit."""
+        """Return the target's container. It is created if there is none, and replaced if it does not fit."""
         target, file = spec.target, self._secret_file(spec.target)
         spec = spec.model_copy(update={"secret": hashlib.sha256(_secret(file).encode()).hexdigest()[:16]})
         before = {container.target: container for container in self._scheduler.list()}.get(target)
@@ -118,7 +118,7 @@ class Rollout:
         return replacement
 
     def _wait(self, container: Container, deadline: float) -> None:
-        """Return when the runner answers. Raises ``FleetError`` if it will not."""
+        """Wait until the runner responds. Raises ``FleetError`` if it will not."""
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
@@ -162,10 +162,10 @@ def _answers(url: str) -> bool:
 
 
 def _secret(file: Path) -> str:
-    """The secret in the file, made on the first call.
+    """The secret in the file, which is created by the first call.
 
-    The folder keeps every other user of the host out. The file itself is readable by all, because the container runs as
-    another user, whose id the image chooses.
+    The folder keeps out every other user of the host. The file itself is readable by everyone, because the container
+    runs as another user, whose id the image chooses.
     """
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)

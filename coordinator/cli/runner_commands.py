@@ -1,7 +1,4 @@
-"""``portolan runner``: which runners there are; putting one on the chart, and taking it off.
-
-Holding one to the contract is in ``check_command.py``.
-"""
+"""``portolan runner``: lists, registers and removes runners. ``check_command.py`` checks them."""
 
 from __future__ import annotations
 
@@ -25,7 +22,8 @@ if TYPE_CHECKING:
     from coordinator.registry.models import Runner
 
 SERVED_WITHIN_S = 180.0
-"""A framework is imported once more by then, and the coordinator has seen the new boot."""
+"""The time limit for a new suite to appear: the framework is imported again, and the coordinator must notice the new
+boot."""
 LOOK_EVERY_S = 0.5
 
 app = typer.Typer(no_args_is_help=True, help="The runners that the coordinator knows.")

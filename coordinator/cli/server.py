@@ -25,10 +25,11 @@ BACKLOG = 1024
 MAX_PORT = 65_535
 HEADER_BYTES = 64 << 10
 STOPPING_S = 2
-"""Time for open requests to finish at a stop; without it some would wait ten minutes for a silent database."""
+"""The seconds in which open requests can finish at a stop. Without the limit, some would wait ten minutes for a silent
+database."""
 KEPT_IDLE_S = 75
-"""An idle connection is closed after this; a client that reuses one at that instant loses its request,
-and clients of Python (httpx, 5 s) and proxies (60 s) let go of theirs sooner."""
+"""The seconds after which an idle connection is closed. A client that reuses a connection at that moment loses its
+request; Python clients (httpx, 5 s) and proxies (60 s) close theirs sooner."""
 
 Port = Annotated[
     int | None,
@@ -51,7 +52,7 @@ ListenAddress = tuple[str, int]
 
 
 def port_or_default(port: int | None) -> int:
-    """The port of an option, or that of the settings. Raises ``SettingError``."""
+    """The port of an option, otherwise the port of the settings. Raises ``SettingError``."""
     if port is not None:
         return port
     text = variables().port or str(DEFAULT_PORT)
@@ -61,7 +62,7 @@ def port_or_default(port: int | None) -> int:
 
 
 def runners_place(host: str, runners_host: str | None, runners_port: int | None) -> ListenAddress | None:
-    """Where to listen for runners only; None if nowhere. Raises ``ListenError``."""
+    """The address to listen on for runners only; None if there is no such listener. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
             raise ListenError("--runners-host needs --runners-port")
@@ -71,7 +72,7 @@ def runners_place(host: str, runners_host: str | None, runners_port: int | None)
 
 @contextmanager
 def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str = "--port") -> Iterator[socket.socket]:
-    """Bind a socket before anything else is started, so that a port in use is reported at once."""
+    """Bind a socket before anything else is started, so that an occupied port is reported at once."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -95,7 +96,7 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
 
 
 def names_of_host(host: str) -> list[str]:
-    """Return the host name that the coordinator listens on, if it is a name; addresses are always accepted."""
+    """Return the host that the coordinator listens on if it is a name. IP addresses are always accepted."""
     try:
         ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they stand for."""
+"""Options that several commands share, and functions that turn them into values."""
 
 from __future__ import annotations
 
@@ -53,10 +53,11 @@ Rule = Annotated[
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:
-    """Return the client of a coordinator with the address and the token that every command finds.
+    """Return a client for the coordinator, with the address and the token that every command uses.
 
-    Without ``url`` and ``data_dir`` it is that of ``PORTOLAN_URL``, else the one that runs here. The token is
-    ``PORTOLAN_TOKEN``, or the local instance's own. Raises ``CoordinatorError`` if no instance runs on ``data_dir``.
+    The coordinator is the one of ``url`` or ``data_dir``, otherwise that of ``PORTOLAN_URL``, otherwise the local one.
+    The token is ``PORTOLAN_TOKEN``, otherwise the local instance's own. Raises ``CoordinatorError`` if no instance runs
+    on ``data_dir``.
     """
     directory = DataDirectory(data_dir)
     address = find_url(url, directory)
@@ -64,7 +65,7 @@ def connect(url: Url = None, data_dir: DataDir = None) -> Client:
 
 
 def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
-    """Give a command ``--url`` and ``--data-dir``, and the client of that coordinator as its first argument."""
+    """Add ``--url`` and ``--data-dir`` to a command. Its first argument becomes the client of the coordinator."""
 
     @with_options_of(connect)
     @wraps(command)
@@ -76,7 +77,7 @@ def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[.
 
 
 def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of ``make``, and the value that ``make`` returns as its first argument."""
+    """Add the options of ``make`` to a command. Its first argument becomes the value that ``make`` returns."""
     shared_options = inspect.signature(make, eval_str=True).parameters
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -96,17 +97,17 @@ def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]],
 
 
 def present(**values: Any) -> dict[str, Any]:
-    """The values that have been given."""
+    """The values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def split(values: Iterable[str] | None) -> list[str]:
-    """The entries of a repeatable option, each of which may hold several, parted by spaces or commas."""
+    """The entries of a repeatable option. Each value may have several entries, separated by spaces or commas."""
     return [part for value in values or () for part in re.split(r"[\s,]+", value) if part]
 
 
 def read_secret(file: Path | None, from_stdin: bool) -> str:
-    """The runner's secret, wherever it is; empty if there is none."""
+    """The runner's secret from the file, from stdin or from the environment; empty if there is none."""
     if from_stdin and file is not None:
         raise CoordinatorError("--secret-file and --secret-stdin cannot be combined: give one of them")
     if from_stdin:

@@ -1,4 +1,4 @@
-"""``portolan submit``: plan a campaign, and if asked wait for its end."""
+"""``portolan submit``: plans a campaign, and waits for its end if an option says so."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
-"""The members of a campaign that a rerun takes over unless they are given."""
+"""The members of a campaign that a rerun inherits unless they are given."""
 SUBMIT_WITHIN_S = 30.0
-"""Seconds for which a submission is repeated while the coordinator is away."""
+"""The seconds for which a submission is repeated while the coordinator is unreachable."""
 
 
 class LeftOver(StrEnum):
-    """Outcomes that a campaign can leave behind, to be run again or to fail a pipeline."""
+    """Outcomes that a campaign can leave behind, for a rerun or to fail a pipeline."""
 
     failed = "failed"
     incomplete = "incomplete"
@@ -151,7 +151,7 @@ def submit(
 
 
 def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
-    """Submit exactly once: repeat with the same key, because a lost response may hide a stored campaign."""
+    """Submit exactly once: repeat the request with the same key, because a lost response may hide a stored campaign."""
     key = token_hex(16)
     try:
         return client.submit(request, key)
@@ -176,13 +176,13 @@ _MADE_BY = "create one with `portolan catalogue sample SURFACE --out FILE`"
 
 
 def _say_not_charted(functions: Sequence[str]) -> None:
-    """Requested functions without a case are excluded from all figures, so they are printed."""
+    """Print the requested functions without a case, because they are excluded from all figures."""
     if functions:
         print(f"not charted, because the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 
 
 def _wait(client: Client, campaign_id: int) -> tuple[CampaignDetail, MatrixPage, Sequence[Section]]:
-    """Show progress until the campaign has ended. Returns it with its matrix and its summary."""
+    """Show progress until the campaign has ended. Returns the campaign, its matrix and its summary."""
     campaign: CampaignDetail | None = None
     with telling_what_continues(client.url, campaign_id), Board() as board:
         watch = OutageWatch(board.say, client.url, campaign_id)

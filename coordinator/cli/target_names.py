@@ -1,4 +1,4 @@
-"""Names of targets, checked before anything is started for them."""
+"""Checks names of targets before anything is started for them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from coordinator.cli.processes import ChildProcess
 from protocol.exit_codes import UNKNOWN_TARGET
 
 KNOWN_TARGETS = ("jax/cpu", "tensorflow/cpu", "tensorflow/xla", "torch/cpu", "torch/xla")
-"""The targets of ``up`` and ``demo`` unless others are given; the smallest download first, for the first chart."""
+"""The default targets of ``up`` and ``demo``. The smallest download comes first, so that the first chart is ready
+early."""
 
 
 def complaint_about(targets: Sequence[str]) -> str | None:
-    """A line about the first target that no runner of this machine has a name for; None if there is none.
+    """A line about the first target that no local runner can have; None if all are valid.
 
-    The names are those of the runners, because packages in a framework's environment may bring more. No process is
-    started to ask for those that every runner knows.
+    The names come from the runners, because packages in a framework's environment may add devices. No process is
+    started to ask for names that every runner knows.
     """
     other_targets = [target for target in targets if target not in KNOWN_TARGETS]
     if not other_targets:

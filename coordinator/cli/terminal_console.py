@@ -1,4 +1,4 @@
-"""The terminal as rich writes to it: columns, colours and bars, for commands that draw."""
+"""The terminal for commands that draw with rich: columns, colors and bars."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rich.segment import Segment
 from protocol.terminal import raw_stream, terminal_text
 
 WIDTH_OF_A_PIPE = 200
-"""A file or a pipe has no width; nothing should be folded for it."""
+"""The width of a file or a pipe, large enough that nothing is wrapped."""
 
 
 class TerminalConsole(Console):
-    """Writes its own escape sequences, and makes those in the given texts visible."""
+    """A console that writes its own escape sequences, and makes escape sequences in texts visible."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         for segment in super().render(renderable, options):

@@ -1,4 +1,4 @@
-"""Campaigns for the functions that a user's code calls and that have no evidence yet: choose, submit and wait."""
+"""Campaigns for functions that a user's code calls and that have no evidence: choosing suites, submitting, waiting."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from coordinator.targets.selectors import Selector
 from protocol.enums import CONFORMANCE_SUITE
 
 FIRST = ("library", "paper")
-"""Suites with cases of their own; that of the docstrings has one example a function."""
+"""The preferred suites, which have cases written for testing. The suite of docstrings has only one example per
+function."""
 NAMED = 5
-"""Targets or functions in a message."""
+"""The maximum number of targets or functions in a message."""
 
 
 def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) -> None:
@@ -43,7 +44,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
 
 
 def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: SuiteList) -> Mapping[str, list[str]]:
-    """The functions by the suite that charts them, each under the name that the suite has for it."""
+    """The functions by the suite that charts them, each with its name in the suite."""
     suite_functions: dict[str, set[str]] = {}
     targets: set[str] = set()
     for suite in catalogue.suites:

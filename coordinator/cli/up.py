@@ -105,7 +105,7 @@ def _what_next(instance: LocalInstance, data_dir: Path | None) -> str:
 
 
 def _say(line: str) -> None:
-    """Print a line. If nobody reads it any more (``up | tee`` is interrupted), the instance goes on."""
+    """Print a line. If its reader has gone (``up | tee`` is interrupted), the instance continues."""
     try:
         print(line, flush=True)
     except BrokenPipeError:
