@@ -1,7 +1,7 @@
-"""The contract between coordinator and runners: message models and enumerations, nothing else.
+"""The contract between coordinator and runners: message models and enumerations.
 
-Both sides import this package, and it imports neither of them. An author of a runner in another language needs only
-these models. Every runner serves their JSON Schema at ``/openapi.json``.
+Both sides import this package, and it imports neither of them. Authors of runners in other languages need only these
+models. Every runner serves their JSON Schema at ``/openapi.json``.
 """
 
 PROTOCOL_VERSION = 1

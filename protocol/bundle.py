@@ -1,8 +1,8 @@
-"""A bundle: the outcomes of a suite that was charted without a coordinator, in one file that a coordinator can import.
+"""A bundle: one file with the outcomes of a suite that ran without a coordinator. A coordinator can import it.
 
 The file is newline-delimited JSON in UTF-8: a ``BundleHeader``, one ``BundledOutcome`` for every case and run, and a
-``BundleEnd``. The end holds the SHA-256 of all bytes before its own line. A truncated or changed file therefore fails
-the check, and the digest identifies the bundle.
+``BundleEnd``. The end contains the SHA-256 of all bytes before its own line. So a truncated or changed file is
+rejected, and the digest identifies the bundle.
 """
 
 from typing import Literal
@@ -18,14 +18,14 @@ from protocol.outcomes import Outcome
 from protocol.runner import RunnerInfo
 
 FORMAT: Literal[1] = 1
-"""A writer raises it when older readers cannot read its files."""
+"""The format version. A writer increases it when older readers cannot read its files."""
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20
-"""The header of 20,000 cases is 5 MiB; an outcome with all its log is below 1 MiB."""
+"""The maximum length of a line. The header of 20,000 cases has 5 MiB; an outcome with its whole log is below 1 MiB."""
 
 
 class BundleMark(BaseModel):
-    """The header's members that every format has, also later ones; readers check them first."""
+    """The members of the header that every format version has. Readers check them first."""
 
     type: Literal["portolan-bundle"]
     format: int = Field(ge=1)
@@ -33,14 +33,14 @@ class BundleMark(BaseModel):
 
 
 class BundleHeader(Message):
-    """The first line of a bundle: everything that is needed to plan the campaign."""
+    """The first line of a bundle. It contains everything that is needed to plan the campaign."""
 
     type: Literal["portolan-bundle"] = "portolan-bundle"
     format: Literal[1] = FORMAT
     portolan: Name
     """The version of Portolan that wrote the bundle."""
     begun_at: Moment
-    """When the run began, by that machine's clock, as all times in the bundle."""
+    """The time at which the run began. All times in the bundle are by the clock of the machine that ran the suite."""
     runner: RunnerInfo
     suite: CatalogueSuite
     """The suite with the cases that ran, in their order."""
@@ -68,7 +68,7 @@ class BundledOutcome(Message):
 
 
 class BundleEnd(Message):
-    """The last line: it shows that the bundle is complete and unchanged."""
+    """The last line, which shows that the bundle is complete and unchanged."""
 
     type: Literal["end"] = "end"
     outcomes: int = Field(ge=1, le=MAX_INTEGER)

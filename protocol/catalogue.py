@@ -13,7 +13,7 @@ from protocol.model import Message
 from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 
 LONGEST = 120
-"""Characters of an id or a function in a message."""
+"""The maximum number of characters of an id or a function in a message."""
 # Lists of the catalogue fail at their first fault: with one fault for each of millions of empty cases, the list of what
 # is wrong would take more memory than there is.
 
@@ -50,14 +50,14 @@ class CaseOptions(Message):
     """How a case calls its function. Options decide no result, so two catalogues of one revision may differ in them."""
 
     kind: CaseKind | None = None
-    """Null: its runner does not say."""
+    """Null if the runner does not give it."""
     dtypes: list[Name] = Field(default_factory=list, max_length=MAX_DTYPES)
     """The dtypes of the input arrays; for a case without arrays, the dtype that it tests."""
     calls: list[CallOptions] | None = Field(default=None, max_length=MAX_CALLS)
     """The calls; null if only the case's own code knows them. For a docstring example, the calls by the function's name
     in its text."""
     shortened: bool = False
-    """Whether calls, keywords or values were omitted or cut because of the limits."""
+    """Whether calls, keywords or values were omitted or truncated because of the limits."""
 
 
 class CatalogueCase(Message):
@@ -66,13 +66,14 @@ class CatalogueCase(Message):
     id: CaseName
     function: CaseName
     host_only: Line | None = None
-    """Why the function never touches a device, or null if it should."""
+    """The reason why the function never uses a device; null if it should use one."""
     tags: Lines = Field(default_factory=list)
     digest: Name | None = None
-    """A digest that changes exactly when something that decides the case's result changes. Cases with equal digests in
-    two revisions of a suite can be compared. Null: only the suite's revision is known."""
+    """A digest that changes exactly when something changes that decides the case's result. Cases with equal digests in
+    two revisions of a suite can be compared. Null: the runner gives no digest, and only the revision identifies the
+    case."""
     options: CaseOptions | None = None
-    """Null: its runner does not say."""
+    """Null if the runner does not give them."""
 
 
 class CatalogueSuite(Message):
@@ -81,10 +82,10 @@ class CatalogueSuite(Message):
     name: Name
     revision: Name
     timing: TimingPolicy | None = None
-    """The timing policy of a campaign that asks for none. It decides no result, so the revision does not depend on it.
-    Null: its runner does not say; the policy is then ``steady``."""
+    """The timing policy of campaigns that request none. It affects no result, so the revision does not depend on it.
+    Null: the runner declares none, and the policy is ``steady``."""
     timed_cases: TimedCases | None = None
-    """The timed cases of a campaign that does not choose them. Null: its runner does not say; all are timed then."""
+    """The timed cases of campaigns that request no choice. Null: the runner declares none, and all cases are timed."""
     cases: list[CatalogueCase] = Field(max_length=MAX_CASES, fail_fast=True)
 
 
@@ -93,7 +94,8 @@ class Catalogue(Message):
 
 
 def ambiguity(catalogue: Catalogue) -> str | None:
-    """The reason why a name is ambiguous, or None: a suite is listed twice, or a case id twice in a suite."""
+    """The reason why a name is ambiguous: a suite is listed twice, or a case id occurs twice in a suite. None if all
+    are unique."""
     if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
         return f"its catalogue lists the suite '{short(suite)}' twice: list each suite once, at one revision"
     for suite_listed in catalogue.suites:
@@ -106,11 +108,11 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 
 
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
-    """The ids of the cases that are timed if not every case is: one per function, and each of a second shape.
+    """The ids of the cases to time if not every case is timed: one per function, and each case with a second shape.
 
     A plain call shows best how slow a function is: no refusal, gradient or random result, no empty or broadcast input,
-    no unusual dtype. Of several such cases the first is taken, because suites begin with the usual call. The case of a
-    second shape is timed too, because no other case shows how long that call takes.
+    no unusual dtype. Among several plain cases the first is chosen, because suites begin with the usual call. Cases
+    with a second shape are always timed, because no other case shows how long that call takes.
     """
     recompiled_ids: set[str] = set()
     best: dict[str, tuple[tuple[bool, ...], str]] = {}
@@ -131,6 +133,6 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """The text on one line, cut to the maximum length of a message."""
+    """The text on one line, truncated to the maximum length in a message."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,6 +1,6 @@
-"""The limits and defaults of a job's runs and time. Standard library only.
+"""The limits and defaults for the runs and the time of a job. Standard library only.
 
-Apart from the messages, so that a command line can name them in its help without building a model.
+They are separate from the messages, so that a command line can show them in its help without building models.
 """
 
 MAX_TIMEOUT_S = 14_400.0

@@ -1,4 +1,4 @@
-"""Enrolment: the request by which a runner registers itself (``POST /api/v1/runners/enrol``), and its answer."""
+"""Enrollment: the request by which a runner registers itself (``POST /api/v1/runners/enrol``), and its response."""
 
 import re
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ SECRET = r"^[!-~]{1,500}$"
 
 
 def web_address(url: str) -> str:
-    """The address without a final slash; raises ``ValueError`` if HTTP cannot reach it."""
+    """The address without a final slash. Raises ``ValueError`` if it is no HTTP address."""
     if not re.fullmatch("https?://[!-~]+", url) or not urlsplit(url).hostname:
         raise ValueError("must begin with http:// or https:// and name a host")
     _ = urlsplit(url).port  # raises for one that is none
@@ -23,7 +23,7 @@ def web_address(url: str) -> str:
 
 
 class Enrolment(Message):
-    """The request of a runner to be registered."""
+    """A runner's request to be registered."""
 
     name: str = Field(max_length=64, pattern=NAME, description="the runner's own, and the same over all its restarts")
     url: str = Field(max_length=MAX_URL, description="where the coordinator reaches the runner, http or https")
@@ -38,6 +38,6 @@ class Enrolment(Message):
 
 
 class Enrolled(BaseModel):
-    """The answer: the runner's new secret. The REST API adds further members that describe the runner."""
+    """The response: the runner's new secret. The REST API adds members that describe the runner."""
 
     secret: str = Field(pattern=SECRET)

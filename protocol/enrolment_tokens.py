@@ -1,9 +1,9 @@
-"""Enrolment tokens: each permits one runner to join, under one name and for one target.
+"""Enrollment tokens: each permits one runner to register itself, under one name and for one target.
 
-The coordinator stores one key and no list of tokens. A token states its runner, and its code proves that it was made
-with the key. Somebody who reads a token can join as that runner only, and cannot compute the key. A ``+`` in a token's
-name stands for a number, so that the replicas of one service can share one token.
-Standard library only, because the scripts that make secrets run where nothing is installed.
+The coordinator stores one key and no list of tokens. A token names its runner and target, and its code proves that it
+was made with the key. Somebody who reads a token can register only as this runner, and cannot compute the key. A ``+``
+in a token's name stands for a number, so that the replicas of one service can share a token. Standard library only,
+because the scripts that make secrets run where nothing is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 PREFIX = "portolan-enrol"
 KEY = r"^[!-~]{32,500}$"
-"""The form of an enrolment key: printable ASCII without a space, and too long to be guessed from a token."""
+"""The form of an enrollment key: printable ASCII without a space, and too long to be guessed from a token."""
 _TOKEN = re.compile(
     rf"{PREFIX}~(?P<name>[A-Za-z0-9_.+-]{{1,64}})~(?P<target>[A-Za-z0-9_.-]{{1,128}}/[A-Za-z0-9_.-]{{1,128}})"
     r"~(?P<code>[A-Za-z0-9_-]{43})"
@@ -33,12 +33,12 @@ class EnrolmentToken:
 
     @classmethod
     def make(cls, key: str, name: str, target: str) -> EnrolmentToken:
-        """Raises ``ValueError`` if no runner can have this name or target."""
+        """Make a token. Raises ``ValueError`` if no runner can have this name or target."""
         return cls.parse(f"{PREFIX}~{name}~{target}~{_code(key, name, target)}")
 
     @classmethod
     def parse(cls, text: str) -> EnrolmentToken:
-        """The parts of a token. Raises ``ValueError`` if the text is not a token."""
+        """Parse a token. Raises ``ValueError`` if the text is none."""
         match = _TOKEN.fullmatch(text)
         if match is None:
             raise ValueError(
@@ -53,7 +53,7 @@ class EnrolmentToken:
         return hmac.compare_digest(self.code, _code(key, self.name, self.target))
 
     def is_for(self, name: str) -> bool:
-        """Whether the token allows a runner of this name to join."""
+        """Whether the token permits a runner with this name to register."""
         return re.fullmatch("[0-9]{1,9}".join(map(re.escape, self.name.split("+"))), name) is not None
 
 

@@ -1,7 +1,7 @@
 """The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-A value that both sides or the database must spell alike belongs here. The processes that hold a framework
-import this module too, so it needs nothing but the standard library of Python 3.9.
+A value that both sides or the database must spell identically belongs here. Processes with a framework also import this
+module, so it needs only the standard library of Python 3.9.
 """
 
 import sys
@@ -30,10 +30,11 @@ LOWERED = "-lowered"
 """The suffix of the device word of targets whose programs are only lowered, on the host, and not run. No case of such a
 target passes or fails, and nothing is timed."""
 REFUSES = "refuses"
-"""The tag of a case that expects a refusal. If it passes, that says nothing about the device."""
+"""The tag of a case that expects the function to raise an error. A pass of such a case says nothing about the
+device."""
 DOCUMENTED_PER_DEVICE = "documented-per-device"
-"""The tag of a case whose refusal the function's documentation asks of the CPU alone. Where another device accepts the
-call, it does nothing wrong, and the case is not applicable."""
+"""The tag of a case that expects an error which the function's documentation requires only on the CPU. If another
+device accepts the call, this is correct, and the case is not applicable."""
 JUDGED_BY = "judged-by-"
 """The prefix of the tag that names the source of a case's expected values, a ``Judge``."""
 FORM_ONLY = "form-only"
@@ -43,15 +44,16 @@ GRADIENT = "gradient"
 WITH_RECORDED_VALUES = "with-recorded-values"
 """The tag of a recorded call that is replayed with the values that the program passed, none of them drawn."""
 RECOMPILED = "recompiled"
-"""The tag of a case that calls a function in a second shape, in a process that has just called it in another."""
+"""The tag of a case that calls a function with a second shape, in a process that has just called it with another
+shape."""
 WRONG_ON_HOST = "wrong-on-the-host"
-"""The tag of a case that fails on the host's CPU, because of a defect there."""
+"""The tag of a case that fails on the host's CPU because of a defect of the framework there."""
 REAL = "real"
-"""The tag of a case in float32 or float64, among those whose tags say their class of dtype."""
+"""The tag of a case in float32 or float64, in suites that tag cases with their class of dtype."""
 
 
 def is_lowered(device: str) -> bool:
-    """Whether programs are only lowered for this device word, and not run."""
+    """Whether programs for this device word are only lowered and not run."""
     return device.endswith(LOWERED)
 
 
@@ -65,29 +67,29 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """The ending of an attempt, as seen by the runner: an observation, not yet a cause."""
+    """The ending of an attempt, as observed by the runner. The cause is decided later."""
 
     returned = "returned"
     """The case ran and its values were right."""
     raised = "raised"
-    """The function raised."""
+    """The function raised an error."""
     mismatched = "mismatched"
     """The function returned, and a value, shape or dtype was wrong."""
     accepted = "accepted"
-    """The function returned, where the case expects it to refuse the call."""
+    """The function returned, but the case expects it to raise an error."""
     timed_out = "timed_out"
     out_of_memory = "out_of_memory"
-    """Killed because its processes passed the runner's memory limit."""
+    """Its processes exceeded the runner's memory limit and were killed."""
     exited = "exited"
     """The process ended by itself before the case reported."""
     signalled = "signalled"
-    """The process died of a signal that the runner did not send."""
+    """The process was killed by a signal that the runner did not send."""
     removed = "removed"
     """This version of the framework no longer has the function."""
     not_applicable = "not_applicable"
-    """The case declares that it has nothing to test on this target."""
+    """The case declares that it tests nothing on this target."""
     lowered = "lowered"
-    """All programs of the case were lowered for the target's platform, and nothing ran there."""
+    """All programs of the case were lowered for the target's platform and not run."""
     not_lowered = "not_lowered"
     """A program of the case has no lowering for the target's platform."""
     harness_failed = "harness_failed"
@@ -105,12 +107,12 @@ class Cause(StrEnum):
     precision = "precision"
     assertion = "assertion"
     silently_accepted = "silently_accepted"
-    """The call returned a result, and the host refuses it. Neither a pass nor a wrong value, so it is counted
-    separately."""
+    """The call returned a result where the host raises an error. It is neither a pass nor a wrong value, so it is
+    counted separately."""
     placement = "placement"
     host_work = "host_work"
-    """The work is for the host: data sets, strings, tables, files and prints, for which no accelerator or compiler is
-    made."""
+    """The work belongs to the host: data sets, strings, tables, files and prints, for which no accelerator or compiler
+    is made."""
     compile = "compile"
     crash = "crash"
     unknown = "unknown"
@@ -119,10 +121,10 @@ class Cause(StrEnum):
     not_this_device = "not_this_device"
     """The host fails in the same way, so the cause is the framework itself."""
     lowered = "lowered"
-    """All programs were lowered for the device but not run: nothing known prevents porting, and no value was
+    """All programs were lowered for the device but not run. Nothing is known that prevents porting, and no value was
     checked."""
     not_lowered = "not_lowered"
-    """A program has no lowering for the device. This was found without the device."""
+    """A program has no lowering for the device. No device was needed to find this."""
     environment = "environment"
     infrastructure = "infrastructure"
     cancelled = "cancelled"
@@ -179,14 +181,14 @@ _UNPROVEN = {
 
 
 class Kernels(StrEnum):
-    """Which kernels or lowerings a device has for the operation at which a case failed."""
+    """For which dtypes a device has kernels or lowerings of the operation at which a case failed."""
 
     none = "none"
-    """There is none for any dtype."""
+    """For no dtype."""
     other_dtypes = "other_dtypes"
-    """There are some, but only for other dtypes than those of the failed call."""
+    """Only for other dtypes than those of the failed call."""
     this_dtype = "this_dtype"
-    """There is one for these dtypes, so something else is missing."""
+    """For the dtypes of the failed call, so something else is missing."""
 
 
 class Repetition(StrEnum):
@@ -194,7 +196,7 @@ class Repetition(StrEnum):
 
     passed = "passed"
     failed_alike = "failed_alike"
-    """It failed with the same exception or the same wrong values."""
+    """The repetition failed with the same exception or the same wrong values."""
     failed_otherwise = "failed_otherwise"
 
 
@@ -203,11 +205,11 @@ class TimingPolicy(StrEnum):
 
     off = "off"
     quick = "quick"
-    """Like ``steady`` with a tenth of its time budget: enough for thousands of cases, but with a wider spread."""
+    """Like ``steady`` with a tenth of its time budget: fast enough for thousands of cases, but with a wider spread."""
     steady = "steady"
-    """Cold call, warm-up, then an adaptive number of samples under a time budget."""
+    """A cold call, warm-up, then an adaptive number of samples within a time budget."""
     paper = "paper"
-    """The study's rule: one call, one case per process; the mean is taken over runs."""
+    """The study's rule: one call in one process, and the mean over runs."""
 
     @property
     def takes_samples(self) -> bool:
@@ -220,7 +222,7 @@ DEFAULT_TIMING = TimingPolicy.steady
 
 
 class TimedCases(StrEnum):
-    """Which cases of a function a timed run times; the others run untimed."""
+    """Which cases of a function are timed in a timed run. Other cases run untimed."""
 
     all = "all"
     representative = "representative"
@@ -237,11 +239,12 @@ class Judge(StrEnum):
     numpy = "numpy"
     """NumPy or SciPy, in float64."""
     decomposition = "decomposition"
-    """The library's own reference, composed of other operations."""
+    """The library's own reference, which combines other operations."""
     reference = "reference"
     """The reference in the function's own tests. It may call the same kernels in float64, so it is not independent."""
     differences = "differences"
-    """For a gradient: central differences of the forward pass on the CPU in float64. Not independent of that pass."""
+    """For a gradient: central differences of the forward pass on the CPU in float64. Not independent of the forward
+    pass."""
     float64 = "float64"
     """The same function on the CPU in float64: not independent."""
     itself = "itself"

@@ -1,4 +1,4 @@
-"""The events of a runner: ``GET /v1/events``, newline-delimited JSON, and their acknowledgement.
+"""The events of a runner (``GET /v1/events``, newline-delimited JSON) and their acknowledgement.
 
 ``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat has no number of its own: its
 ``n`` repeats the number of the last event on the stream, or the number after which the stream began. Heartbeats are not
@@ -14,7 +14,7 @@ from protocol.model import Message
 from protocol.outcomes import Outcome
 
 HEARTBEAT_S = 5.0
-"""The default interval of heartbeats when nothing else is sent; the contract allows up to 10 s."""
+"""The default interval of heartbeats if nothing else is sent. The contract allows up to 10 s."""
 
 
 class Started(Message):
@@ -36,16 +36,16 @@ class Running(Message):
     id: Name
     attempt: AttemptNumber
     elapsed_s: Seconds
-    """Seconds that the case has used of ``timeout_s``, by the runner's clock."""
+    """The seconds that the case has used of ``timeout_s``, by the runner's clock."""
     waited_s: Seconds = 0.0
-    """Seconds that the case has waited for the timing lock. ``elapsed_s`` excludes exactly this wait."""
+    """The seconds that the case has waited for the timing lock. ``elapsed_s`` excludes exactly these seconds."""
 
 
 class Heartbeat(Message):
     type: Literal["heartbeat"] = "heartbeat"
     n: Total
     queued: Count
-    """The number of jobs that have not started: waiting ones, and those whose process is being created."""
+    """The number of jobs that have not started, including those whose process is being created."""
     running: list[Running] = Field(default_factory=list, max_length=MAX_RUNNING)
 
 
@@ -54,7 +54,8 @@ EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
 
 
 class Acknowledgement(Message):
-    """The coordinator has stored everything up to ``n``, so the runner may discard these events and their job ids."""
+    """The message that the coordinator has stored all events up to ``n``. The runner may discard them and their job
+    ids."""
 
     boot_id: Name
     n: Total

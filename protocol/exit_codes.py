@@ -1,6 +1,6 @@
-"""Exit codes of a runner's command that tell the program which started it what to do next."""
+"""Exit codes of a runner's command, for the program that started it."""
 
 CANNOT_SERVE = 2
-"""The framework or device is not available, or an option is wrong: starting it again does not help."""
+"""The framework or device is not available, or an option is wrong. Restarting does not help."""
 UNKNOWN_TARGET = 64
-"""The name of the framework or device is unknown everywhere, so it is misspelled (``EX_USAGE``)."""
+"""No runner knows the name of the framework or device, so it is misspelled (``EX_USAGE``)."""

@@ -1,6 +1,4 @@
-"""Selecting functions by globs, and suggesting close names for unknown ones. Campaigns and bundles share these rules.
-Pure.
-"""
+"""Selects functions by globs, and suggests similar names for unknown ones, for campaigns and bundles. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +8,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 MOST_GUESSED = 3
-"""Maximum number of unknown functions with suggestions, because the search is slow."""
+"""The maximum number of unknown functions with suggestions, because the search is slow."""
 MOST_UNKNOWN = 50
 """Maximum number of unknown functions in a message."""
 MOST_CLOSE = 3
 ALMOST = 0.15
-"""Maximum difference in similarity between the closest name and another suggested one."""
+"""The maximum difference in similarity between the most similar name and other suggestions."""
 _WILD = frozenset("*?[")
 
 
@@ -52,13 +50,14 @@ def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """``; did you mean torch.argsort?``, or nothing."""
+    """``; did you mean torch.argsort?``, or an empty text."""
     close = close_names(name, names)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def close_names(name: str, names: Sequence[str]) -> list[str]:
-    """At most three suggestions: names with the same last part (``cumsum``, ``np.cumsum``), else the closest."""
+    """At most three suggestions: names that end in the same word (``cumsum``, ``np.cumsum``), otherwise the most
+    similar ones."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
     ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]

@@ -1,4 +1,4 @@
-"""Pausing Python's garbage collection while it would disturb a measurement or waste time. Standard library only."""
+"""Pauses Python's garbage collection where it would disturb a measurement or waste time. Standard library only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Pause the search for reference cycles during the block. If it was off before, it stays off. Nothing is collected
-    first, because with a framework that takes 200 ms.
+    """Pause the search for reference cycles during the block. If it was off before, it stays off.
+
+    Nothing is collected first, because with a framework this takes 200 ms.
     """
     was_enabled = gc.isenabled()
     gc.disable()

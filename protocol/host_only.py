@@ -1,8 +1,9 @@
-"""Host-only functions: those declared never to run a computation or move data on a device, in one place for all.
+"""Host-only functions: functions declared never to run a computation or move data on a device.
 
-The names and globs of ``host_only.json`` stand under their reasons. A function that runs another one there (a decorator
-that compiles, a module that calls its parts) is not one of them, nor is one that makes an array, casts, seeds, saves or
-waits. The cases of such a function, in every suite, say nothing about a device, and it is in no share of coverage.
+The names and globs in ``host_only.json`` are grouped by reason. Not host-only are functions that run other functions on
+the device (a decorator that compiles, a module that calls its parts), and functions that make an array, cast, seed,
+save or wait. The cases of a host-only function, in every suite, say nothing about a device, and no share of coverage
+includes it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class HostOnly:
         return isinstance(name, str) and self.reason(name) is not None
 
     def reason(self, name: str) -> str | None:
-        """Why the function never touches a device; ``None`` where that is not declared."""
+        """The reason why the function never uses a device; ``None`` if it is not declared host-only."""
         if name in self.reasons:
             return self.reasons[name]
         match = self._any_glob.fullmatch(name)
@@ -38,7 +39,7 @@ class HostOnly:
 
     @cached_property
     def _any_glob(self) -> re.Pattern[str]:
-        """All globs at once, a group each: a surface has thousands of names."""
+        """All globs as one pattern, with a group for each, because a surface has thousands of names."""
         # Without any, it matches nothing.
         return re.compile("|".join(f"({translate(name)})" for name in self._globs) or r"(?!)")
 

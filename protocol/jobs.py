@@ -1,4 +1,4 @@
-"""Handing work to a runner: ``POST /v1/jobs``."""
+"""Posting work to a runner: ``POST /v1/jobs``."""
 
 from enum import StrEnum
 
@@ -37,7 +37,7 @@ class JobStatus(StrEnum):
     stale_attempt = "stale_attempt"
     """The runner has a newer attempt of the job."""
     other_case = "other_case"
-    """The runner has this id with another suite, case or run. It takes nothing, and the existing job continues."""
+    """The runner has this id with another suite, case or run. It accepts nothing, and the existing job continues."""
     unknown_case = "unknown_case"
     full = "full"
 

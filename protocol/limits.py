@@ -33,13 +33,12 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, Field
 
 MAX_MILLISECONDS = 1e12
-"""The longest duration. No clock has run for longer, and no figure overflows: 2^31 such durations add up to 10^22, and
-one of them is at most 10^24 times ``LEAST_MILLISECONDS``. So sums, ratios, products of two ratios and their means stay
-far below the greatest double, 10^308."""
+"""The longest duration. Sums over 2^31 such durations are at most 10^22, and quotients by ``LEAST_MILLISECONDS`` are at
+most 10^24. So sums, ratios, products of two ratios and their means stay far below the largest double, 10^308."""
 LEAST_MILLISECONDS = 1e-12
-"""A femtosecond. A shorter time is stored as zero: no clock can distinguish it from zero, and a quotient
-by it could overflow. Zero is a time like any other, but it has no logarithm and divides nothing: ratios, geometric
-means and logarithmic axes leave it out."""
+"""A femtosecond. A shorter time is stored as zero, because no clock can distinguish it from zero, and a division by it
+could overflow. Zero is a valid time without a logarithm or a quotient, so ratios, geometric means and logarithmic axes
+omit it."""
 MAX_SECONDS = 1e9
 MAX_INTEGER = 2**31 - 1
 MAX_BIGINT = 2**63 - 1
@@ -59,8 +58,8 @@ MAX_CATALOGUE_BYTES = 64 << 20
 MAX_RUNNING = 10_000
 
 IDLE_CONNECTION_S = 2.0
-"""Maximum idle time of a connection that is used again. Common servers close idle ones after 5 s (uvicorn, Node.js),
-and a request that arrives at that moment is lost."""
+"""The maximum idle time of a connection that is reused. Common servers close idle connections after 5 s (uvicorn,
+Node.js), and a request that arrives at that moment is lost."""
 
 NO_NUL = r"^[^\x00]*$"
 NO_SLASH = r"^[^/\x00]*$"

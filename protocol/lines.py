@@ -1,14 +1,14 @@
-"""Splits chunks of bytes into lines: for the newline-delimited JSON of events, and for the channel to a case's process.
+"""Splits chunks of bytes into lines, for event streams and for the channel to a case's process.
 
 Only ``\\n`` ends a line. ``str.splitlines`` would also split at U+2028 and U+0085, which may occur in a message.
-Standard library only: a framework's interpreter uses this module too.
+Standard library only, because a framework's interpreter also uses this module.
 """
 
 from __future__ import annotations
 
 
 class EndlessLineError(ValueError):
-    """A line is longer than its reader allows."""
+    """A line is longer than the reader allows."""
 
 
 class LineReader:
@@ -20,7 +20,7 @@ class LineReader:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the lines that this chunk completes, without their ends. Raises ``EndlessLineError``."""
+        """Return the lines that this chunk completes, without their line ends. Raises ``EndlessLineError``."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         # Only the rest is bounded: a whole line is no longer than the rest before it and one chunk.
         if len(self._rest) > self._limit:

@@ -1,4 +1,4 @@
-"""The base class of every message: frozen, rejects unknown fields and numbers that are not finite.
+"""The base class of every message. It is frozen, and rejects unknown fields and non-finite numbers.
 
 The limits of numbers, texts and lists are in ``limits.py``.
 """
@@ -9,17 +9,17 @@ from protocol.fault_words import words_of
 
 
 class Message(BaseModel):
-    """A value that crosses the wire. Unknown fields are refused, values never change.
+    """An immutable message. Unknown fields are rejected, and no number is NaN or infinite.
 
-    No number is NaN or infinite. One that got past the checks (``model_construct``, ``model_copy``)
-    is written as it is, which no reader takes for a measurement; the default, null, reads *not measured*.
+    A NaN or infinity that bypasses validation (``model_construct``, ``model_copy``) is serialized as it is, which no
+    reader accepts as a number. The default would write null, which means *not measured*.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants")
 
 
 def first_fault(error: ValidationError) -> str:
-    """The first fault of a message, with its place: ``outcome.timing.cold_ms: must be a finite number``."""
+    """The first fault of a message with its location: ``outcome.timing.cold_ms: must be a finite number``."""
     fault = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in fault["loc"])
     return f"{where}: {words_of(fault)}" if where else words_of(fault)

@@ -1,7 +1,7 @@
-"""The report of a runner about a finished attempt: observations, never a cause.
+"""A runner's report about a finished attempt: observations, never a cause.
 
-The runner reports how the attempt ended, with the evidence. The coordinator's rules decide the cause, so that a better
-rule can be applied to stored outcomes without running them again.
+The runner reports how the attempt ended, with the evidence. The coordinator's rules decide the cause, so that improved
+rules can be applied to stored outcomes without running them again.
 """
 
 from typing import Annotated
@@ -25,10 +25,10 @@ from protocol.model import Message
 
 
 class Evidence(Message):
-    """The evidence from which rules name the cause. All text is valid Unicode without NUL, cut to size."""
+    """The evidence from which rules decide the cause. All text is valid Unicode without NUL, truncated to its limit."""
 
     exception: Line | None = None
-    """Qualified type name of the exception (``builtins.RuntimeError``)."""
+    """The qualified type name of the exception (``builtins.RuntimeError``)."""
     message: LongText | None = None
     frames: Lines = Field(default_factory=list)
     """The stack frames, innermost last: ``file:line function``."""
@@ -39,28 +39,28 @@ class Evidence(Message):
     mismatch: LongText | None = None
     """Which value was wrong, and by how much."""
     right_at: Line | None = None
-    """The narrower float type at whose tolerance the values would have been right."""
+    """The narrower float type at whose tolerance the values would be right."""
     reason: LongText | None = None
     """A sentence that explains a skipped case or a failure of the harness."""
     operation: Line | None = None
-    """The framework's name of the operation that failed (``aten::add``, ``MatMul``, ``dot_general``); for a wrong
-    result, the first operation whose result differs from the host's for the same inputs."""
+    """The framework's name of the operation that failed (``aten::add``, ``MatMul``, ``dot_general``). For a wrong
+    result, the first operation whose result differs from the host's result for the same inputs."""
     dtypes: Lines = Field(default_factory=list)
     """The dtypes of that operation's arrays, in order."""
     kernels: Kernels | None = None
-    """Which kernels or lowerings the device has for it; ``None``: unknown."""
+    """For which dtypes the device has kernels or lowerings of this operation; ``None``: unknown."""
     kernel_dtypes: Lines = Field(default_factory=list)
     """The dtypes for which the device has a kernel, as far as known."""
     on_host: Repetition | None = None
     """The result of the same call on the host; ``None``: not repeated there, or the device is the host."""
     in_graph: Repetition | None = None
     """The result of the same call on the host in a graph, without the compiler; ``None``: not repeated, or the device
-    compiles no call as a whole."""
+    does not compile whole calls."""
     in_float32: Repetition | None = None
     """The result of the same call on the device in float32; ``None``: not repeated, or float32 is the case's dtype."""
     after_others: Repetition | None = None
-    """How the case failed in a process that had run other cases, compared with this outcome, which it had alone in a
-    new process; ``None``: it did not fail there, or was not repeated."""
+    """The earlier failure of the case in a process that had run other cases, compared with this outcome from a new
+    process; ``None``: it did not fail there, or was not repeated."""
 
 
 class PlacementProof(Message):
@@ -69,29 +69,30 @@ class PlacementProof(Message):
     devices: Lines = Field(default_factory=list)
     """The devices of all input and output arrays."""
     fallbacks: dict[Line, Total] = Field(default_factory=dict, max_length=MAX_OPERATIONS)
-    """Operations that ran on the host although the target is a device, with their number."""
+    """Operations that ran on the host although the target is a device, with the number of executions."""
     executed: Total | None = None
     """Executions on the device (compiled programs, kernels) in the call and in its traced repetition; ``None`` if
     nothing counts them there."""
     unproven: Unproven | None = None
-    """The reason for an unknown placement; ``None`` if the placement is known, or the runner gives no reason."""
+    """The reason for an unknown placement; ``None`` if the placement is known or the runner gives no reason."""
 
 
 class Timing(Message):
-    """Durations of one case in milliseconds. ``None`` means *not measured*, never zero."""
+    """Durations of one case in milliseconds. ``None`` means *not measured*; it never means zero."""
 
     init_ms: Milliseconds | None = None
-    """Time to prime the device in this child, before any clock starts."""
+    """The time to prime the device in this child, before any clock starts."""
     cold_ms: Milliseconds | None = None
-    """Time of the first call of the case; on a compiling framework it includes the compilation."""
+    """The time of the first call of the case. With a compiling framework it includes the compilation."""
     samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
-    """Times of one call after warm-up, one entry per sample, each divided by the sample's number of calls."""
+    """The times of one call after warm-up, one entry per sample. Each sample's time is divided by its number of
+    calls."""
     calls_per_sample: Count = 1
     contended: bool = False
-    """Whether in most samples threads of the case waited for a core that other processes used. Then the samples also
-    measure the host. Samples without such waits are preferred if there are enough."""
+    """Whether threads of the case waited in most samples for a core that other processes used. Then the samples also
+    measure the host. The runner prefers samples without such waits if there are enough."""
     contended_share: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of all samples, including discarded ones, in which threads waited for a core; ``None``: not counted."""
+    """The share of samples in which threads waited for a core, including discarded samples; ``None``: not counted."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
     """The number of cases that ran in this child before this one."""
@@ -107,7 +108,7 @@ class Outcome(Message):
     timing: Timing = Field(default_factory=Timing)
     evidence: Evidence | None = None
     duration_s: Seconds
-    """Seconds from the start of this case in its child to its outcome, without waits for the timing lock."""
+    """The seconds from the start of this case in its child to its outcome, without waits for the timing lock."""
     log_tail: LongText = ""
     log_bytes: Total = 0
-    """Size of the case's whole output in bytes; ``log_tail`` has only its end."""
+    """The size of the case's whole output in bytes. ``log_tail`` contains only its end."""

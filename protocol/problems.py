@@ -9,7 +9,7 @@ PROBLEM_JSON = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """RFC 9457's members. ``detail`` says what is wrong and what to do; further members may follow (§3.2)."""
+    """The members of RFC 9457. ``detail`` says what is wrong and what to do; more members may follow (§3.2)."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -21,11 +21,11 @@ class Problem(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The ``responses`` of a route or router in which these statuses have a problem as their body."""
+    """The ``responses`` of a route or router whose body is a problem for these statuses."""
     content = {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
 def describe_problems(document: dict[str, Any]) -> None:
-    """Add to an OpenAPI document the schema that ``problem_responses`` refers to."""
+    """Add the schema of problems to an OpenAPI document that uses ``problem_responses``."""
     document.setdefault("components", {}).setdefault("schemas", {})["Problem"] = Problem.model_json_schema()

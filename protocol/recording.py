@@ -23,13 +23,13 @@ from protocol.recording_format import (
 Direction = Literal["to_host", "to_device"]
 BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 End = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""An end of a range that values are drawn from."""
+"""An end of the range of an array's random values."""
 Places = Annotated[list[Count], Field(max_length=MAX_ARRAYS)]
-"""Numbers of arrays, counted through the arguments and then the options."""
+"""Indexes of arrays, counted through the arguments and then the options."""
 
 
 class RecordingMark(BaseModel):
-    """The members that every format has, also later ones; readers check them first."""
+    """The members that every format version has. Readers check them first."""
 
     type: Literal["portolan-recording"]
     format: int = Field(ge=1)
@@ -40,7 +40,7 @@ class RecordedSite(Message):
     """The innermost line of the user's own code at a call."""
 
     file: Line
-    """The path relative to the command's working directory if the file is below it, else the whole path."""
+    """The path relative to the command's working directory if the file is below it, otherwise the absolute path."""
     line: Count
     count: Total
 
@@ -49,8 +49,8 @@ Sites = Annotated[list[RecordedSite], Field(max_length=MAX_SITES)]
 
 
 class ArrayEntry(Message):
-    """An input array of a call: its ``values``, or else a range from ``low`` to ``high`` from which a seed draws
-    them."""
+    """An input array of a call: either its ``values``, or a range from ``low`` to ``high`` for random values from a
+    seed."""
 
     dtype: Name
     shape: Annotated[list[Count], Field(max_length=MAX_DIMENSIONS)]
@@ -64,7 +64,7 @@ class RecordedGradient(Message):
     """How the program took the gradients of a call."""
 
     wanted: Places
-    """The arrays with respect to which it is differentiated."""
+    """The arrays with respect to which the call is differentiated."""
     results: Annotated[list[ArrayEntry | None], Field(max_length=MAX_ARRAYS)]
     """For each array that the call returns, its weight in the differentiated sum; null if the array has no gradient."""
 
@@ -74,20 +74,20 @@ class CallEntry(Message):
 
     function: CaseName
     name: Name
-    """The case's name; with the function it is the id: ``torch.cumsum/float32-1f0e9b2c``."""
+    """The case's name. With the function it forms the id: ``torch.cumsum/float32-1f0e9b2c``."""
     dtype: Name
     call: JsonValue
     """The arguments and options in the form of frozen cases, with a slot for each array."""
     arrays: Annotated[list[ArrayEntry], Field(max_length=MAX_ARRAYS)]
     changes: Places
-    """The numbers of the arrays that the call changed."""
+    """The indexes of the arrays that the call changed."""
     is_random: bool
-    """Whether the call drew random numbers, so that only the form of its result is compared."""
+    """Whether the call drew random numbers. Then only the form of its result is compared."""
     gradient: RecordedGradient | None
-    """The gradients; null if the program did not go backward through the call."""
+    """How the program took gradients; null if it did not go backward through the call."""
     count: Total
     seconds: Seconds
-    """The time of all these calls on the CPU, without the recorder's own work."""
+    """The time of all these calls on the CPU, without the time of the recorder."""
     sites: Sites
 
     @property
@@ -96,12 +96,12 @@ class CallEntry(Message):
 
     @property
     def cases(self) -> list[str]:
-        """The ids of the cases in the suite that the recording becomes."""
+        """The ids of the cases when the recording is used as a suite."""
         return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
 
 
 class AcceptedRecording(Message):
-    """The answer to ``POST /v1/recordings``: the suite that the recording is at the runner that accepted it."""
+    """The response to ``POST /v1/recordings``: the suite that the recording becomes on the runner."""
 
     suite: Name
 
@@ -132,7 +132,7 @@ class Recording(Message):
     version: Name
     """The framework's version, without a build suffix."""
     target: Name | None = None
-    """The device that arrays claimed to be on; null: the CPU."""
+    """The device that arrays claimed to be on while recording; null: the CPU."""
     command: Lines
     folder: Line
     """The working directory of the command."""
@@ -140,9 +140,9 @@ class Recording(Message):
     seconds: Seconds
     """Seconds from the command's start to its end."""
     exit_code: ExitCode | None
-    """The command's exit code; negative: the signal that ended it; null: it was killed at its deadline."""
+    """The command's exit code. Negative: the signal that ended it. Null: it was killed at its deadline."""
     notes: Lines
-    """Sentences on what could not be recorded."""
+    """Sentences about what could not be recorded."""
     calls: Annotated[list[CallEntry], Field(max_length=MAX_CALLS)]
     """The calls, in the order of their first occurrence."""
     crossings: Annotated[list[Crossing], Field(max_length=MAX_CALLS)]

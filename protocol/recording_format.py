@@ -5,17 +5,17 @@ from typing import Literal
 
 TYPE = "portolan-recording"
 FORMAT: Literal[1] = 1
-"""A writer raises it when older readers cannot read its files."""
+"""The format version. A writer increases it when older readers cannot read its files."""
 GRADIENT_SUFFIX = "-gradient"
 """The suffix of the id of a case that runs a recorded call forward and backward."""
 
 MAX_CALLS = 20_000
 """Maximum number of distinct calls in a recording."""
 MAX_VARIANTS = 500
-"""Maximum number of distinct calls of one function. It stops a step counter among the arguments from filling the
+"""The maximum number of distinct calls of one function. It prevents a step counter among the arguments from filling the
 recording."""
 MAX_SITES = 100
-"""Maximum number of places of a call, of a crossing or of an omitted call."""
+"""The maximum number of call sites of a call, of a crossing or of an omitted call."""
 MAX_ARRAYS = 1_000
 """Maximum number of arrays of a call, and of arrays that it returns."""
 MAX_DIMENSIONS = 64

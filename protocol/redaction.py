@@ -1,10 +1,10 @@
-"""Removes secrets from text: those that are registered by value, and those that are recognized by their form.
+"""Removes secrets from text: values that are registered as secret, and texts that look like secrets.
 
-Both sides pass their logs through ``redact``. The output of a case passes through ``mask`` only: rules read it to find
-the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
+Both sides pass their logs through ``redact``. The output of a case only passes through ``mask``, because rules search
+it for the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
 
-An attacker can bring any line into a log. So a line is truncated first, and every expression takes time proportional
-to the length of the text.
+An attacker can bring any line into a log. So a line is truncated first, and every expression takes time proportional to
+the length of the text.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping
 
 MASK = "***"
 LONGEST_LINE = 256 * 1024
-"""Maximum length of a log line in characters. A longer one is cut before it is searched."""
+"""The maximum length of a log line in characters. A longer line is truncated before it is searched."""
 SHORTEST = 8
-"""Minimum length of a secret value, because shorter ones occur in harmless text too often."""
+"""The minimum length of a secret value. Shorter values occur too often in harmless text."""
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
 _PLACE = re.compile(r"[/~.][^\s]*")
-"""A value that is the path of a file. The content of such a file is secret, its path is not."""
+"""A value that is the path of a file. The content of such a file is secret; its path is not."""
 _OWN = re.compile(r"PORTOLAN_(DATABASE_.*|ENROLMENT_.*|.*(SECRET|TOKEN|PASSWORD).*)")
-"""Portolan's own variables that contain a secret or lead to one."""
+"""Portolan's own variables that contain a secret or the path of one."""
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of a URL or DSN
@@ -55,11 +55,11 @@ _BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("Failing row contains (", re.compile(rf"\)\.{_END}")),
     ("[parameters: ", re.compile(rf"\]{_END}")),
 )
-"""Start and end of a secret part of a text. Without an end, the rest of the text is secret."""
+"""The texts before and after a secret part. Without the text after it, the rest is secret."""
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """The text without these values."""
+    """The text with these values removed."""
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, MASK)
@@ -67,7 +67,7 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 
 
 def mask_tail(text: str, secrets: Iterable[str]) -> str:
-    """The end of a longer text, without the possible rest of a secret that was cut in two."""
+    """The end of a longer text with these values removed, also a rest of a value that was cut in two."""
     for secret in secrets:
         # Three letters or fewer reveal little, and would match by chance too often.
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
@@ -77,7 +77,7 @@ def mask_tail(text: str, secrets: Iterable[str]) -> str:
 
 
 def redact(line: str, secrets: Iterable[str] = ()) -> str:
-    """A line of a log without these values, and without anything that has the form of a secret."""
+    """A log line with these values, and everything that looks like a secret, removed."""
     line = mask(cut(line, LONGEST_LINE), secrets)
     for form, without in _FORMS:
         line = form.sub(without, line)
@@ -87,7 +87,7 @@ def redact(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a longer text, with the number of omitted characters."""
+    """The beginning of a text that is too long, with the number of omitted characters."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text) - longest} characters left out)"
@@ -108,7 +108,7 @@ def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
 
 
 def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
-    """The values of variables whose names mark them as secret, except paths of files."""
+    """The values of variables whose names mark them as secrets, except file paths."""
     return frozenset(
         value
         for name, value in variables.items()
@@ -117,5 +117,5 @@ def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_own_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment for processes of cases, without Portolan's secrets."""
+    """The environment for the processes of cases, without Portolan's secrets."""
     return {name: value for name, value in variables.items() if _OWN.fullmatch(name) is None}

@@ -11,41 +11,41 @@ from protocol.model import Message
 CASE_PLACE = "{case}"
 RUN_PLACE = "{run}"
 REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
-"""The command template that repeats one case, on one line."""
+"""The form of the command template that repeats one case, on one line."""
 
 
 class Fingerprint(Message):
-    """The origin of a number: enough to distinguish two machines or two installations.
+    """The origin of a measurement: enough to distinguish two machines or two installations.
 
-    ``environment`` is a hash over the installed distributions, and part of the target; ``image``
-    is the digest of the container's image, which also covers what is not a distribution.
+    ``environment`` is a hash over the installed distributions and belongs to the target. ``image`` is the digest of the
+    container image, which also covers everything else.
     """
 
     hardware: Name
     """The model name that the device reports (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
     environment: Name
     image: Line | None = None
-    """The image's digest, which whoever starts the container passes in: nothing inside can find it out."""
+    """The image's digest. The program that starts the container passes it in, because it is not visible inside."""
     host: Line
     system: Line
     """Operating system, kernel and machine architecture."""
     python: Line | None = None
-    """Version of Python; null if the runner is written in another language."""
+    """The version of Python; null if the runner is written in another language."""
     driver: Line | None = None
     threads: Count | None = None
-    """Threads the framework uses for one operation on the host."""
+    """The number of threads that the framework uses for one operation on the host."""
     repeat: Annotated[str, Field(max_length=MAX_LINE, pattern=REPEAT)] | None = None
-    """How a person runs one case again where the runner is installed: a command for the shell, in which
-    ``{case}`` and ``{run}`` stand for the case's id and the run, and what is in brackets is left out for run 1
-    (``node main.js run {case}[ --run {run}]``). Null if the runner has no such command."""
+    """A shell command that repeats one case where the runner is installed. ``{case}`` and ``{run}`` stand for the
+    case's id and the run, and the part in brackets is left out for run 1 (``node main.js run {case}[ --run {run}]``).
+    Null if the runner has no such command."""
     libraries: dict[Line, Line] = Field(default_factory=dict, max_length=MAX_LINES)
-    """Versions of the packages that decide a result (torch, torch_xla, numpy, …)."""
+    """Versions of the packages that affect results (torch, torch_xla, numpy, …)."""
     notes: Lines = Field(default_factory=list)
-    """Sentences that must accompany every figure (``XLA on the host CPU, not a TPU``)."""
+    """Sentences that must be shown with every figure (``XLA on the host CPU, not a TPU``)."""
 
 
 class RunnerInfo(Message):
-    """The answer to ``GET /v1/runner``. A new ``boot_id`` means all earlier attempts are lost."""
+    """The response to ``GET /v1/runner``. A new ``boot_id`` means that all earlier attempts are lost."""
 
     boot_id: Name
     protocol: Count
@@ -57,5 +57,5 @@ class RunnerInfo(Message):
     slots: int = Field(default=1, ge=1, le=MAX_INTEGER)
     queue_limit: int = Field(ge=1, le=MAX_INTEGER)
     simulated: bool = False
-    """Whether the accelerator is simulated: charted with a label, and excluded from comparisons."""
+    """Whether the accelerator is simulated. Simulated targets are labeled, and excluded from comparisons."""
     fingerprint: Fingerprint

@@ -1,4 +1,4 @@
-"""The public surface of a framework's release as a file of JSON lines: a header, then one entry per line."""
+"""The file of a framework release's public surface, in JSON lines: a header, then one entry per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EntryKind = Literal["function", "class", "exception", "method", "classmethod", "
 
 
 class SurfaceHeader(Message):
-    """The enumerated release, and the modules that could not be enumerated."""
+    """The header: the enumerated release, and the modules that could not be enumerated."""
 
     format: Literal[1]
     framework: Name
@@ -28,22 +28,22 @@ class SurfaceHeader(Message):
     modules: Count
     entries: Count
     excluded: ModuleReasons
-    """Modules that are skipped, each with the reason."""
+    """Modules that are skipped, with the reason for each."""
     failed: ModuleReasons
-    """Modules that could not be imported, each with how it ended."""
+    """Modules that could not be imported, with the error of each."""
     printed: Annotated[list[Line], Field(max_length=MAX_MODULES)]
-    """Modules that printed something when they were imported."""
+    """Modules that printed something while they were imported."""
 
 
 class SurfaceEntry(Message):
-    """A function, a class or a member of one."""
+    """A function, a class or a member of a class."""
 
     name: Annotated[Line, Field(min_length=1)]
     """The canonical public name."""
     aliases: Lines
     kind: EntryKind
     bases: Lines
-    """The public classes from which a class inherits, the nearest first."""
+    """The public base classes of a class, the nearest first."""
     module: Line
     """The module that defines it; empty if unknown."""
     signature: LongText | None

@@ -1,4 +1,5 @@
-"""Makes foreign text safe to print: no character moves the cursor, changes a color or reverses the writing direction.
+"""Makes text from unknown sources safe to print: no character moves the cursor, changes a color or reverses the writing
+direction.
 
 Names, messages and the output of cases come from runners. An escape sequence in them could overwrite lines, rename the
 window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\\u001b``, so
@@ -53,12 +54,12 @@ class TerminalStream:
 
 @contextmanager
 def terminal_streams() -> Iterator[None]:
-    """Redirect everything that is printed in the block through a ``TerminalStream``."""
+    """Pass everything that is printed in the block through a ``TerminalStream``."""
     out, err = (cast(TextIO, TerminalStream(raw_stream(stream))) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
 def raw_stream(stream: TextIO) -> TextIO:
-    """The stream itself, for writers that send their own escape sequences."""
+    """The underlying stream, for writers that send their own escape sequences."""
     return stream.raw if isinstance(stream, TerminalStream) else stream

@@ -1,5 +1,4 @@
-"""The result of a watched run of a user's command on the device itself, as data; ``portolan-runner watch`` writes
-it."""
+"""The file that ``portolan-runner watch`` writes: the result of watching a user's command on the device itself."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ from protocol.recording import Sites
 from protocol.recording_format import MAX_CALLS
 
 FORMAT: Literal[1] = 1
-"""A writer raises it when older readers cannot read its files."""
+"""The format version. A writer increases it when older readers cannot read its files."""
 
 
 class WatchedEvent(Message):
@@ -40,7 +39,7 @@ class WatchedRun(Message):
     """Seconds from the command's start to its end, including the import of the framework and the start of the
     device."""
     exit_code: ExitCode | None
-    """The command's exit code; negative: the signal that ended it; null: it was killed at its deadline."""
+    """The command's exit code. Negative: the signal that ended it. Null: it was killed at its deadline."""
     notes: Lines
     """Sentences about parts that could not be watched."""
     events: Annotated[list[WatchedEvent], Field(max_length=MAX_CALLS)]

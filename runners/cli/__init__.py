@@ -1,4 +1,4 @@
-"""The command ``portolan-runner``: serve, run, chart, list cases, set environments up."""
+"""The command ``portolan-runner``: serves a device, runs cases and suites, lists cases, sets up environments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command and return its exit code."""
     # Set-up runs before anything is installed, and imports this package for it.
     from protocol.terminal import terminal_streams
     from runners.cli.parser import make_parser

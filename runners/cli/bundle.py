@@ -1,4 +1,4 @@
-"""The file of a bundle: written as ``FILE.part``, continued after an interruption, renamed when complete.
+"""Writes a bundle: as ``FILE.part``, continued after an interruption, and renamed when complete.
 
 Every outcome is one line and is written at once, so that a killed runner loses at most the running case.
 ``protocol/bundle.py`` describes the format.
@@ -26,15 +26,15 @@ _OPENING = b'{"type":"portolan-bundle",'
 
 
 class BundleWriter:
-    """A bundle that is being written; ``done`` are the case and run of every outcome in it."""
+    """A bundle that is being written. ``done`` contains the case and run of each of its outcomes."""
 
     def __init__(self, path: Path) -> None:
-        """Claim the bundle's file; nothing is written yet."""
+        """Reserve the bundle's file. Nothing is written yet."""
         self.path = path
         self.part = path.with_name(f"{path.name}.part")
         self.done: set[Run] = set()
         self.kept = 0
-        """Outcomes of an earlier, interrupted run."""
+        """The number of outcomes from an earlier, interrupted run."""
         self.failing = 0
         self._digest = hashlib.sha256()
         self._stream = self._open()
@@ -63,7 +63,8 @@ class BundleWriter:
             raise BundleError(f"{self.path} exists already and is never overwritten: choose another --out")
 
     def begin(self, header: BundleHeader) -> None:
-        """Write the header. If the file was begun with the same header, continue after its last complete outcome."""
+        """Write the header. If the file already begins with the same header, continue after its last complete
+        outcome."""
         first = self._stream.readline()
         if not first.endswith(b"\n") and first[: len(_OPENING)] == _OPENING[: len(first)]:
             # Empty, or killed within the header.
@@ -97,7 +98,7 @@ class BundleWriter:
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes before the first other line: the end of the bundle, or a line that a crash cut off."""
+        """The outcomes before the first other line, which is the end of the bundle or a line truncated by a crash."""
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -116,7 +117,7 @@ class BundleWriter:
         self.failing += outcome.outcome.verdict is Verdict.failed
 
     def complete(self) -> None:
-        """Write the end, and give the file its name."""
+        """Write the last line and rename the file."""
         end = BundleEnd(outcomes=len(self.done), sha256=self._digest.hexdigest())
         self._write(end)
         os.fsync(self._stream.fileno())
@@ -124,7 +125,7 @@ class BundleWriter:
         self.part.rename(self.path)
 
     def close(self) -> None:
-        """Close the file. If this run created it and it has no outcome, delete it."""
+        """Close the file. If this run created it and it has no outcomes, delete it."""
         if self._found_empty and not self.done:
             self.part.unlink(missing_ok=True)
         self._stream.close()
@@ -148,7 +149,7 @@ class BundleWriter:
 
 
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
-    """The differences of two headers that would make two different bundles, for a person to read."""
+    """The differences between two headers that cannot share one bundle, as text for a person."""
     one, other = _comparable(earlier), _comparable(now)
     fields = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
     if not fields and earlier.suite.cases != now.suite.cases:
@@ -157,8 +158,8 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """The values that must be equal, as a flat mapping. Boot and start time are left out: they differ at every
-    start."""
+    """The values that must be equal, as a flat mapping. The boot and the start time are left out, because every start
+    has new ones."""
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

@@ -1,7 +1,7 @@
 """Charting: runs a whole suite on one device into a bundle, without a coordinator.
 
 Every case runs like a posted job, in the coordinator's order: run 1 of all cases before run 2 of any. Progress goes to
-standard error.
+stderr.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
-"""Number of tasks that the supervisor has at once; it searches its queue at every case."""
+"""The number of tasks that the supervisor has at once. It searches its queue for every case, so this must be small."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
 WRITE_EVERY_S = 10.0
-"""Seconds between lines of progress if a line cannot be overwritten."""
+"""The seconds between lines of progress if lines cannot be overwritten."""
 
 
 @dataclass(frozen=True)
 class ChartingOptions:
-    """The options of one charting on the command line."""
+    """The command line options for charting a suite."""
 
     framework: str
     device: str
@@ -56,16 +56,16 @@ class ChartingOptions:
     runs: int
     timeout_s: float
     timing: TimingPolicy | None
-    """None: the suite's own."""
+    """None for the suite's own timing policy."""
     timed_cases: TimedCases | None
-    """None: the suite's own."""
+    """None for the suite's own choice."""
     memory_limit: int | None
     slots: int
     out: Path
 
 
 async def chart(order: ChartingOptions) -> None:
-    """Run the suite, or what an interrupted run left of it. Raises ``BundleError``."""
+    """Run the suite, or the rest of it after an interrupted run. Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         target = order.framework, order.device
@@ -93,7 +93,7 @@ async def chart(order: ChartingOptions) -> None:
 
 
 def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
-    """The header of the bundle. Raises ``BundleError`` for a value that no bundle may have."""
+    """The header of the bundle. Raises ``BundleError`` for a value that a bundle must not have."""
     try:
         return BundleHeader(
             portolan=_version(),
@@ -133,7 +133,7 @@ async def _run(
 
 
 def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
-    """The tasks that are left to do, run by run."""
+    """The remaining tasks, run by run."""
     cases = header.suite.cases
     to_time = representatives(cases) if header.timed_cases is TimedCases.representative else {case.id for case in cases}
     for run in range(1, header.runs + 1):
@@ -151,10 +151,8 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
 
 
 def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, tuple[str, ...]]:
-    """The suite with the cases of those functions, and the globs that match none.
-
-    Raises ``BundleError`` if all match none.
-    """
+    """The suite with the cases of these functions, and the globs that match nothing. Raises ``BundleError`` if all
+    match nothing."""
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
@@ -168,8 +166,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
 
 class Progress:
-    """A progress line: done of total, failing, rate and time left. On a terminal it is overwritten, else printed now
-    and then."""
+    """A progress line: done of total, failing, rate and time left. On a terminal it is overwritten, elsewhere printed
+    at intervals."""
 
     def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
         self._bundle = bundle
@@ -216,7 +214,7 @@ class Progress:
 
 
 def progress_line(jobs_done: int, total: int, failing: int, jobs_kept: int, elapsed_s: float) -> str:
-    """``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``; the rate is that of this start."""
+    """``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``. The rate counts only jobs of this start."""
     line = f"{jobs_done:,}/{total:,} done, {failing:,} failing"
     if jobs_done == jobs_kept or elapsed_s <= 0:
         return line

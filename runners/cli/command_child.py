@@ -1,6 +1,6 @@
 """Runs a user's command in a child with a recorder or a watcher, until its end, its deadline or Ctrl-C.
 
-The child reports each call at once, so nothing that it has reported is lost if it crashes, hangs or is killed.
+The child reports each call at once, so its reports survive if it crashes, hangs or is killed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ CHILD = "runners.recording.child"
 _PIECE = 1 << 16
 _LOOK_EVERY_S = 0.2
 FAILED, LATE, INTERRUPTED = 1, 3, 130
-"""Exit codes if the command failed, was killed at its deadline, or was ended by Ctrl-C."""
+"""The exit codes if the command failed, was killed at its deadline, or was ended by Ctrl-C."""
 
 
 @dataclass(frozen=True)
 class ChildOrder:
-    """A command, and how it is run."""
+    """A command and the way in which it is run."""
 
     framework: str
     device: str
     job: str
-    """The job, one that ``runners.recording.child`` accepts."""
+    """The kind of job, one that ``runners.recording.child`` accepts."""
     interpreter: Interpreter
     command: Command
     timeout_s: float
@@ -48,8 +48,8 @@ class ChildOrder:
 
 @dataclass
 class ReportedEntry:
-    """An entry of the child: a distinct call, a crossing, a reason, a fallback or an error, with the places where it
-    occurred."""
+    """An entry reported by the child, with its call sites: a distinct call, a crossing, a reason, a fallback or an
+    error."""
 
     kind: str
     facts: dict[str, Any]
@@ -90,17 +90,17 @@ class Told:
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of the command."""
+    """How the command ended."""
 
     exit_code: int | None
     """The command's own exit code; None if it was killed at its deadline."""
     words: str
     code: int
-    """The exit code of ``portolan-runner`` for this end."""
+    """The exit code of ``portolan-runner`` for this ending."""
 
 
 def run_child(order: ChildOrder, report: Told) -> Ended:
-    """Run the command to its end, to its deadline or to a Ctrl-C."""
+    """Run the command until its end, its deadline or Ctrl-C."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(order.framework), order.device)
     command = order.command
@@ -144,7 +144,7 @@ def _take(lines: Iterable[bytes], report: Told) -> None:
 
 
 class ChildLines:
-    """The lines of a pipe until its process ends. An exception while they are read loses none of them."""
+    """The lines of a pipe until its process ends. If an exception interrupts the reading, no line is lost."""
 
     def __init__(self, pipe: int, process: subprocess.Popen[bytes]) -> None:
         self._pipe = pipe
@@ -152,8 +152,8 @@ class ChildLines:
         self._rest = b""
 
     def until(self, deadline: float) -> Iterator[bytes]:
-        """The lines until the process ends, or until the deadline. Processes that the command left running do not keep
-        the pipe open."""
+        """Yield lines until the process ends or the deadline passes. Processes that the command left running do not
+        keep the pipe open."""
         while time.monotonic() < deadline:
             while b"\n" in self._rest:
                 line, self._rest = self._rest.split(b"\n", 1)
@@ -171,7 +171,7 @@ class ChildLines:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command with all that it started, if it still runs."""
+    """Kill the command with everything that it started, if it still runs."""
     if process.poll() is None:
         processes.kill(lambda table: processes.descendants([process.pid], table))
     process.wait()

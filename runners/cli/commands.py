@@ -1,7 +1,6 @@
-"""``portolan-runner``: serve a device, run a case or a suite, list cases, targets or a surface, set an environment
-up.
+"""``portolan-runner``: serve a device, run a case or a suite, list cases, targets or a surface, set up an environment.
 
-Exit codes: 0 done or passed, 1 failed, 2 bad usage or not possible here, 3 incomplete.
+Exit codes: 0 done or passed, 1 failed, 2 wrong usage or not possible here, 3 incomplete.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ EXIT_CODES = {Verdict.passed: 0, Verdict.skipped: 0, Verdict.failed: 1, Verdict.
 
 
 def run(options: argparse.Namespace) -> int:
-    """Carry out a command; returns the exit code."""
+    """Execute a command and return its exit code."""
     try:
         if options.command == "setup":
             for path in _set_up(options):
@@ -143,7 +142,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret from the file, else from the variable; None: generate one."""
+    """The secret from the file, otherwise from the variable. None means that a new one is generated."""
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -154,7 +153,7 @@ def _secret(file: Path | None) -> str | None:
 
 
 def _set_up(options: argparse.Namespace) -> Iterator[Path]:
-    """The environments of a framework's devices, or of one release of it."""
+    """Set up the environments for a framework's devices, or for one release of the framework."""
     framework, is_release, version = options.framework.partition("==")
     plain = framework.partition("[")[0] if is_release else framework
     frameworks.require(plain)
@@ -184,7 +183,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python that has the framework: the chosen one, else Portolan's own, else that of the framework's
+    """The Python with the framework: the chosen one, otherwise Portolan's own, otherwise the one of the framework's
     environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
@@ -367,7 +366,7 @@ async def _cases(options: argparse.Namespace) -> int:
 
 
 def outcome_lines(outcome: Outcome) -> list[str]:
-    """An outcome as a person reads it, most important first."""
+    """An outcome as lines for a person, the most important first."""
     lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
     fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())
     devices = ", ".join(outcome.proof.devices)

@@ -1,7 +1,7 @@
-"""``portolan-runner enumerate``: the public surface of an installed framework, as lines of JSON.
+"""``portolan-runner enumerate``: lists the public surface of an installed framework as lines of JSON.
 
-A child process imports the framework. If a module ends the child or makes it hang, the module is reported, and the next
-child skips it. So one bad module loses only its own entries.
+A child process imports the framework. If a module crashes the child or makes it hang, the module is reported, and the
+next child skips it. So one bad module loses only its own entries.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from runners.settings import inherited_variables
 
 CHILD = "runners.surface.child"
 SILENCE_S = 300.0
-"""Maximum silence during an import or the walk: on a busy machine a framework takes a minute."""
+"""The maximum silence during an import or the walk. On a busy machine, importing a framework takes a minute."""
 MOST_CHILDREN = 40
-"""Maximum number of children; each module that ends or stops a child costs one."""
+"""The maximum number of children. Each module that crashes or blocks a child costs one."""
 _PIECE = 65_536
 
 
@@ -70,7 +70,7 @@ class Walk:
 
 
 def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: float = SILENCE_S) -> bytes:
-    """Return the surface as lines of JSON: a header, then an entry a line, in the order of their names."""
+    """Return the surface as lines of JSON: a header, then one entry per line, sorted by name."""
     if frameworks.load(framework).surface is None:
         raise UsageError(f"{framework} declares no public surface: give its Framework a PublicSurface")
     walk = Walk()
@@ -90,7 +90,7 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
 
 
 def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:
-    """Run one child until it ends; returns how it ended."""
+    """Run one child until it ends. Returns how it ended."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
@@ -124,7 +124,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
 
 
 def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
-    """The lines of a pipe to its end; raises ``TimeoutError`` where none comes for that long."""
+    """The lines of a pipe until its end. Raises ``TimeoutError`` if none arrives for this long."""
     rest = b""
     deadline = time.monotonic() + silence_s
     while True:
@@ -141,7 +141,7 @@ def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
 
 
 def _lines(framework: str, walk: Walk) -> bytes:
-    """The surface in its form on disk: equal installations give equal bytes."""
+    """The surface as it is stored. Equal installations give equal bytes."""
     assert walk.end is not None
     try:
         header = SurfaceHeader(
@@ -160,7 +160,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
 
 
 def compress(lines: bytes) -> bytes:
-    """The lines compressed, with no time and no name in the result."""
+    """The lines, compressed without a time or a name."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(lines)

@@ -1,4 +1,4 @@
-"""The builder of one environment: it installs and checks the packages, marks the result complete, reports progress."""
+"""Builds one environment: installs and checks the packages, marks the result as complete, reports progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from runners.errors import SetupFailedError, StepFailedError
 from runners.settings import inherited_variables
 
 COMPLETE = "portolan-complete.json"
-"""File that marks a complete environment. It is written last; an environment without it was interrupted and is
+"""The file that marks an environment as complete. It is written last; an environment without it was interrupted and is
 rebuilt."""
 PROGRESS_EVERY_S = 5.0
 
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 
 class Builder:
-    """Makes one environment, step by step, and reports its progress: at most one line every few seconds."""
+    """Builds one environment step by step, and reports its progress with at most one line every few seconds."""
 
     def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
         self.what = what
@@ -51,7 +51,7 @@ class Builder:
         return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
     def begin(self) -> None:
-        """Make an empty environment, replacing an interrupted one."""
+        """Create an empty environment, replacing an interrupted one."""
         # In place, not beside it: an environment's scripts hold its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
@@ -59,19 +59,19 @@ class Builder:
         self._call([find_uv(), "venv", "--quiet", "--python", sys.executable, str(self.target)])
 
     def keep(self, name: str, text: str) -> str:
-        """Write a file beside the packages; its path."""
+        """Write a file next to the packages, and return its path."""
         path = self.target / name
         path.write_text(text)
         return str(path)
 
     def install(self, commands: Iterable[Sequence[str]]) -> None:
-        """Carry out commands of ``uv pip``."""
+        """Run commands of ``uv pip``."""
         for command, *arguments in commands:
             compiling = [] if command == "compile" else ["--compile-bytecode"]
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
     def check(self, spared_packages: str | None = None) -> None:
-        """Check the installed packages now rather than in a runner. ``spared`` packages may be missing."""
+        """Check the installed packages now instead of in a runner. ``spared_packages`` may be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
@@ -134,7 +134,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The uv beside this Python, or the one on the path."""
+    """The uv next to this Python, otherwise the one on the path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

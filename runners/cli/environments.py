@@ -1,12 +1,13 @@
-"""Environments: a framework's installation, identified by everything that determines its content, and made once.
+"""Environments: installations of a framework. Each is identified by everything that determines its content, and built
+once.
 
-An environment holds exactly the packages of a lock, by version and by hash. The lock stands beside the
-framework: ``lock-cuda.txt`` for a device that needs packages of its own, else ``lock.txt``. The Python and the
-machine, and the packages that bring further devices, are in the key too; targets with one key share one
-environment. It holds third-party packages only; the project itself is imported from where it lies.
+An environment contains exactly the packages of a lock, by version and hash. The lock is next to the framework:
+``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also
+includes the Python, the machine, and the packages that add devices; targets with equal keys share an environment. It
+contains only third-party packages; the project itself is imported from its own folder.
 
-Of packages that only some devices use, as CUDA's are in torch, an environment for other devices is made without. A
-*whole* environment has them, and serves all devices.
+Some packages are used only by some devices, such as CUDA's in torch. Environments for other devices omit them. A
+*whole* environment has them and serves all devices.
 """
 
 from __future__ import annotations
@@ -37,28 +38,30 @@ from runners.suite.framework import SparedPackages
 
 PROJECT = Path(__file__).resolve().parents[2]
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
-"""Temporary files and folders in a package's folder, which are no part of the package."""
+"""Files and folders in a package's folder that building creates. They do not belong to the package."""
 LOCK = "portolan-lock.txt"
-"""File in an environment that lists its packages, if they are not simply those of the framework's lock."""
+"""The file in an environment that lists its packages, if they differ from the framework's lock."""
 LEFT_OUT = "portolan-left-out.txt"
-"""File in an environment that lists packages that uv must not install."""
+"""The file in an environment that lists packages that uv must not install."""
 
 
 def name(framework: str, device: str = "") -> str:
-    """The environment for a device: the framework's, or the device's own where one is declared."""
+    """The name of the environment for a device: the framework's, or the device's own if one is declared."""
     device_target = OURS[framework].devices.get(device) if framework in OURS else None
     return f"{framework}-{device}" if device_target is not None and device_target.own_environment else framework
 
 
 def lock(framework: str, device: str = "") -> Path:
-    """The packages of an environment, each with its version and the hashes of its files."""
+    """The lock of an environment: its packages, each with a version and the hashes of its files."""
     variant = name(framework, device).removeprefix(framework)
     return PROJECT / "runners" / framework / f"lock{variant}.txt"
 
 
 def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> str:
-    """The key of an environment: 12 hex digits over everything that determines its content. Raises ``OSError`` if there
-    is no lock."""
+    """The key of an environment: 12 hex digits of a hash over everything that determines its content.
+
+    Raises ``OSError`` if there is no lock.
+    """
     lines = lock(framework, device).read_text().splitlines()
     left_out = packages_to_spare(framework, device, whole)
     content = {
@@ -74,7 +77,8 @@ def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: b
 
 
 def _content(package: str) -> str:
-    """A digest of a package to add: of its files if it is a folder or a file here, else the requirement as written."""
+    """A digest of an additional package: of its files if it is a local folder or file, otherwise of the requirement as
+    written."""
     source = Path(package).expanduser()
     if not source.exists():
         return package
@@ -89,14 +93,14 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> Path:
-    """The folder of the environment for the current lock, which need not exist yet."""
+    """The folder of the environment for the current lock. It may not exist yet."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, packages, whole)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The environment for a device of the framework, if it is set up completely; a whole one if there is no other.
+    """The complete environment for a device of the framework; a whole one if there is no other.
 
-    For a device that a package brings it is the one with that package, the latest set up of several.
+    For a device that a package adds, it is the environment with this package; among several, the one set up last.
     """
     try:
         bringing = devices_of_packages(framework).get(device)
@@ -112,7 +116,7 @@ def _is_complete(environment: Path) -> bool:
 
 
 def devices_of_packages(framework: str) -> dict[str, Path]:
-    """The devices that packages bring in the framework's environments, each with the environment set up last."""
+    """The devices that packages add in the framework's environments, each with the environment set up last."""
     by_device: dict[str, Path] = {}
     try:
         plain_keys = {key(framework, whole=whole) for whole in (False, True)}
@@ -131,10 +135,10 @@ def devices_of_packages(framework: str) -> dict[str, Path]:
 def set_up(
     framework: str, device: str = "", say: Say | None = None, additions: Sequence[str] = (), whole: bool = False
 ) -> Path:
-    """Install the environment for a device of the framework unless it is there; its path.
+    """Install the environment for a device of the framework unless it exists. Returns its path.
 
-    ``added`` are packages that bring devices or suites: requirements, or folders and files of this machine. A ``whole``
-    environment has the packages that this device does not use, too.
+    ``additions`` are packages that add devices or suites: requirements, or local folders and files. A ``whole``
+    environment also has the packages that this device does not use.
     """
     say = say or _print
     _require_lock(framework)
@@ -162,9 +166,9 @@ def set_up(
 
 
 def set_up_release(requirement: str, say: Say | None = None, whole: bool = False) -> Path:
-    """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it is there; its path.
+    """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it exists. Returns its path.
 
-    No lock holds it: the packages beside it are the newest that go with it on the day.
+    There is no lock for it: the other packages are the newest compatible ones of the day.
     """
     say = say or _print
     packages = [requirement, "numpy", "scipy"]
@@ -191,7 +195,7 @@ def _print(line: str) -> None:
 
 @contextlib.contextmanager
 def _naming_the_place(what: str) -> Iterator[None]:
-    """Turn errors of the file system into one that names the folder."""
+    """Turn errors of the file system into an error that names the folder."""
     try:
         yield
     except OSError as error:
@@ -202,7 +206,7 @@ def _naming_the_place(what: str) -> Iterator[None]:
 
 
 def _requirement(package: str) -> str:
-    """A package as uv takes it: a folder or file of this machine by its whole path."""
+    """A package in uv's form: a local folder or file becomes an absolute path."""
     source = Path(package).expanduser()
     if package and source.exists():
         return str(source.resolve())
@@ -253,7 +257,8 @@ def _installing(
     any_build_will_do: bool,
     left_out: SparedPackages | None,
 ) -> Iterator[list[str]]:
-    """The commands of uv: one for the packages of the lock, and one for those added among the locked versions."""
+    """Yield the commands of uv: one for the packages of the lock, and one for additional packages that keep the locked
+    versions."""
     versions = ["--constraint", str(lock_file), "--no-verify-hashes"]
     if left_out is not None:
         lock = lock_file.read_text()
@@ -272,8 +277,8 @@ def _installing(
 
 
 def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
-    """Install replacements for omitted packages, and check the environment. Raises ``StubError`` if it does not work
-    without them."""
+    """Install replacements for omitted packages, and check the environment. Raises ``StubError`` if it does not
+    work."""
     if left_out is None:
         builder.check()
         return
@@ -293,7 +298,7 @@ def _give_up(builder: Builder, error: StubError) -> None:
 
 
 def _unseen(package: Path) -> list[str]:
-    """Make uv rebuild a folder's package: otherwise it reuses an earlier build unless pyproject.toml itself has
+    """Options that make uv rebuild a folder's package. Otherwise it reuses an earlier build unless pyproject.toml has
     changed."""
     try:
         return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
@@ -302,7 +307,7 @@ def _unseen(package: Path) -> list[str]:
 
 
 def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
-    """The devices or suites of the framework that installed packages bring, as their entry points name them."""
+    """The devices or suites of the framework that installed packages add, as named by their entry points."""
     distributions = metadata.distributions(path=[str(packages)])
     entries = [entry for distribution in distributions for entry in distribution.entry_points]
     return sorted(entry.name for entry in entries if entry.group == group and entry.name.startswith(f"{framework}."))
@@ -310,7 +315,7 @@ def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
 
 @contextlib.contextmanager
 def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
-    """Hold an environment's lock, so that only one process builds it at a time; the kernel releases it when the holder
+    """Hold an environment's lock, so that only one process builds it at a time. The kernel releases it when the holder
     ends."""
     environment.parent.mkdir(parents=True, exist_ok=True)
     with environment.with_name(f"{environment.name}.lock").open("a") as lock_file:

@@ -1,6 +1,6 @@
 """Runs the cases of one command in the foreground, with a supervisor but without an HTTP service.
 
-They go the same way as posted jobs, so isolation, deadline and memory limit hold.
+Isolation, deadline and memory limit are the same as for posted jobs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from runners.isolation.supervisor import Supervisor
 async def open_supervisor(
     framework: str, device: str, memory_limit: int | None, interpreter: Interpreter, slots: int = 1
 ) -> AsyncIterator[tuple[Supervisor, EventLog, Offer]]:
-    """A supervisor that has imported the framework, with its event log and its catalogue."""
+    """Yield a supervisor that has imported the framework, its event log and its catalogue."""
     log = EventLog()
     supervisor = Supervisor(framework, device, log, memory_limit, interpreter, slots)
     try:
@@ -38,7 +38,7 @@ def read_finishes(lines: bytes) -> Iterator[Finished]:
 
 
 async def run_one(supervisor: Supervisor, log: EventLog, job: Job, suite: str, function: str) -> Outcome:
-    """Run one job to its outcome. Raises ``FrameworkBrokenError`` if the device is not there."""
+    """Run one job and return its outcome. Raises ``FrameworkBrokenError`` if the device is not available."""
     await supervisor.look()
     supervisor.submit([Task(job, suite, function)])
     last_seen = 0

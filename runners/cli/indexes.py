@@ -1,6 +1,6 @@
 """Package indexes: the variables for uv, and whether a package's hash may differ from the lock.
 
-Standard library only: ``make setup`` reads this before anything is installed.
+Standard library only, because ``make setup`` reads this before anything is installed.
 """
 
 from __future__ import annotations

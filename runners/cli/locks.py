@@ -1,4 +1,4 @@
-"""Lock files: packages with their versions and hashes, in the format of uv and pip. Pure: text in, text out."""
+"""Lock files: packages with their versions and hashes, in the format of uv and pip. Pure functions of texts."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 _COMPLAINT = re.compile(r"\brequires?\b|\brequirement\b|\bnot compatible\b|\bincompatible\b")
-"""A line of pip's or uv's ``check`` about one package, or about how many there are."""
+"""A line of pip's or uv's ``check`` about one package, or about the number of faulty packages."""
 _COUNT = re.compile(r"Found \d+ incompatibilit")
 _UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+)")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def names(lock: str) -> list[str]:
-    """The packages of a lock, by their normalized names."""
+    """The normalized names of the packages in a lock."""
     return [name for name, _ in _entries(lock) if name]
 
 
 def without(lock: str, packages: str) -> str:
-    """A lock without the packages whose whole names match a pattern."""
+    """A lock without the packages whose names match a pattern completely."""
     return "".join(text for name, text in _entries(lock) if not (name and re.fullmatch(packages, name)))
 
 
@@ -31,12 +31,12 @@ def lack_only(lines: Iterable[str], packages: str) -> bool:
 
 
 def normalize(name: str) -> str:
-    """A package's name as its files and indexes spell it."""
+    """A package's name in the spelling of file names and indexes."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _entries(lock: str) -> Iterator[tuple[str, str]]:
-    """Each package with its lines, the first of which begins with its name; comments have the name ``''``."""
+    """Each package with its lines, the first of which begins with its name. Comments have an empty name."""
     name, text = "", ""
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):

@@ -32,7 +32,7 @@ MOST_NOTES = 3
 
 @dataclass(frozen=True)
 class RecordOrder:
-    """The options of one recording."""
+    """The command line options of one recording."""
 
     framework: str
     interpreter: Interpreter
@@ -47,12 +47,13 @@ class RecordOrder:
 
     @property
     def spoken_device(self) -> str:
-        """The device that arrays claim to be on; empty: the CPU."""
+        """The device that arrays claim to be on while recording; empty for the CPU."""
         return self.target if self.target in frameworks.load(self.framework).spoken_devices else ""
 
 
 def record(order: RecordOrder) -> int:
-    """Run the command and write its recording; returns the exit code. Raises ``RecordingError`` if there is none."""
+    """Run the command and write its recording. Returns the exit code. Raises ``RecordingError`` if nothing was
+    recorded."""
     framework = frameworks.load(order.framework)
     if framework.recorder is None:
         raise UsageError(f"the calls of {order.framework} cannot be recorded; those of jax, tensorflow and torch can")
@@ -117,13 +118,13 @@ def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]
 
 
 def require_writable(out: Path) -> None:
-    """Check that the file can be written, before the command runs. Raises ``RecordingError``."""
+    """Raise ``RecordingError`` if the file cannot be written. Call it before the command runs."""
     if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
         raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that you may write to")
 
 
 def write(out: Path, document: BaseModel) -> None:
-    """Write a document completely or not at all."""
+    """Write a document atomically."""
     part = out.with_name(f"{out.name}.part")
     try:
         part.write_text(f"{document.model_dump_json(indent=1)}\n")

@@ -12,7 +12,7 @@ from runners.own_suites import OwnSuite
 
 @dataclass(frozen=True)
 class ChosenSuites:
-    """The selected suites of one command."""
+    """The suites that one command selects."""
 
     by_name: tuple[str, ...]
     own: tuple[OwnSuite, ...]
@@ -28,19 +28,20 @@ class ChosenSuites:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The suites to search for a case; empty: all. A path adds a suite and excludes no other, so that one command
-        repeats any case of a runner that has both.
+        """The suites in which a case is searched; empty for all.
+
+        A path adds a suite and excludes no other suite, so that one command repeats any case of a runner that has both.
         """
         return self.names if self.by_name else ()
 
     def only(self) -> str | None:
-        """The one suite of a command; None if none is chosen. Raises ``UsageError`` for several."""
+        """The one suite of a command; None if none is selected. Raises ``UsageError`` for several."""
         if len(self.names) > 1:
             raise UsageError("--out runs one suite: give --suite once, and run each suite into its own file")
         return next(iter(self.names), None)
 
     def require_paths(self, framework: str) -> None:
-        """Raise ``UsageError`` for a name, for commands that accept only paths of suites."""
+        """Raise ``UsageError`` for a suite name, in commands that accept only paths of suites."""
         if self.by_name:
             raise UsageError(
                 f"--suite {self.by_name[0]}: a runner serves every suite that {framework} has by name; "
@@ -49,7 +50,7 @@ class ChosenSuites:
 
 
 def chosen_suites(texts: Sequence[str]) -> ChosenSuites:
-    """The suites behind the values of ``--suite``. Raises ``SuiteError`` for a path without a suite."""
+    """The suites that values of ``--suite`` select. Raises ``SuiteError`` for a path without a suite."""
     return ChosenSuites(
         by_name=tuple(text for text in texts if not own_suites.is_path(text)),
         own=tuple(own_suites.at(text) for text in texts if own_suites.is_path(text)),

@@ -1,4 +1,4 @@
-"""Targets by name: which ones a runner can be started for here. No framework is imported."""
+"""The names of targets for which a runner can be started on this machine. No framework is imported."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from runners.errors import UnknownFrameworkError
 
 
 def target_names() -> list[str]:
-    """Every target that a runner can be started for; this machine may lack its device or environment."""
+    """Every target name. The machine may lack the target's device or environment."""
     return [f"{framework}/{device}" for framework in frameworks.names() for device in _devices(framework)]
 
 
 def require_targets(targets: Sequence[str]) -> None:
-    """Raise ``UnknownFrameworkError`` for the first target whose framework or device has an unknown name."""
+    """Raise ``UnknownFrameworkError`` for the first target with an unknown framework or device."""
     for target in targets:
         framework, _, device = target.partition("/")
         try:
@@ -25,7 +25,7 @@ def require_targets(targets: Sequence[str]) -> None:
 
 
 def require_target(framework: str, device: str) -> None:
-    """Raise ``UnknownFrameworkError`` if the framework or the device has an unknown name."""
+    """Raise ``UnknownFrameworkError`` if the framework or the device is unknown."""
     frameworks.require(framework)
     devices = _devices(framework)
     if device not in devices:
@@ -34,6 +34,6 @@ def require_target(framework: str, device: str) -> None:
 
 
 def _devices(framework: str) -> list[str]:
-    """Its own devices, then those of packages that are installed here or in one of its environments."""
+    """The framework's own devices, then the devices of packages installed here or in one of its environments."""
     devices = frameworks.devices(frameworks.load(framework))
     return list(dict.fromkeys([*devices, *environments.devices_of_packages(framework)]))

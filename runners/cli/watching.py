@@ -22,7 +22,7 @@ from runners.suite.recording.book import FELL_BACK, RAISED
 
 @dataclass(frozen=True)
 class WatchOrder:
-    """The options of one watched run."""
+    """The command line options of one watched run."""
 
     framework: str
     device: str
@@ -35,7 +35,8 @@ class WatchOrder:
 
 
 def watch(order: WatchOrder) -> int:
-    """Run the command and write the report; returns the exit code. Raises ``RecordingError`` if it cannot."""
+    """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if that is not
+    possible."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
             f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"

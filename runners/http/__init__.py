@@ -1,1 +1,1 @@
-"""The runner API over HTTP: its service, its server, access to it and enrolment with a coordinator."""
+"""The runner API over HTTP: service, server, access control, and enrollment with a coordinator."""

@@ -1,4 +1,4 @@
-"""The bearer secret of the runner API, and the secret that an enrolled runner receives."""
+"""The bearer secret of the runner API, and the new secret of an enrolled runner."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 
 class Access:
-    """Accepts one secret and, while the runner enrols, also the provisional one of its latest request. The first
-    request with the new secret shows that the coordinator has it; from then on only the new one is accepted.
+    """Accepts one secret, and during enrollment also the provisional secret of the latest request.
+
+    The first request with the provisional secret shows that the coordinator has it. From then on only this secret is
+    accepted.
     """
 
     def __init__(self, secret: str) -> None:
@@ -30,8 +32,8 @@ class Access:
             on_secret(secret)
 
     def propose(self) -> str:
-        """Make a new provisional secret that replaces the previous one, so that a late request cannot be probed any
-        more."""
+        """Make a new provisional secret that replaces the previous one. A coordinator that answers an earlier request
+        late can then no longer probe the runner."""
         self._provisional = secrets.token_urlsafe(24)
         self._on_secret(self._provisional)
         return self._provisional

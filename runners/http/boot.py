@@ -1,4 +1,4 @@
-"""A boot of a runner: the processes of its cases and its event log, which start and end together."""
+"""A boot of a runner: the processes of its cases and its event log, which begin and end together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description of a runner and its device, also for commands that serve nothing."""
+"""The description of a runner and its device. Commands that do not serve also use it."""
 
 from __future__ import annotations
 

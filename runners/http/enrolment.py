@@ -1,7 +1,7 @@
-"""Enrolment: a runner sends a coordinator its address, and gets a secret of its own.
+"""Enrollment: a runner sends its address to a coordinator and gets its own secret.
 
-It repeats the request until the coordinator has called it with that secret. A coordinator that does not
-answer may come later; one that refuses ends the runner.
+It repeats the request until the coordinator has called it with this secret. If a coordinator does not respond, the
+runner waits for it; if a coordinator refuses, the runner ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_NAME = 64
 MAX_ANSWER = 4 << 20
 MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
-"""Seconds for a whole answer. The coordinator first probes this runner, and the previous holder of the name."""
+"""The seconds for a whole response. The coordinator first probes this runner, and the previous holder of the name."""
 TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
@@ -44,24 +44,24 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class EnrolmentOptions:
-    """The coordinator to enrol with, the file of our token, our name and our address."""
+    """The coordinator to enroll with, the token file, and the runner's name and address."""
 
     coordinator: str
     token_file: Path
     name: str
     advertise: str | None = None
-    """The URL for the coordinator to reach the runner; None: the address from which the runner reaches the
+    """The URL at which the coordinator reaches the runner; None: the address from which the runner reaches the
     coordinator."""
     confirmed_within_s: float = 60.0
-    """Seconds to wait for the coordinator's first request. It comes at once, or after a takeover from a dead
+    """The seconds to wait for the coordinator's first request. It comes at once, or after a takeover from a dead
     coordinator (30 s)."""
     first_pause_s: float = 0.5
-    """Seconds before a coordinator that does not answer is asked again; doubles up to ``longest_pause_s``."""
+    """The seconds before a coordinator that does not respond is called again. They double up to ``longest_pause_s``."""
     longest_pause_s: float = 10.0
 
 
 def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: str) -> EnrolmentOptions:
-    """Check the options of an enrolment, before anything is started. Raises ``RefusedError``."""
+    """Check the options for enrollment before anything is started. Raises ``RefusedError``."""
     address = _require_url("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
         raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
@@ -72,13 +72,13 @@ def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: 
 
 
 def default_name(host: str, framework: str, device: str) -> str:
-    """A runner's name, the same whenever it is started again on this host."""
+    """A default name for a runner, the same at every start on this host."""
     target = f"-{framework}-{device}"
     return re.sub(r"[^A-Za-z0-9_.-]", "-", host)[: MAX_NAME - len(target)] + target
 
 
 def read_token(path: Path) -> str:
-    """The enrolment token, read at every try, so that the file can be changed while the runner waits."""
+    """The enrollment token. It is read at every attempt, so that the file can be changed while the runner waits."""
     try:
         with path.open() as file:
             token = file.read(MAX_TOKEN_FILE).strip()
@@ -93,7 +93,8 @@ def read_token(path: Path) -> str:
 
 
 def reached_at(listening: Address, local: str) -> str:
-    """The runner's URL for a coordinator that it reaches from the address ``local``. Raises ``RefusedError``."""
+    """The runner's URL for a coordinator that the runner reaches from the address ``local``. Raises
+    ``RefusedError``."""
     host, port = listening
     own, outgoing = ipaddress.ip_address(host.partition("%")[0]), ipaddress.ip_address(local.partition("%")[0])
     if own.is_loopback and not outgoing.is_loopback:
@@ -110,7 +111,7 @@ def reached_at(listening: Address, local: str) -> str:
 
 
 async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
-    """Enrol repeatedly until the coordinator has called with the secret that it received. Raises ``RefusedError``."""
+    """Enroll repeatedly until the coordinator has called with its new secret. Raises ``RefusedError``."""
     last, pause_s = "", options.first_pause_s
     while not access.confirmed.is_set():
         try:
@@ -134,7 +135,7 @@ async def enrol(options: EnrolmentOptions, listening: Address, access: Access, s
 
 
 def _request(options: EnrolmentOptions, listening: Address, provisional: str) -> Enrolled:
-    """Send one request to enrol, and block until its answer."""
+    """Send one enrollment request, and block until the response."""
     coordinator = urlsplit(options.coordinator)
     connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
     connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
@@ -169,14 +170,15 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    """End the connection, even in the middle of a request."""
+    """End the connection, even during a request."""
     late.set()
     with contextlib.suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
-    """The coordinator's answer. Raises ``UnansweredError`` if another try may help, else ``RefusedError``."""
+    """The coordinator's response. Raises ``UnansweredError`` if another attempt may help, otherwise
+    ``RefusedError``."""
     stranger = RefusedError(f"what answers at {coordinator} does not enrol runners ({status}): check --enrol")
     try:
         if status in (200, 201):
@@ -204,7 +206,7 @@ def _require_url(option: str, url: str) -> str:
 
 
 async def _in_thread(work: Callable[[], Value]) -> Value:
-    """Like ``asyncio.to_thread``, but nobody waits for the thread when the runner stops."""
+    """Like ``asyncio.to_thread``, but when the runner stops, the thread is not waited for."""
     future: Future[Value] = Future()
     future.set_running_or_notify_cancel()
 
@@ -219,5 +221,5 @@ async def _in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _line(text: str) -> str:
-    """Text from another program, made safe for one line of a message."""
+    """Text from another program, safe for one line of a message."""
     return printable(" ".join(text.split()), 500)

@@ -1,4 +1,4 @@
-"""The fingerprint: the machine and the installation that produce an outcome."""
+"""The fingerprint: the machine and the installation that produce outcomes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Accepting recordings over HTTP, if the runner was started with ``--accept-recordings``.
+"""Accepts recordings over HTTP, if the runner was started with ``--accept-recordings``.
 
-A recording is data, and each of its calls must pass the rule of ``suite/recording/rule.py``. Then the runner begins a
-new boot with the recording as a suite beside the others. If it cannot be imported so, it goes on without the recording.
-The files go when the runner ends.
+A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. If it does, the runner
+begins a new boot with the recording as an additional suite. If this boot fails, the runner continues without the
+recording. The files are deleted when the runner ends.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ MOST_RECORDINGS = 20
 
 
 class RecordingInbox:
-    """The recordings that a runner has accepted, over all its boots."""
+    """The recordings that a runner has accepted, over all of its boots."""
 
     def __init__(self, framework: str, folder: Path) -> None:
         self._framework = framework
         self._folder = folder
         self._served: dict[str, Path] = {}
         self._accepted: str | None = None
-        """The suite of the next boot."""
+        """The name of the suite that the next boot adds."""
         self.accepted = asyncio.Event()
-        """Set from the acceptance of a recording until the boot with it has begun."""
+        """Set from the acceptance of a recording until a boot with it has begun."""
 
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
         """Accept a recording for the next boot. Raises ``RequestError`` if it is refused."""
@@ -57,18 +57,18 @@ class RecordingInbox:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that a boot serves as suites."""
+        """The recordings' files, which a boot serves as suites."""
         files = [*self._served.values(), *([self._file(self._accepted)] if self._accepted else [])]
         return tuple(map(str, files))
 
     def keep(self) -> None:
-        """Note that a boot has begun with all of them."""
+        """Record that a boot has begun with all recordings."""
         if self._accepted is not None:
             self._served[self._accepted] = self._file(self._accepted)
         self._forget()
 
     def drop(self) -> str | None:
-        """Remove the recording that was accepted last, because a boot failed with it; returns its suite, or None if
+        """Remove the recording that was accepted last, because a boot with it failed. Returns its suite, or None if
         there is none."""
         suite = self._accepted
         self._forget()

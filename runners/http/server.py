@@ -1,7 +1,7 @@
-"""The runner API, version 1, over HTTP. Any ``Executor`` can stand behind it.
+"""The runner API, version 1, over HTTP. It works with any ``Executor``.
 
-``Service`` holds what the calls need; ``build`` makes the ASGI application of it. The two
-calls of the hot path (jobs in, events out) validate and serialise a batch at a time.
+``Service`` has the state that the calls need; ``build`` makes the ASGI application. The two frequent calls (jobs in,
+events out) validate and serialize a whole batch at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_BODY = 4 << 20
 BODY_S = 30.0
 """Seconds for a request's whole body to arrive."""
 GATHERED_S = 0.02
-"""Seconds to wait for further events before sending some: every write wakes the coordinator."""
+"""The seconds to wait for more events before sending some, because every write wakes the coordinator."""
 NDJSON = "application/x-ndjson"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
@@ -52,7 +52,7 @@ JobId = Annotated[str, Path(max_length=64)]
 Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
 _Body = TypeVar("_Body", JobBatch, Acknowledgement, Recording)
 Receipt = tuple[str, int, JobStatus]
-"""A ``JobReceipt`` in tuple form, for the hot path."""
+"""A ``JobReceipt`` as a tuple, for the most frequent call."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,7 +72,7 @@ class Service:
         heartbeat_s: float = HEARTBEAT_S,
         inbox: RecordingInbox | None = None,
     ) -> None:
-        """``inbox`` accepts recordings; None if the runner takes none."""
+        """``inbox`` accepts recordings; None if the runner accepts none."""
         self.info = info
         self.offer = offer
         self.log = log
@@ -83,7 +83,7 @@ class Service:
         self._inbox = inbox
 
     def post(self, batch: JobBatch) -> list[Receipt]:
-        """Accept the jobs of a batch, or give the reason for each refused one."""
+        """Accept the jobs of a batch. Each receipt says whether its job was accepted, or why not."""
         self.require_boot(batch.boot_id)
         suite = self.offer.suites.get(batch.suite)
         if suite is not None and suite.revision != batch.revision:
@@ -125,7 +125,7 @@ class Service:
         return self._inbox.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
-        """Batches of event lines after number ``after``; a heartbeat if there is nothing else to send."""
+        """Yield batches of event lines after number ``after``, and heartbeats when there are no events to send."""
         while not self.log.closed:
             try:
                 last, lines = self.log.after(after)
@@ -157,7 +157,7 @@ def problem(status: int, title: str, detail: str, **members: Any) -> Response:
 
 
 def build(service: Service) -> FastAPI:
-    """The application. Its OpenAPI document is at ``/openapi.json``."""
+    """Build the application. Its OpenAPI document is at ``/openapi.json``."""
     app = FastAPI(
         title="Portolan runner API",
         version=f"{service.info.protocol}",
@@ -261,7 +261,7 @@ class BearerGate:
 
 
 async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _Body:
-    """The body as one message, validated in one go."""
+    """The body as one message, validated in one step."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_S):
@@ -278,7 +278,7 @@ async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _
 
 
 def receipts_json(receipts: Sequence[Receipt]) -> str:
-    """``JobReceipts`` as JSON. Ids need no escaping (protocol.jobs.Job)."""
+    """``JobReceipts`` as JSON. Ids need no escaping (see ``protocol.jobs.Job``)."""
     parts = [f'{{"id":"{id}","attempt":{attempt},"status":"{status}"}}' for id, attempt, status in receipts]
     return f'{{"jobs":[{",".join(parts)}]}}'
 
@@ -305,7 +305,7 @@ def _answer_with_problems(app: FastAPI) -> None:
 
 
 def _allowed_methods(request: Request) -> str:
-    """All methods of a path; FastAPI names only those of the first of several routes."""
+    """All methods of a path. FastAPI names only the methods of the first of several routes."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
@@ -317,7 +317,7 @@ def _summary(errors: Any) -> str:
 
 
 def _without_input(errors: Any) -> list[dict[str, Any]]:
-    """The place and the reason of each error, without the input: that may be anything, and is the caller's own."""
+    """The location and reason of each error, without the rejected input, which can be anything."""
     return [
         {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
          "msg": printable(str(error["msg"]), 500), "type": error["type"]}
@@ -329,7 +329,7 @@ _SCHEMA = "#/components/schemas/{model}"
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of a request body, which FastAPI cannot know because the body is read raw."""
+    """The OpenAPI description of a request body. FastAPI does not know it, because the body is read raw."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
 
 
@@ -338,7 +338,7 @@ def _referring(name: str) -> dict[str, str]:
 
 
 def _describe_bodies(app: FastAPI) -> None:
-    """Add to the OpenAPI document the bearer secret and the schemas of bodies that are read and written raw."""
+    """Add the bearer secret, and the schemas of bodies that are read and written raw, to the OpenAPI document."""
     _, definitions = models_json_schema(
         [(JobBatch, "validation"), (Acknowledgement, "validation"), (Recording, "validation")], ref_template=_SCHEMA
     )

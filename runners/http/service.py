@@ -1,7 +1,7 @@
 """The service: a supervisor behind the runner API, from its start to its end.
 
 It binds the port, starts the supervisor, announces that it is ready, serves until a signal stops it, and leaves no
-process behind. The command line around it is in ``cli/commands.py``.
+process behind. The command line for it is in ``cli/commands.py``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from runners.isolation.offer import Offer
 from runners.isolation.supervisor import Supervisor
 
 KEPT_IDLE_S = 75
-"""Seconds after which an idle connection is closed: long after every client has stopped using it, because a request
-that arrives at that moment is lost."""
+"""The seconds after which an idle connection is closed. This is long after every client has stopped using it, because a
+request that arrives at that moment is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 
@@ -58,16 +58,16 @@ class ServeOptions:
     """The bearer secret; None: generate one and print it in the ready line."""
     memory_limit: int | None = None
     slots: int = 1
-    """Maximum number of untimed cases at once; an accelerator has one."""
+    """The maximum number of untimed cases at once. An accelerator has one slot."""
     heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
-    """The coordinator to enrol with; None: somebody registers the runner."""
+    """The coordinator to enroll with; None if a person registers the runner."""
     accept_recordings: bool = False
-    """Whether its coordinator may send it recordings."""
+    """Whether the coordinator may send recordings to the runner."""
 
     def boot(self, recordings: tuple[str, ...] = ()) -> Boot:
-        """A boot with the recordings at these paths beside the suites that the runner was started with."""
+        """Create a boot that serves the recordings at these paths in addition to the runner's suites."""
         log = EventLog()
         interpreter = replace(self.interpreter, suites=(*self.interpreter.suites, *recordings))
         return Boot(Supervisor(self.framework, self.device, log, self.memory_limit, interpreter, self.slots), log)
@@ -88,7 +88,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve(options: ServeOptions) -> int:
-    """Serve until a signal; returns the exit code. An accepted recording begins a new boot."""
+    """Serve until a signal arrives. Returns the exit code. An accepted recording begins a new boot."""
     secret = options.secret or secrets.token_urlsafe(24)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -146,7 +146,7 @@ async def serve(options: ServeOptions) -> int:
 
 
 async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
-    """Wait until one of these tasks is done or events is set."""
+    """Wait until one of these tasks is done or one of these events is set."""
     events = [asyncio.create_task(end.wait()) for end in ends if isinstance(end, asyncio.Event)]
     futures = [end for end in ends if isinstance(end, asyncio.Future)]
     await asyncio.wait({*events, *futures}, return_when=asyncio.FIRST_COMPLETED)
@@ -156,7 +156,7 @@ async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
 
 @contextlib.contextmanager
 def _inbox(options: ServeOptions) -> Iterator[RecordingInbox | None]:
-    """The acceptance of recordings, if it is enabled."""
+    """Yield the inbox for recordings if it is enabled, otherwise None."""
     if not options.accept_recordings:
         yield None
         return
@@ -168,7 +168,7 @@ def _inbox(options: ServeOptions) -> Iterator[RecordingInbox | None]:
 
 
 async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
-    """Enrol the runner if this is configured; returns only if it is refused, with the reason."""
+    """Enroll the runner if this is configured. Returns only if enrollment is refused, with the reason."""
     if enrolment is not None:
         try:
             await enrol(enrolment, listening.getsockname()[:2], access, _say)
@@ -183,7 +183,7 @@ def _say(line: str) -> None:
 
 
 async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
-    """Import the framework and look at the device. Raises ``UnservableError``."""
+    """Import the framework and check the device. Raises ``UnservableError``."""
     try:
         offer = await boot.supervisor.open()
         description = await boot.supervisor.look()
@@ -194,7 +194,7 @@ async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
 
 
 class Listener:
-    """The HTTP server, for the time of an ``async with``. Signals stay with the caller."""
+    """The HTTP server, running inside an ``async with`` block. The caller handles signals."""
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
         self._listening = listening
@@ -226,7 +226,7 @@ class Listener:
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that signals its start and leaves signals to the caller."""
+    """A uvicorn server that reports its start and does not handle signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -253,7 +253,7 @@ def announce(
     listening: socket.socket,
     write: Callable[[str], object] = print,
 ) -> None:
-    """Write the ready line, JSON, to standard output and to the ready file: the service takes jobs from now on."""
+    """Write the ready line (JSON) to stdout and to the ready file. From now on the service accepts jobs."""
     ready = {
         "url": url_of(listening),
         "boot_id": info.boot_id,

@@ -1,7 +1,7 @@
-"""A watchdog: it ends a runner whose event loop hangs, so that it is restarted.
+"""A watchdog that ends a runner whose event loop hangs, so that it is restarted.
 
-A hung runner answers no request, not even its health check, and the coordinator quarantines it long before the watchdog
-acts. The waiting thread belongs to the interpreter, so it runs even if Python code holds every lock.
+A runner that hangs responds to no request, not even to its health check, and the coordinator quarantines it long before
+the watchdog acts. The waiting thread belongs to the interpreter, so it runs even if Python code holds every lock.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import asyncio
 import faulthandler
 
 LIMIT_S = 120.0
-"""Seconds without a turn of the event loop. A busy host is faster, and the coordinator gives a runner up after 30 s."""
+"""The maximum seconds without progress of the event loop. Even a busy host is faster, and the coordinator gives up a
+runner after 30 s."""
 
 
 async def watch(limit_s: float | None = None) -> None:
-    """End the process, with the stacks of all threads on stderr, if the loop makes no turn for this long."""
+    """End the process, with the stacks of all threads on stderr, if the event loop makes no progress for this long."""
     limit_s = LIMIT_S if limit_s is None else limit_s
     try:
         while True:
