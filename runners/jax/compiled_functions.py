@@ -1,10 +1,10 @@
-"""Compiled functions of the user's under the recorder: two calls of each signature run as they are written, the others
+"""The user's compiled functions under the recorder: for each signature, two calls run uncompiled and all others
 compiled.
 
-JAX traces a function once for each signature of its arguments and compiles that, so every call of one signature makes
-the same calls. The first shows them, the second their times without anything's compilation, and each further one counts
-as the second did. A training then takes as long as without a recorder. Only a loop whose length the data decide may
-have run for another number of times.
+JAX traces and compiles a function once for each signature of its arguments, so every call with one signature makes the
+same inner calls. The first call shows these calls, the second shows their times without any compilation, and each
+further call counts like the second. So a training takes as long as without a recorder. Only a loop whose length depends
+on the data may have run a different number of times.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from jax._src import config, core
 from runners.suite.recording.book import Book, CallTally
 
 MOST_SIGNATURES = 500
-"""Signatures of one function that run compiled; with others it runs as it is written."""
+"""The maximum number of signatures of one function that run compiled. With further signatures the function runs
+uncompiled."""
 MOST_COUNTS = 100_000
-"""Maximum number of counts that are kept for one function, over all of its signatures."""
+"""The maximum number of counts that are kept for one function, over all of its signatures."""
 _NUMBERS = (bool, int, float, complex)
 
 
 @contextmanager
 def compiling(book: Book) -> Iterator[None]:
-    """Make functions from ``jax.jit`` run in this way during the block."""
+    """During the block, functions from ``jax.jit`` run in this way."""
     before = jax.jit
 
     @functools.wraps(before)
@@ -51,14 +52,15 @@ def compiling(book: Book) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class StaticArguments:
-    """The arguments whose values are part of a signature."""
+    """The arguments of a compiled function whose values are part of its signature."""
 
     positions: frozenset[int]
     names: frozenset[str]
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> StaticArguments:
-        """Those that the options of ``jax.jit`` name. An argument that has a place and a name is static by both."""
+        """The static arguments that the options of ``jax.jit`` name. An argument with a position and a name is static
+        in both forms."""
         numbers, names = options.get("static_argnums"), options.get("static_argnames")
         positions = {numbers} if isinstance(numbers, int) else set(numbers or ())
         keywords = {names} if isinstance(names, str) else set(names or ())
@@ -75,7 +77,7 @@ class StaticArguments:
 
 
 class CompiledFunction:
-    """Replaces a function that ``jax.jit`` made."""
+    """Replaces a function made by ``jax.jit``."""
 
     def __init__(self, function: Any, book: Book, static: StaticArguments) -> None:
         functools.update_wrapper(self, function)
@@ -83,7 +85,7 @@ class CompiledFunction:
         self._book = book
         self._static = static
         self._tallies: dict[Any, CallTally | None] = {}
-        """The counts of a call, by its signature; None: called once so far."""
+        """The counts of a call by its signature; None if it was called only once so far."""
         self._counts = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +117,8 @@ class CompiledFunction:
         return getattr(self._function, name)
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Everything by which JAX distinguishes calls; None for a call that is itself traced or has no signature."""
+        """Everything by which JAX distinguishes calls; None for a call that is itself being traced or has no
+        signature."""
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}
         keywords = {name: value for name, value in kwargs.items() if name in names}

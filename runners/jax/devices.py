@@ -1,7 +1,7 @@
-"""JAX's devices: how each is forced, filled, waited for and watched.
+"""JAX's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and watched.
 
-What all of them share is in ``JaxDevice``; a subclass says what its device adds. A new
-accelerator is a subclass here, declared in ``__init__.py``.
+``JaxDevice`` contains what all devices share; a subclass adds what is special about its device. A new accelerator is a
+subclass here, declared in ``__init__.py``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from runners.suite.trees import mapped
 
 FRAMEWORK = "jax"
 AT = "jax.Array.at."
-"""Before the name of an update at an index, such as ``jax.Array.at.set``: ``x.at[index].set(value)``."""
+"""The prefix of updates at an index: ``jax.Array.at.set`` stands for ``x.at[index].set(value)``."""
 
 
 class JaxDevice:
-    """The one platform of this process: JAX was started with it alone in ``JAX_PLATFORMS``."""
+    """The only platform of this process. JAX was started with no other in ``JAX_PLATFORMS``."""
 
     framework = FRAMEWORK
     name: str
@@ -82,11 +82,12 @@ class JaxDevice:
         return jnp.dtype(value)
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """64-bit types on for a case of one; else off, as JAX comes."""
+        """A scope with 64-bit types on for a case with such a dtype, and otherwise off, as is JAX's default."""
         return jax.enable_x64(dtype in divergence.WIDE)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
-        """Committed to the device, so that no operation may take them elsewhere; and arrived."""
+        """Move the arrays to the device and wait for them. They are committed, so no operation may move them to another
+        device."""
         moved_tree = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
         self.wait(moved_tree)
         return moved_tree
@@ -106,13 +107,14 @@ class JaxDevice:
         np.random.seed(seed)
 
     def on_device(self, device: str) -> bool:
-        """On the forced one; a collective's result lies on others of its platform as well, named with commas."""
+        """Whether this is the forced device. The result of a collective lies on several devices, joined by commas,
+        which must include it and belong to its platform."""
         names = set(device.split(","))
         return str(self.handle) in names and names <= set(map(str, jax.devices()))
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        """Executions, transfers and host callbacks, counted as they come: that costs a microsecond an execution."""
+        """Count executions, transfers and host callbacks when they happen. This costs a microsecond per execution."""
         with count_executions(proof) if self.is_host else watch(proof, self.on_device, self.handle):
             yield
 
@@ -150,7 +152,7 @@ class Cpu(JaxDevice):
 
 
 class HostBeside(Cpu):
-    """The host in a process of another platform: what a call is repeated on to explain its failure."""
+    """The host in a process of another platform. A failed call is repeated on it to explain the failure."""
 
     @property
     def handle(self) -> jax.Device:
@@ -158,7 +160,7 @@ class HostBeside(Cpu):
 
     @contextmanager
     def scope(self, dtype: str) -> Iterator[None]:
-        """Its own default for arrays besides, as JAX's is on the process's platform."""
+        """A scope in which new arrays are on the host by default, instead of on the process's platform."""
         with ExitStack() as stack:
             stack.enter_context(super().scope(dtype))
             stack.enter_context(jax.default_device(self.handle))
@@ -176,7 +178,7 @@ class Tpu(JaxDevice):
 
 
 class LoweredDevice(Cpu):
-    """A platform that is not here: programs run on the host, and each is lowered for the platform beside."""
+    """A platform that is not available. Programs run on the host, and each is also lowered for the platform."""
 
     device_class = DeviceClass.other
     platform: str
@@ -204,12 +206,13 @@ class TpuLowered(LoweredDevice):
 
 @cache
 def _host_beside() -> jax.Device:
-    """The host's CPU by a client that JAX does not list, so that no case finds a second platform."""
+    """The host's CPU, from a client that JAX does not list, so that no case finds a second platform."""
     return xla_bridge.make_cpu_client().local_devices()[0]
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """The method of the array that it is called with: ``jax.Array`` is abstract, and calls none of its own."""
+    """The method with this name of the array that it is called with. ``jax.Array`` is abstract and has no usable
+    methods."""
 
     def call(array: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)

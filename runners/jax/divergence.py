@@ -1,10 +1,9 @@
-"""The first primitive of a call of JAX whose result is not the one that the host computes of the same inputs.
+"""Finds the first primitive of a JAX call whose result differs from the host's result for the same inputs.
 
-The call is traced as it is prepared for the host. Its equations are evaluated there one after the other, and each is
-computed a second time by the device, of the inputs that it had on the host. So an operation is accused by its own
-inputs: what was wrong before it does not count against it. Functions that equations call are entered; a loop or a
-branch is one operation. What only goes wrong where operations are compiled together is not found, and no operation is
-accused of it.
+The call is traced in its form for the host. Its equations are evaluated there one after the other, and the device
+computes each one again with the inputs that it had on the host. So each operation is judged by its own inputs: earlier
+wrong results do not count against it. Functions that equations call are entered; a loop or a branch is one operation.
+Errors that occur only when operations are compiled together are not found, and no operation is blamed for them.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ _UNDETERMINED = frozenset(
     {"rng_uniform", "rng_bit_generator", "empty", "svd", "eigh", "eig", "qr", "geqrf", "geqp3", "schur", "hessenberg",
      "tridiagonal"}
 )  # fmt: skip
-"""Primitives whose result is not determined by their inputs: room that holds anything, random numbers of the platform's
-own choice, and factorisations of which there are several."""
+"""Primitives whose result is not determined by their inputs: uninitialized memory, random numbers chosen by the
+platform, and factorizations that are not unique."""
 
 WIDE = ("float64", "complex128", "int64", "uint64")
-"""The types that JAX has only where ``jax_enable_x64`` is on."""
+"""The types that JAX supports only if ``jax_enable_x64`` is on."""
 
 ToHost = Callable[[Any], Any]
-"""Makes of each array of a tree a ``Leaf``."""
+"""A function that returns a ``Leaf`` for each array of a tree."""
 
 
 def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Device, to_host: ToHost) -> Operation | None:
-    """Evaluate a call by its equations, and name the first that the device computes otherwise than the host."""
+    """Evaluate a call equation by equation, and return the first whose result on the device differs from the host's."""
     comparison = _Comparison(device, host, to_host)
     try:
         program = jax.make_jaxpr(on_host)()
@@ -52,11 +51,11 @@ def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Devic
 
 
 class _EndOfSearch(Exception):
-    """An operation was found, or the time is up."""
+    """Ends the search: an operation was found, or the time is up."""
 
 
 class _Comparison:
-    """Has the device compute each equation beside the host, until one differs or the time is up."""
+    """Computes each equation on the host and on the device, until one differs or the time is up."""
 
     def __init__(self, device: jax.Device, host: jax.Device, to_host: ToHost) -> None:
         self.found: Operation | None = None
@@ -66,7 +65,7 @@ class _Comparison:
         self._until = monotonic() + divergence.COMPARED_FOR_S
 
     def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """The results on the host. Raises ``_EndOfSearch``."""
+        """Evaluate equations and return the results on the host. Raises ``_EndOfSearch``."""
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arguments)))
         for equation in jaxpr.eqns:
             results = self._compute(equation, [_value(atom, values) for atom in equation.invars])
@@ -90,7 +89,8 @@ class _Comparison:
         return host_results
 
     def _differs(self, equation: Any, inputs: Sequence[Any], host_results: Sequence[Any]) -> bool:
-        """Whether the device's results are not the host's. What cannot be computed there alone counts as equal."""
+        """Whether the device's results differ from the host's. An equation that cannot be computed alone on the device
+        counts as equal."""
         try:
             device_results = _run(equation, inputs, self._device)
             return divergence.are_other(self._to_host(device_results), self._to_host(host_results))
@@ -99,7 +99,7 @@ class _Comparison:
 
 
 def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
-    """The results of an equation, computed alone by a device."""
+    """The results of an equation, computed alone on a device."""
     primitive = equation.primitive
     with jax.default_device(device), equation.ctx.manager:
         results = primitive.bind(*jax.device_put(list(inputs), device), **primitive.get_bind_params(equation.params))
@@ -107,12 +107,12 @@ def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
 
 
 def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    """The value of a variable; of a literal, in the dtype that the equation takes it for."""
+    """The value of a variable, or of a literal in the dtype that the equation uses for it."""
     return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else values[atom]
 
 
 def _is_comparable(equation: Any) -> bool:
-    """Whether it is an operation without effects, small enough to be copied, whose inputs determine its result."""
+    """Whether the operation has no effects, is small enough to be copied, and is determined by its inputs."""
     if equation.effects or equation.primitive.name in _UNDETERMINED:
         return False
     elements: int = sum(atom.aval.size for atom in _arrays(equation.invars))
@@ -124,7 +124,7 @@ def _arrays(atoms: Sequence[Any]) -> list[Any]:
 
 
 def _is_wide(jaxpr: Any) -> bool:
-    """Whether a function, or one that it holds, has arrays of the types that are off unless they are asked for."""
+    """Whether a function, or one that it contains, has arrays of types that JAX supports only on request."""
     atoms = [*jaxpr.constvars, *jaxpr.invars]
     for equation in jaxpr.eqns:
         atoms += [*equation.invars, *equation.outvars]

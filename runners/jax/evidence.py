@@ -1,8 +1,8 @@
-"""The primitive at which a call of JAX fails, and the lowerings that its tables have of it.
+"""Finds the primitive at which a JAX call fails, and the lowerings in JAX's tables for it.
 
-A primitive is in flight while it is bound, or while its equation is lowered: either frame of the traceback holds it.
-The tables say whether a platform has a rule at all. For which dtypes, no table says, so the primitive is lowered
-again on shapes alone, in other dtypes: nothing runs.
+A primitive is in flight while it is bound, or while its equation is lowered; in both cases a frame of the traceback
+holds it. The tables show whether a platform has a rule at all, but not for which dtypes. So the primitive is lowered
+again for other dtypes, only from shapes, without running anything.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CALLS = frozenset(
     {"jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr",
      "remat", "remat2", "checkpoint", "xla_call"}
 )  # fmt: skip
-"""Primitives that call a function once, with their own arguments."""
+"""Primitives that call a function once with their own arguments."""
 _HOLDING = CALLS | {"while", "scan", "cond"}
-"""Primitives that hold others; one of those is in flight, if any is."""
+"""Primitives that contain other primitives. If one of the inner primitives is in flight, it is reported."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A primitive and the arguments that it was bound to."""
+    """A primitive with the arguments that it was bound to."""
 
     primitive: core.Primitive
     avals: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Bound:
 
 
 def failing(call: Callable[[], object], platform: str) -> Operation | None:
-    """The primitive at which ``call`` fails, if it fails at one."""
+    """The primitive at which ``call`` fails; None if it fails outside of any primitive."""
     try:
         # Else JAX takes from the traceback the frames that hold it.
         with config.traceback_filtering("off"):
@@ -52,7 +52,7 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
 
 
 def operation_of_error(error: BaseException, platform: str) -> Operation | None:
-    """The primitive at which JAX raised, from the frames of the error, and its lowerings on a platform."""
+    """The primitive at which JAX raised, from the frames of the error, with its lowerings on a platform."""
     bindings = list(_bound(error))
     inner = [bound for bound in bindings if bound.primitive.name not in _HOLDING]
     if not bindings:
@@ -112,7 +112,7 @@ def _is_plain(aval: Any) -> bool:
 
 
 def _lowers(bound: Bound, own: Any, dtype: Any, platform: str) -> bool:
-    """Whether the primitive lowers for the platform with its arrays of dtype ``own`` in another."""
+    """Whether the primitive can be lowered for the platform if its arrays of dtype ``own`` have another dtype."""
     shapes = [jax.ShapeDtypeStruct(aval.shape, dtype if aval.dtype == own else aval.dtype) for aval in bound.avals]
     try:
         program = jax.jit(lambda *arrays: bound.primitive.bind(*arrays, **bound.params)).trace(*shapes)

@@ -1,6 +1,6 @@
-"""Examples of JAX's docstrings: the names that they find, and the settings that they may turn.
+"""Examples from JAX's docstrings: the names that they can use, and the settings that they may change.
 
-A process has one platform, so there is nothing to force but which of its devices is the default.
+A process has only one platform, so only the default device is forced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runners.suite.frozen_example import FrozenExample
 
 
 class JaxDialect:
-    """The part of JAX in its examples."""
+    """The JAX-specific part of running docstring examples."""
 
     def names(self, device: Any) -> Mapping[str, Any]:
         import jax
@@ -57,7 +57,8 @@ class JaxDialect:
 
 
 def _configuration() -> dict[str, Any]:
-    """The process's settings: what a scope of ours holds over them for now would hide that an example turned one."""
+    """The process's settings, without the values of scopes that are active now. These would hide that an example
+    changed a setting."""
     import jax
 
     holders = jax.config._value_holders.items()
@@ -73,5 +74,5 @@ def _set_configuration(before: Mapping[str, Any]) -> None:
 
 
 def frozen_example(written: str) -> FrozenExample:
-    """Prepares a written example of JAX's."""
+    """Prepare a docstring example of JAX from its stored form."""
     return FrozenExample(written, JaxDialect())

@@ -1,4 +1,4 @@
-"""A frozen call on JAX: its arguments made from the case's arrays, on the device that the case is forced to."""
+"""Frozen calls of JAX: their arguments are made from the case's arrays, on the device that the case is forced onto."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from runners.suite.frozen import Named, Slot, decode
 from runners.suite.recording.replay import WAY
 
 PUBLIC = "public"
-"""The kind of a named value that is an object of JAX's by its public name: a function, a member of an enumeration."""
+"""The kind of a named value that is a public JAX object: a function, or a member of an enumeration."""
 MADE = "made"
-"""The kind of one that a public class of JAX's makes: its text is the class and the fields, in JSON."""
+"""The kind of a named value that a public JAX class makes. Its text is the class and the fields, in JSON."""
 
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options."""
+    """Prepares a stored call. The first two parts of ``written`` are its positional arguments and its keyword
+    arguments."""
 
     written: str
 
@@ -34,12 +35,12 @@ class FrozenCall:
 
     @property
     def way(self) -> str | None:
-        """The way in which the function is called, where that is not the call itself."""
+        """The way in which the function is used; None if it is simply called."""
         way: str | None = json.loads(self.written).get(WAY)
         return way
 
     def arguments(self, arrays: Sequence[Any], device: Any) -> Any:
-        """The parts of the call, with JAX's own arrays in their places."""
+        """The parts of the call, with JAX arrays in their places."""
         return decode(
             json.loads(self.written),
             lambda slot: _of_its_dtype(arrays[slot.number], slot),
@@ -48,7 +49,7 @@ class FrozenCall:
 
 
 def under_jit_if_possible(function: Function, call: FrozenCall) -> FrozenCall:
-    """The call as one program for all shapes, if a case shows that the function can be called under ``jax.jit``."""
+    """The call as one program for all shapes, if a case shows that the function works under ``jax.jit``."""
     if call.way is not None or not any(JIT in case.tags for case in function.cases):
         return call
     return FrozenCall(json.dumps({**json.loads(call.written), WAY: JIT}, separators=(",", ":")))
@@ -56,9 +57,10 @@ def under_jit_if_possible(function: Function, call: FrozenCall) -> FrozenCall:
 
 @lru_cache(maxsize=1)
 def program(function: Any, written: str, device: Any) -> Callable[..., Any]:
-    """A call in its way as one program that JAX compiles: of the case's arrays, all else in it is static.
+    """A call in its way as one program that JAX compiles. Only the case's arrays are arguments; everything else is
+    static.
 
-    The last is kept, because one case is prepared several times, and JAX would compile each program anew.
+    The last program is cached, because one case is prepared several times, and JAX would compile each program again.
     """
     import jax
 
@@ -68,7 +70,7 @@ def program(function: Any, written: str, device: Any) -> Callable[..., Any]:
 
 
 def resolved(value: Named, device: Any) -> Any:
-    """The object of JAX's behind a name: a dtype, a public object, one that a class makes; or the device itself."""
+    """The JAX object for a name: a dtype, a public object, an object that a class makes, or the device itself."""
     import jax.numpy as jnp
 
     if value.kind == "device":
@@ -82,7 +84,7 @@ def resolved(value: Named, device: Any) -> Any:
 
 
 def _public(name: str) -> Any:
-    """The object of a dotted name: the longest part of it that is a module, then attributes."""
+    """The object with a dotted name: the longest part that is a module, then attributes."""
     parts = name.split(".")
     found: Any = import_module(parts[0])
     for place, part in enumerate(parts[1:], start=2):

@@ -1,4 +1,4 @@
-"""Functions of JAX that leave their values open, and functions whose values change in a wider type."""
+"""JAX functions whose values are not fully determined, and functions whose values differ in a wider type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ NOT_UNIQUE = frozenset(
         "partition", "qdwh", "qr", "qr_multiply", "roots", "rsf2csf", "schur", "svd", "tridiagonal",
     }
 )  # fmt: skip
-"""Functions that may return other signs, phases, pivots or orders and still be right."""
+"""Functions that are also correct with other signs, phases, pivots or orders."""
 OF_BITS = frozenset(
     {
         "jax.Array.view", "jax.lax.bitcast_convert_type", "jax.lax.nextafter", "jax.lax.reduce_precision",
         "jax.numpy.nextafter", "jax.numpy.spacing",
     }
 )  # fmt: skip
-"""Functions of an array's bits, which are different in a wider type."""
+"""Functions of an array's bits, which differ in a wider type."""

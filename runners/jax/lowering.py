@@ -1,10 +1,9 @@
-"""Lowering JAX's programs for a platform that is not here, beside what the host runs.
+"""Lowers JAX's programs for a platform that is not available, in addition to running them on the host.
 
-Every program of JAX, of an operation that is called at once as of a whole jitted function, is lowered by one function,
-once for each shape; it is called a second time for the other platform. Not ``jax.export``, which refuses more than a
-device does: it cannot serialise what calls Python, nor every custom call.
-
-What a function chooses in Python by the platform that it finds is chosen for the host.
+Every JAX program, from an operation called directly to a whole jitted function, is lowered by one function, once for
+each shape. This function is called a second time for the other platform. ``jax.export`` is not used, because it rejects
+more than a device does: it cannot serialize calls of Python and some custom calls. Choices that a function makes in
+Python by the available platform are made for the host.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from runners.suite.device import Lowerings, MissingLowering, Operation
 from runners.suite.replacing import replacing
 
 LOWER = "lower_sharding_computation"
-"""The function of ``pxla`` that every program passes through, unless it is cached."""
+"""The function of ``pxla`` that lowers every program, unless the program is cached."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A frozen pair on JAX: one function and then another on its result, under one ``jax.jit``."""
+"""Frozen pairs on JAX: one function, then another on its result, under one ``jax.jit``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runners.suite.pairs import first_of
 
 @dataclass(frozen=True)
 class FrozenPair:
-    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+    """Prepares both calls. ``written`` is the second call, which contains the first."""
 
     written: str
 
@@ -22,15 +22,15 @@ class FrozenPair:
         return self.program(context.function, arrays, context.device)
 
     def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
-        """A call of the first function, and of ``function`` with its result."""
+        """A call of the first function, then of ``function`` with its result."""
         return partial(_compiled(function, self.written, device), *arrays)
 
 
 @lru_cache(maxsize=1)
 def _compiled(function: Any, written: str, device: Any) -> Callable[..., Any]:
-    """Both calls as one program of the case's arrays; all else in them is static.
+    """Both calls as one program. Only the case's arrays are arguments; everything else is static.
 
-    The last is kept, because one case is prepared several times, and JAX would compile each program anew.
+    The last program is cached, because one case is prepared several times, and JAX would compile each program again.
     """
     import jax
 

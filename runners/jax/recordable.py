@@ -1,7 +1,7 @@
-"""The functions of this release of JAX that a recording may name: what computes or makes arrays, and nothing else.
+"""The JAX functions that a recording may name: functions that compute or create arrays.
 
-These are the functions of public modules, methods of an array, and updates at an index, of which the rule
-(``suite/recording/rule.py``) lets through what it may.
+These are functions of public modules, methods of arrays, and updates at an index. The rule in
+``suite/recording/rule.py`` decides which of them are allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READS = frozenset(
         "__float__", "__complex__", "__index__", "__repr__", "__format__",
     }
 )  # fmt: skip
-"""Functions and methods that give values to Python, or carry an array to the host."""
+"""Functions and methods that give values to Python, or move an array to the host."""
 METHODS = (
     "__abs__", "__add__", "__and__", "__divmod__", "__eq__", "__floordiv__", "__ge__", "__getitem__", "__gt__",
     "__invert__", "__le__", "__lshift__", "__lt__", "__matmul__", "__mod__", "__mul__", "__ne__", "__neg__", "__or__",
@@ -68,7 +68,7 @@ def functions_in(module: ModuleType) -> list[str]:
 
 @cache
 def value_classes() -> Mapping[str, type]:
-    """The enumerations and named tuples that a recording may hold, by their public names."""
+    """The enumerations and named tuples that a recording may contain, by their public names."""
     return {
         f"{module.__name__}.{name}": value
         for module in modules()

@@ -1,10 +1,10 @@
-"""Recording on JAX: the public functions hand their calls to the recorder, and nothing of the user's is compiled.
+"""Recording on JAX: the public functions pass their calls to the recorder, and the user's functions are not compiled.
 
-Jaxprs are not used. They hold primitives, which have other names than what the user called, and neither values nor
-how often a program runs. With ``jit`` switched off the user's own functions run as they are written, loops too: each
-call has its values, its time and its count, and one by which the program differentiates shows by its tracers. Within a
-recorded call ``jit`` is on, so that JAX's own functions are what they always are. A function that the user compiled
-runs so twice for each signature, and compiled from then on (``compiled_functions.py``).
+Jaxprs are not used. They contain primitives, which have other names than the functions that the user called, and they
+have neither values nor the number of executions. With ``jit`` turned off, the user's functions and their loops run
+uncompiled: each call has its values, its time and its count, and tracers show which calls the program differentiates.
+During a recorded call ``jit`` is on, so that JAX's own functions behave as usual. A function that the user compiled
+runs uncompiled twice for each signature, and compiled from then on (``compiled_functions.py``).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _WRITTEN = frozenset(
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this process into the book; gives the way to stop."""
+    """Record the calls of this process in the book. Yields a function that stops the recording."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxRecordingDialect(), options.with_values)
     before = jax.config.jax_disable_jit
     with wrap_functions(places(), recorder, Mode(_with_compilation, is_on=_is_eager)), compiling(book):
@@ -75,7 +75,8 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device, the only one that JAX has here; gives the way to stop."""
+    """Watch the calls of a program on the device, which is the only one that JAX has here. Yields a function that stops
+    the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
     # What is traced does not run yet.
@@ -89,12 +90,12 @@ def _with_compilation() -> AbstractContextManager[Any]:
 
 
 def _is_eager() -> bool:
-    """Whether the user's functions run as they are written, without compilation."""
+    """Whether the user's functions run uncompiled."""
     return bool(config.disable_jit.value)
 
 
 def places() -> Iterator[FunctionLocation]:
-    """Where users find the functions that a recorder wraps."""
+    """The locations of the public functions that a recorder wraps."""
     for module in modules():
         for name in functions_in(module):
             yield FunctionLocation(module, name, f"{module.__name__}.{name}")
@@ -111,7 +112,7 @@ def places() -> Iterator[FunctionLocation]:
 
 
 class JaxRecordingDialect:
-    """Arrays and tracers, and NumPy's arrays, which JAX takes for its own."""
+    """The JAX-specific part of recording: arrays, tracers, and NumPy arrays, which JAX accepts."""
 
     quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType({ArrayImpl: attrgetter("weak_type")})
     by_value = frozenset({type, type(jnp.float32), np.dtype})
@@ -121,7 +122,7 @@ class JaxRecordingDialect:
     carriers = frozenset({"array", "asarray", "device_put"})
 
     def layout(self, array: Any) -> bool:
-        """False, of an array without a weak type."""
+        """False for a concrete array, which has no weak type."""
         return False
 
     def form(self, value: Any) -> Any:
@@ -132,7 +133,8 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number is part of the program and does not count."""
+        """Whether the call brings data from the host. A single number does not count, because it is part of the
+        program."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -172,10 +174,10 @@ class JaxRecordingDialect:
         return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
 
     def content(self, array: Any) -> None:
-        """No call changes an array of JAX's."""
+        """None, because no call changes a JAX array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """Keys determine what is random."""
+        """False for every call: random numbers are determined by the keys that are passed."""
         return lambda: False
 
     def settle(self, result: Any) -> None:
@@ -192,7 +194,7 @@ class JaxRecordingDialect:
         return isinstance(array, (JVPTracer, LinearizeTracer)) and _kind(_numpy_dtype(array)) in "fc"
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Report it at once: JAX passes these tracers only while the program differentiates."""
+        """Call ``went`` at once, because JAX passes these tracers only while the program differentiates."""
         went()
 
 
@@ -201,7 +203,8 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """The dtype that JAX computes in: it may be narrower than that of NumPy's array, and a key is whole numbers."""
+    """The dtype in which JAX computes. It may be narrower than the NumPy array's dtype, and a random key becomes
+    integers."""
     if _is_key(array):
         return np.dtype("uint32")
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
@@ -209,11 +212,11 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """NumPy takes a float that it does not have, such as bfloat16, for no number."""
+    """The kind of a dtype. NumPy does not recognize float types that it lacks, such as bfloat16, as numbers."""
     return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values; None of an array that is only traced, as within ``vmap``."""
+    """The values; None for an array that is only traced, for example inside ``vmap``."""
     concrete = array.to_concrete_value() if isinstance(array, core.Tracer) else array
     return None if concrete is None else np.asarray(concrete)

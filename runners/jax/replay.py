@@ -1,4 +1,4 @@
-"""Replay on JAX: how a recorded call is made, on the device and on the CPU in float64."""
+"""Replay on JAX: makes a recorded call, on the device and on the CPU in float64."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from runners.suite.recording.rule import NO_FUNCTION
 
 _WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 _RANDOM = "jax.random."
-"""The functions of this module draw other numbers in a wider type."""
+"""The module whose functions draw different numbers in a wider type."""
 
 
 def case_of(call: RecordedCall) -> Case:
@@ -74,8 +74,8 @@ class ReplayedCall(FrozenCall):
 
 
 def _harmless(value: Named, device: Any) -> Any:
-    """The object behind a name. Raises ``UntestedError`` for one that is neither a dtype, the device, nor a member of
-    an enumeration or a named tuple of JAX's."""
+    """The object for a name. Raises ``UntestedError`` unless it is a dtype, the device, or a member of a JAX
+    enumeration or named tuple."""
     owner = value.name.rpartition(".")[0] if value.kind == PUBLIC else None
     if value.kind == MADE:
         owner = json.loads(value.name)["class"]

@@ -1,7 +1,7 @@
-"""Ways of calling: what a frozen case does with its function, beside calling it: compile it, differentiate it.
+"""Ways of calling: what a frozen case does with its function: call it, compile it, or differentiate it.
 
-A way takes the function and the parts of a written call, whose arrays may be traced, and returns the result. Nothing
-imports JAX before it is used, because the cases are listed without it.
+A way takes the function and the parts of a stored call, whose arrays may be traced, and returns the result. JAX is
+imported only when a way is used, because cases are also listed without it.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from runners.suite.sequences import aligned
 Way = Callable[..., Any]
 
 JIT = "jit"
-"""The way, and the tag, of a call of a function that is compiled as a whole."""
+"""The name of the way in which a function is called and compiled as a whole, and of the tag."""
 SECOND_ORDER = "second-order"
-"""The way, and the tag, of a gradient that is differentiated once more."""
+"""The name of the way in which a gradient is differentiated again, and of the tag."""
 
 
 def jitted(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """The call itself: what compiles it is around it."""
+    """A way: the call itself. The caller compiles it."""
     return function(*arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> list[Any]:
-    """Forward and backward: the gradients of a weighted sum of the results.
+    """A way: forward and backward, for the gradients of a weighted sum of the results.
 
-    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
-    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
+    the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
     """
     import jax
 
@@ -57,7 +57,8 @@ def second_order(
     weights: Sequence[Any],
     directions: Sequence[Any],
 ) -> list[Any]:
-    """The gradients of a weighted sum of the gradients; ``directions`` are its weights, an array for each of those."""
+    """A way: the gradients of a weighted sum of the first gradients. ``directions`` has the weights, an array for each
+    of them."""
 
     def of(*positional: Any, **named: Any) -> list[Any]:
         return gradient(function, positional, named, wanted, weights)
@@ -66,4 +67,4 @@ def second_order(
 
 
 WAYS: Mapping[str, Way] = {JIT: jitted, GRADIENT: gradient, SECOND_ORDER: second_order}
-"""The ways by the names under which they are written."""
+"""The ways by the names that stored calls use."""

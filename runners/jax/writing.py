@@ -18,11 +18,11 @@ from runners.jax.frozen import MADE, PUBLIC
 from runners.suite.frozen import Named, Slot
 
 KEY = "key<"
-"""The beginning of the dtype of a random key, ``key<threefry2x32>``. The key's own data are integers."""
+"""The prefix of the dtype of a random key, ``key<threefry2x32>``. The key's own data are integers."""
 
 
 def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
-    """The tree with slots for its arrays, and named values for JAX's own."""
+    """The tree with slots in place of arrays, and named values in place of JAX's own objects."""
     if isinstance(tree, np.dtype) or (isinstance(tree, type) and issubclass(tree, np.generic)):
         return Named("dtype", np.dtype(tree).name)
     own = getattr(tree, "dtype", None) if isinstance(tree, type) else None
@@ -48,7 +48,7 @@ def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> 
 
 
 def _written_fields(tree: Any) -> Any:
-    """Fields of integers, in JSON's own types."""
+    """Fields with integers, converted to JSON's own types."""
     if isinstance(tree, Mapping):
         return {key: _written_fields(member) for key, member in tree.items()}
     if isinstance(tree, (list, tuple)):

@@ -1,6 +1,7 @@
-"""TensorFlow's devices: how each is forced, filled, waited for and watched.
+"""TensorFlow's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and
+watched.
 
-What all of them share is in ``TensorFlowDevice``; a subclass says what its device adds. A new
+``TensorFlowDevice`` contains what all devices share; a subclass adds what is special about its device. A new
 accelerator is a subclass here, declared in ``__init__.py``.
 """
 
@@ -32,7 +33,7 @@ COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 
 
 class TensorFlowDevice:
-    """A device that ``tf.device`` names, entered for the whole life of the process."""
+    """A device that ``tf.device`` names. It is entered for the whole life of the process."""
 
     framework = FRAMEWORK
     name: str
@@ -40,12 +41,12 @@ class TensorFlowDevice:
     traces_anew = False
     mends: tuple[Mend, ...] = ()
     kind: str
-    """TensorFlow's own name of such devices: ``CPU``, ``GPU``, ``TPU``."""
+    """TensorFlow's name for this kind of device: ``CPU``, ``GPU``, ``TPU``."""
     device_class: DeviceClass
     watch_type: type[Watch] = Watch
     _watching: Watch | None = None
     compiled_kind: str | None = None
-    """TensorFlow's own name of the device for which its compiler has kernels, where calls are compiled."""
+    """TensorFlow's name for the device of the compiler's kernels, if calls are compiled."""
 
     @property
     def handle(self) -> str:
@@ -86,8 +87,10 @@ class TensorFlowDevice:
             raise LookupError(f"tensorflow {tf.__version__} has no dtype {name!r}") from None
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope that puts on the device all that runs eagerly in it, and every ``tf.function`` called there. A graph
-        takes only what is entered after it: its cases enter ``context.device`` anew."""
+        """A scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called in it.
+
+        A graph is not affected by a scope outside of it, so its cases enter ``context.device`` again.
+        """
         return tf.device(self.handle)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
@@ -108,7 +111,7 @@ class TensorFlowDevice:
         return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
 
     def wait(self, tree: Any) -> None:
-        """Nothing to wait for: an operation on the host returns when it is done."""
+        """Return at once: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)
@@ -125,7 +128,7 @@ class TensorFlowDevice:
         return self._watch(proof).watching(sessions=True)
 
     def _watch(self, proof: Proof) -> Watch:
-        """The watch of the case that fills this proof: the same for all its calls."""
+        """The watch of the case that this proof belongs to, the same for all of its calls."""
         if self._watching is None or self._watching.proof is not proof:
             self._watching = self.watch_type(self.on_device, proof)
         return self._watching
@@ -140,7 +143,7 @@ class TensorFlowDevice:
         return evidence.failing(call, self.kind, self.compiled_kind)
 
     def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
-        """Only a compiler's results are compared, operation by operation."""
+        """Compare a compiler's results with the host's, operation by operation. Other devices are not compared."""
         return None if self.compiled_kind is None else divergence.diverging(on_host, self.compiled, self.to_host)
 
     def lookup(self, name: str) -> Any:
@@ -161,14 +164,15 @@ class Cpu(TensorFlowDevice):
 
 
 class Graph(Cpu):
-    """The host, every call in a graph as a compiler demands, and none compiled."""
+    """The host, with every call in a graph as for a compiler, but not compiled."""
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return in_graph(call, jit_compile=False)
 
 
 class Xla(Cpu):
-    """The host, every call compiled as a whole: what a TPU would demand. What runs beside that is a fallback."""
+    """The host, with every call compiled as a whole, as on a TPU. Operations outside of the compiled program are a
+    fallback."""
 
     name = "xla"
     is_host = False
@@ -225,11 +229,11 @@ class Tpu(Gpu):
 
 
 def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., Any]:
-    """The call as a user puts one into a graph, or compiles it: in a function of their own.
+    """The call in a graph, or compiled, as in a function of a user.
 
-    Of what ``tf.function`` is given itself, AutoGraph converts the source, be it TensorFlow's own and behind a
-    ``partial``, and the first call would hold that conversion beside the compilation. What a user's function calls of
-    TensorFlow it leaves alone.
+    AutoGraph would convert the source of a function given directly to ``tf.function``, even TensorFlow's own or one
+    behind ``partial``, and the first call would include the time for this. AutoGraph does not convert TensorFlow
+    functions that a user's function calls.
     """
 
     def whole(*arguments: Any) -> Any:
@@ -239,12 +243,12 @@ def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., An
 
 
 def _device(tensor: Any) -> str:
-    """``CPU:0`` of a tensor's full device name, ``host`` where it has none."""
+    """``CPU:0`` from a tensor's full device name; ``host`` if it has none."""
     return device_of(str(tensor.device))
 
 
 def _host(value: Any) -> Any:
-    """The host copy of one tensor; a composite becomes a dict of what it is made of."""
+    """The host copy of one tensor. A composite tensor becomes a dict of its components."""
     if isinstance(value, Fetched):
         array = np.asarray(value)
         dtype = _dtype(array)

@@ -1,8 +1,8 @@
-"""The first operation of a call of TensorFlow that the compiler computes otherwise than the host, of the same inputs.
+"""Finds the first operation of a TensorFlow call whose compiled result differs from the host's for the same inputs.
 
-A compiled function shows nothing of its inside. So the call is repeated on the host, where TensorFlow tells of every
-operation that it executes eagerly, and each is compiled alone, of the very inputs that it had there. What only goes
-wrong where operations are compiled together is not found, and no operation is accused of it.
+The inside of a compiled function is not visible. So the call is repeated on the host, where TensorFlow reports every
+operation that it executes eagerly, and each operation is compiled alone with the inputs that it had there. Errors that
+occur only when operations are compiled together are not found, and no operation is blamed for them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from runners.suite import divergence
 from runners.suite.device import Operation
 
 _UNDETERMINED = frozenset({"Empty", "Svd", "Qr", "SelfAdjointEigV2", "Eig"})
-"""Operations whose result is not determined by their inputs: room that holds anything, factorisations of which there
-are several."""
+"""Operations whose result is not determined by their inputs: uninitialized memory, and factorizations that are not
+unique."""
 
 Compile = Callable[[Callable[[], Any]], Callable[[], Any]]
 
 
 def diverging(on_host: Callable[[], object], compile_call: Compile, to_host: Callable[[Any], Any]) -> Operation | None:
-    """Repeat a call on the host, and name the first operation that computes otherwise when it is ``compiled``."""
+    """Repeat a call on the host, and return the first operation whose result differs when ``compile_call`` compiles
+    it."""
     comparison = _Comparison(compile_call, to_host)
     op_callbacks.add_op_callback(comparison.compare)
     try:
@@ -38,7 +39,7 @@ def diverging(on_host: Callable[[], object], compile_call: Compile, to_host: Cal
 
 
 class _Comparison:
-    """Compiles each operation of the host beside it, until one differs or the time is up."""
+    """Compiles each operation that the host executes, until one differs or the time is up."""
 
     def __init__(self, compile_call: Compile, to_host: Callable[[Any], Any]) -> None:
         self.found: Operation | None = None
@@ -51,7 +52,7 @@ class _Comparison:
         self, name: str, inputs: Sequence[Any], attributes: Any, outputs: Sequence[Any], op_name: Any = None,
         graph: Any = None,
     ) -> None:  # fmt: skip
-        """TensorFlow calls this after each operation; with a ``graph``, one is only being built."""
+        """TensorFlow calls this after each operation. With a ``graph``, the operation is only being added to it."""
         if graph is not None or self._busy or self.found is not None or monotonic() > self._until:
             return
         self._busy = True
@@ -71,7 +72,7 @@ class _Comparison:
 
 
 def _is_comparable(name: str, inputs: Sequence[Any]) -> bool:
-    """Whether it is an operation of numbers, small enough to be copied, whose inputs determine its result."""
+    """Whether the operation computes with numbers, is small enough to be copied, and is determined by its inputs."""
     definition = op_def_registry.get(name)
     if definition is None or definition.is_stateful or name in _UNDETERMINED:
         return False
@@ -85,7 +86,7 @@ def _pairs(attributes: Any) -> Mapping[str, Any]:
 
 
 def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
-    """The inputs by the names of the operation's arguments, some of which take several."""
+    """The inputs by the names of the operation's arguments. An argument may take several inputs."""
     values, left = _pairs(attributes), iter(inputs)
     return {argument.name: _take_inputs(argument, values, left) for argument in op_def_registry.get(name).input_arg}
 
@@ -99,7 +100,7 @@ def _take_inputs(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) 
 
 
 def _options(name: str, attributes: Any) -> Mapping[str, Any]:
-    """The attributes that a call has to name: all but those that its inputs tell."""
+    """The attributes that a call must name: all except those that follow from its inputs."""
     arguments = op_def_registry.get(name).input_arg
     argument_names = {
         attribute

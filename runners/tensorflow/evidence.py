@@ -1,8 +1,9 @@
-"""The operation at which a call of TensorFlow fails, and the kernels that its registry has of it.
+"""Finds the operation at which a TensorFlow call fails, and the kernels in TensorFlow's registry for it.
 
-An operation is begun in one of four places: eagerly by ``TFE_Py_FastPathExecute`` or ``TFE_Py_Execute`` (which calls
-compiled functions as well), in a graph by ``_apply_op_helper``. Of a function that runs as a whole, the operation is
-the first without a kernel for its dtypes, by the registry and the function's own graph; no message is read for it.
+An operation starts in one of three functions: eagerly in ``TFE_Py_FastPathExecute`` or ``TFE_Py_Execute`` (which also
+calls compiled functions), in a graph in ``_apply_op_helper``. In a function that runs as a whole, it is the first
+operation without a kernel for its dtypes, according to the registry and the function's graph; the error message is not
+used for it.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _CALLS = frozenset(
     {"PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If", "StatelessIf", "Case",
      "StatelessCase", "NoOp", "Const", "Placeholder"}
 )  # fmt: skip
-"""Operations that a compiler replaces by what they call or hold."""
+"""Operations that a compiler replaces with the functions that they call or contain."""
 _NODE = re.compile(r"\{\{node ([^{}\s]+)\}\}")
 MUST_COMPILE = "_XlaMustCompile"
 
 
 @dataclass(frozen=True)
 class Begun:
-    """An operation that was begun, with the types that its arrays give its attributes."""
+    """An operation that has started, with the types that its arrays give to its attributes."""
 
     name: str
     dtypes: tuple[str, ...]
@@ -41,7 +42,7 @@ class Begun:
 
 
 def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
-    """The operation at which ``call`` fails on devices of a kind; ``compiled_kind`` is the compiler's own."""
+    """The operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the compiler's own kind."""
     failures: list[Begun] = []
     error: BaseException | None = None
     with _watch(failures):
@@ -60,7 +61,7 @@ def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) ->
 
 @contextmanager
 def _watch(failures: list[Begun]) -> Iterator[None]:
-    """Keep in ``failures`` the operation that failed last, innermost first; one that begins after it clears it."""
+    """Keep in ``failures`` the operation that failed last, innermost first. A later operation clears the list."""
 
     def watching(original: Callable[..., Any], describe_operation: Callable[..., Begun]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -110,7 +111,8 @@ def _from_graph(op: str, /, *_: Any, **given: Any) -> Begun:
 
 
 def _group_inputs(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
-    """Inputs by argument; where one argument takes several arrays, their grouping is not known: the first is its."""
+    """The inputs grouped by argument. If one argument takes several arrays, the grouping is unknown, and its first
+    array is used."""
     definition = op_def_registry.get(name)
     single = definition is not None and not any(arg.number_attr or arg.type_list_attr for arg in definition.input_arg)
     return inputs if single or definition is None else inputs[: len(definition.input_arg)]
@@ -158,7 +160,7 @@ def _operation(name: str, dtypes: Sequence[str], types: Mapping[str, Sequence[in
 
 
 def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[Kernels | None, tuple[str, ...]]:
-    """The kernels that devices of a kind have of an operation, and the dtypes that keep others from being used."""
+    """For which dtypes devices of a kind have kernels of an operation, and the dtypes for which the others are."""
     there = [
         kernel
         for kernel in registry.get_registered_kernels_for_op(name).kernel
@@ -184,7 +186,7 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
 
 
 def _function(name: str) -> Any:
-    """The definition of a function that is called like an operation; None if it is one."""
+    """The definition of a function that is called like an operation; None for a real operation."""
     if op_def_registry.get(name) is not None:
         return None
     try:
@@ -194,7 +196,8 @@ def _function(name: str) -> Any:
 
 
 def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
-    """The first node without a kernel for its dtypes; else the one that the message names; else the only one."""
+    """The first node without a kernel for its dtypes, otherwise the node that the message names, otherwise the only
+    node."""
     nodes = list(_nodes(function, kind, compiled_kind, set()))
     operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
     for operation in operations:
@@ -208,7 +211,8 @@ def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) 
 
 
 def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]) -> Iterator[tuple[Any, str]]:
-    """The nodes of a function and of what it calls, but for those that call, each with the kind of device it is for."""
+    """The nodes of a function and of functions that it calls, each with its kind of device. Nodes that only call
+    functions are left out."""
     name = function.signature.name
     if name in visits:
         return
@@ -225,7 +229,7 @@ def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]
 
 
 def _types_of(node: Any) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
-    """The dtypes of a node's inputs, and of all its attributes of types."""
+    """The dtypes of a node's inputs, and of all of its type attributes."""
     types = {
         name: (value.type,) if value.type else tuple(value.list.type)
         for name, value in node.attr.items()

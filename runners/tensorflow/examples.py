@@ -1,8 +1,9 @@
-"""Examples of TensorFlow's docstrings: the names that they find, the settings that they may turn, how they compile.
+"""Examples from TensorFlow's docstrings: the names that they can use, the settings that they may change, and how they
+are compiled.
 
-Docstrings show a value by ``x.numpy()`` and the like. Where that is all that a statement does with it the array is kept
-as it is: to read it would carry it to the host. Where a device compiles what it runs, an example is compiled as a
-whole, and the variables that it makes stand beside the program, as a user's do.
+Docstrings show a value with ``x.numpy()`` and similar methods. If a statement does nothing else with the value, the
+array is kept instead, because reading it would move it to the host. If a device compiles calls, an example is compiled
+as a whole, and the variables that it creates are outside of the program, as a user's would be.
 """
 
 from __future__ import annotations
@@ -22,22 +23,23 @@ from runners.suite.frozen import Slot
 from runners.suite.frozen_example import INPUTS, OTHERS, RESULTS, FrozenExample
 
 SHOWN = "__shown__"
-"""The helper in place of ``.numpy()`` and ``.to_list()``."""
+"""The name of the helper that replaces ``.numpy()`` and ``.to_list()``."""
 _READ_AGAIN = frozenset({"item", "tolist"})
-"""The methods that read what ``.numpy()`` has read."""
+"""Methods that read the result of ``.numpy()``."""
 _OF_VARIABLES = ("trainable", "name", "constraint", "synchronization", "aggregation", "shape")
-"""The options of a variable that are the same wherever it stands."""
+"""The options of a variable that do not depend on its device."""
 
 
 class _Showing(ast.NodeTransformer):
-    """Replaces ``x.numpy()`` and the like where it is the value of a statement, a member of that, or printed."""
+    """Replaces ``x.numpy()`` and similar calls if they are the value of a statement, a part of this value, or
+    printed."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         node.value = _shown_in(node.value)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Leave functions of the example as they are, because TensorFlow may call them."""
+        """Leave functions of the example unchanged, because TensorFlow may call them."""
         return node
 
 
@@ -54,7 +56,7 @@ def _shown_in(node: ast.expr) -> ast.expr:
 
 
 def _read_in(node: ast.expr) -> ast.Call | None:
-    """The helper's call in place of an expression that reads an array; None of any other."""
+    """The helper's call that replaces an expression that reads an array; None for other expressions."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args or node.keywords:
         return None
     read, way = node.func.value, node.func.attr
@@ -65,7 +67,7 @@ def _read_in(node: ast.expr) -> ast.Call | None:
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """An array whose values a docstring shows, left where it is, and the name of the method that would read them."""
+    """An array whose values a docstring shows. It stays where it is; ``way`` is the method that would read it."""
 
     array: Any
     way: str
@@ -82,7 +84,7 @@ class Shown:
 
 
 class TensorFlowDialect:
-    """The part of TensorFlow in its examples."""
+    """The TensorFlow-specific part of running docstring examples."""
 
     def names(self, device: Any) -> Mapping[str, Any]:
         import keras
@@ -131,7 +133,8 @@ class TensorFlowDialect:
         ]
 
     def is_array(self, value: Any) -> bool:
-        """Texts are none where they can be read: those of an array are the example's own, and name no device."""
+        """Whether the value is an array. Readable text arrays do not count: they belong to the example and name no
+        device."""
         import tensorflow as tf
 
         if not isinstance(value, (tf.Tensor, tf.Variable)):
@@ -139,7 +142,7 @@ class TensorFlowDialect:
         return value.dtype != tf.string or not tf.executing_eagerly()
 
     def is_changeable(self, value: Any) -> bool:
-        """A variable is, and so is an object of Python's."""
+        """Whether the value can change: variables and Python objects can."""
         import tensorflow as tf
 
         return not isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices))
@@ -168,7 +171,8 @@ class TensorFlowDialect:
         raise no_plain_form(value)
 
     def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
-        """Compiled are the arrays: plain values beside them are those of the call as it was traced."""
+        """The example as a compiled program that returns its arrays. Plain values next to them are those from the
+        tracing."""
         import tensorflow as tf
 
         beside: list[Any] = []
@@ -194,7 +198,7 @@ class TensorFlowDialect:
         return whole
 
     def _holds_texts(self, value: Any) -> bool:
-        """Whether there are arrays of texts among the values of a graph."""
+        """Whether the values of a graph include text arrays."""
         import tensorflow as tf
 
         arrays: list[Any] = []
@@ -203,8 +207,11 @@ class TensorFlowDialect:
 
 
 def _outside(variables: list[Any]) -> Callable[..., Any]:
-    """A maker of variables for a program that is being compiled: they stand outside of it, and it begins by giving
-    them their first values. ``variables`` keeps them, as the program alone does not."""
+    """A creator of variables for a program that is being compiled. The variables are outside of the program, which
+    begins by assigning their first values.
+
+    ``variables`` keeps them alive, because the program alone does not.
+    """
     import tensorflow as tf
     from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
@@ -245,7 +252,7 @@ def _filled(tree: Any, arrays: Sequence[Any]) -> Any:
 
 
 def _shown(value: Any, way: str) -> Any:
-    """The value as it is at this place, if it is an array that this method reads; else what the method returns."""
+    """The value itself if it is an array that this method reads, otherwise the result of the method."""
     import tensorflow as tf
 
     if isinstance(value, tf.RaggedTensor):
@@ -257,7 +264,7 @@ def _shown(value: Any, way: str) -> Any:
 
 
 def _texts(value: Any) -> Any:
-    """Texts of TensorFlow, which are bytes, as plain ones."""
+    """TensorFlow's texts, which are bytes, as Python texts."""
     if isinstance(value, list):
         return [_texts(member) for member in value]
     return Text(value.decode("utf-8", "backslashreplace")) if isinstance(value, bytes) else value
@@ -278,5 +285,5 @@ def _set_registered(before: Mapping[str, Any]) -> None:
 
 
 def frozen_example(written: str) -> FrozenExample:
-    """Prepares a written example of TensorFlow's."""
+    """Prepare a docstring example of TensorFlow from its stored form."""
     return FrozenExample(written, TensorFlowDialect())

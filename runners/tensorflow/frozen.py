@@ -1,4 +1,5 @@
-"""A frozen call on TensorFlow: its arguments made from the case's arrays, compiled where the device demands it."""
+"""Frozen calls of TensorFlow: their arguments are made from the case's arrays, and compiled if the device requires
+it."""
 
 from __future__ import annotations
 
@@ -17,9 +18,10 @@ from runners.tensorflow.ways import WAYS, Way
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options.
+    """Prepares a stored call. The first two parts of ``written`` are its positional arguments and its keyword
+    arguments.
 
-    An array is as the device gives it: in the case's precision, or of whole numbers in its own dtype, and contiguous.
+    Arrays are contiguous. Floating-point arrays have the case's dtype, integer arrays their own.
     """
 
     written: str
@@ -33,7 +35,7 @@ class FrozenCall:
         return WAYS[json.loads(self.written).get(WAY, "call")]
 
     def parts(self, arrays: Sequence[Any]) -> Any:
-        """The arguments of the way beside the function, with TensorFlow's own arrays in their places."""
+        """The arguments of the way in addition to the function, with TensorFlow arrays in their places."""
 
         def array(slot: Slot) -> Any:
             if slot.dtype is not None or slot.strides is not None:
@@ -45,7 +47,7 @@ class FrozenCall:
 
 @dataclass(frozen=True)
 class CallOfArguments(FrozenCall):
-    """Prepares a call whose arrays are arguments of the compiled function, which so sees every shape."""
+    """Prepares a call whose arrays are arguments of the compiled function, so that the function sees each new shape."""
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
         return partial(program(context.function, self.written, context.compiled), *arrays)
@@ -55,11 +57,11 @@ class CallOfArguments(FrozenCall):
 def program(
     function: Any, written: str, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A call as a function of the case's arrays that is compiled once; the last is kept."""
+    """A call as a function of the case's arrays that is compiled once. The last function is cached."""
     call = FrozenCall(written)
     return compiled(lambda *arrays: call.way(function, *call.parts(arrays))())
 
 
 def call_of_arguments(function: Function, call: FrozenCall) -> FrozenCall:
-    """The call that sees every shape."""
+    """The same call, with the arrays as arguments of the compiled function."""
     return CallOfArguments(call.written)

@@ -1,4 +1,4 @@
-"""Functions of TensorFlow that leave their values open: these are judged by their form alone."""
+"""TensorFlow functions whose values are not fully determined. Only the form of their results is compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ NOT_UNIQUE = frozenset(
         "lstsq", "schur", "approxtopk", "approxmaxk", "approxmink",
     }
 )  # fmt: skip
-"""Decompositions that are right with other signs, phases, pivots or orders, and searches that may miss some."""
+"""Decompositions that are also correct with other signs, phases, pivots or orders, and searches that may miss
+results."""
 FIRST_OF_EQUALS = frozenset(
     {
         "argsort",
@@ -22,7 +23,7 @@ FIRST_OF_EQUALS = frozenset(
         "maxpoolwithargmax",
     }
 )
-"""Functions that may return the place of any of several equal elements."""
+"""Functions that may return the position of any of several equal elements."""
 _RANDOM = re.compile(
     r"random|stateless|multinomial|dropout|shuffle|candidatesampler|truncatednormal|distorted|fractional"
 )
@@ -30,11 +31,11 @@ _RANDOM_HOMES = ("tf.random", "tf.keras.random", "tf.experimental.numpy.random")
 
 
 def normalised(name: str) -> str:
-    """``tf.math.reduce_sum`` and ``tf.raw_ops.SumV2`` by the word that they share: ``sum``."""
+    """The word that variants of a name share: ``sum`` for ``tf.math.reduce_sum`` and ``tf.raw_ops.SumV2``."""
     own = re.sub(r"V\d$", "", name.rpartition(".")[2]).replace("_", "").lower()
     return re.sub(r"v\d$", "", own)
 
 
 def is_random(name: str) -> bool:
-    """Whether a function draws random numbers, by its name or its module."""
+    """Whether a function draws random numbers, according to its name or its module."""
     return name.rpartition(".")[0] in _RANDOM_HOMES or _RANDOM.search(normalised(name)) is not None

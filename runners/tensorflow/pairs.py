@@ -1,4 +1,4 @@
-"""A frozen pair on TensorFlow: one function and then another on its result, one program where the device compiles."""
+"""Frozen pairs on TensorFlow: one function, then another on its result. They are one program if the device compiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.tensorflow.frozen import FrozenCall
 
 @dataclass(frozen=True)
 class FrozenPair:
-    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+    """Prepares both calls. ``written`` is the second call, which contains the first."""
 
     written: str
 
@@ -21,7 +21,7 @@ class FrozenPair:
         return context.compiled(self.program(context.function, arrays))
 
     def program(self, function: Any, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """A call of the first function, and of ``function`` with its result."""
+        """A call of the first function, then of ``function`` with its result."""
         import tensorflow as tf
 
         from runners.tensorflow.devices import Cpu

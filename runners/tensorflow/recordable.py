@@ -1,7 +1,7 @@
-"""The functions of this release of TensorFlow that a recording may name: what computes or makes arrays.
+"""The TensorFlow functions that a recording may name: functions that compute or create arrays.
 
-These are the functions of public modules, operators of a tensor, and methods that assign to a variable, of which the
-rule (``suite/recording/rule.py``) lets through what it may.
+These are functions of public modules, operators of tensors, and methods that assign to variables. The rule in
+``suite/recording/rule.py`` decides which of them are allowed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def recordable() -> frozenset[str]:
 
 
 def modules() -> Iterator[tuple[str, ModuleType]]:
-    """The modules by their names."""
+    """The public modules by their names."""
     for home in MODULES:
         yield home, reduce(getattr, home.split(".")[1:], tf)
 

@@ -1,10 +1,10 @@
-"""Recording on TensorFlow: the public functions hand their calls to the recorder, and ``tf.function`` runs eagerly.
+"""Recording on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
 
-Graphs and callbacks of operations are not used. They hold operations, which have other names than what the user
-called, and a graph has neither values nor lines of the user's once AutoGraph has rewritten them. With functions run
-eagerly each call has its values, its shapes, its time and its count. What is traced all the same is not recorded: the
-functions of a data set, which run on the host whatever the target is, and what is exported. That a program may go
-backward through a call a tape says that watches it.
+Graphs and operation callbacks are not used. They contain operations, which have other names than the functions that the
+user called, and a graph has no values, and no lines of the user's code after AutoGraph has rewritten it. When functions
+run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not recorded: the
+functions of a data set, which run on the host for any target, and exported functions. If a gradient tape watches a
+call, the program may go backward through it.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ from runners.tensorflow.recordable import ASSIGNMENTS, OPERATORS, READS, TENSOR,
 
 _TENSORFLOW, _KERAS = (os.path.dirname(os.path.abspath(module.__file__)) for module in (tf, keras))
 FOLDERS = (_TENSORFLOW, _KERAS)
-"""In these nobody is a user. Keras calls TensorFlow as a user does: what a layer calls is recorded."""
+"""Folders whose code does not belong to a user. Keras calls TensorFlow as a user does, so the calls in its layers are
+recorded."""
 _EAGER_BASE = EagerTensor.__mro__[1]
 
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this process into the book; gives the way to stop."""
+    """Record the calls of this process in the book. Yields a function that stops the recording."""
     recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowRecordingDialect(), options.with_values)
     with wrap_functions(_places(), recorder, Mode(is_on=tf.executing_eagerly)), _functions_run_eagerly(True):
         yield recorder.stop
@@ -54,10 +55,10 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device; gives the way to stop.
+    """Watch the calls of a program on the device. Yields a function that stops the watching.
 
-    Functions of the user's run eagerly, as each of their calls has a line of its own then. Where the device is a
-    compiler, each call is compiled by itself.
+    The user's functions run eagerly, so that each of their calls has its own line. If the device is a compiler, each
+    call is compiled separately.
     """
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
@@ -73,7 +74,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
 
 @contextmanager
 def _functions_run_eagerly(are_eager: bool) -> Iterator[None]:
-    """Let ``tf.function`` run what it is given as it is written, or put it into a graph."""
+    """Set whether ``tf.function`` runs functions eagerly or puts them into graphs."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(are_eager)
     try:
@@ -83,7 +84,7 @@ def _functions_run_eagerly(are_eager: bool) -> Iterator[None]:
 
 
 def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
-    """The function of a place as it is called on the device."""
+    """The function at this location, in a form that runs on the device."""
     function: Callable[..., Any] = getattr(place.owner, place.attribute)
     return function if place.attribute in READS else partial(_called_on, device, function)
 
@@ -91,8 +92,8 @@ def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
 def _called_on(device: Device, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Make a call in the form that the device needs.
 
-    A compiled call returns arrays: what else the function returns is put beside them. Texts have no compiled form, and
-    programs work on them on the host.
+    A compiled call can return only arrays, so other results are added afterwards. Calls with texts are not compiled,
+    because programs process texts on the host.
     """
     results: list[Any] = []
 
@@ -130,17 +131,18 @@ def _places() -> Iterator[FunctionLocation]:
 
 
 def _have_no_layout(array: Any) -> bool:
-    """Arrays of one dtype and shape are alike."""
+    """True, because arrays of one dtype and shape have the same layout."""
     return True
 
 
 def _own(array: Any) -> Any:
-    """The variable of TensorFlow's behind one of Keras's."""
+    """The TensorFlow variable behind a Keras variable."""
     return array.value if isinstance(array, keras.Variable) else array
 
 
 class TensorFlowRecordingDialect:
-    """Tensors and variables, also Keras's, and NumPy's arrays, which TensorFlow takes for its own."""
+    """The TensorFlow-specific part of recording: tensors, variables (also Keras's), and NumPy arrays, which TensorFlow
+    accepts."""
 
     quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
         dict.fromkeys((EagerTensor, ResourceVariable, np.ndarray), _have_no_layout)
@@ -153,7 +155,7 @@ class TensorFlowRecordingDialect:
     settle = None
 
     def layout(self, array: Any) -> None:
-        """Arrays of one dtype and shape are alike."""
+        """None, because arrays of one dtype and shape have the same layout."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -161,7 +163,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not: it is part of the program."""
+        """Whether the call brings data from the host. A single number does not count, because it is part of the
+        program."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -206,7 +209,7 @@ class TensorFlowRecordingDialect:
         return tree
 
     def content(self, array: Any) -> int | None:
-        """A checksum of a variable; a tensor never changes."""
+        """A checksum of a variable. A tensor never changes."""
         return zlib.crc32(array.numpy().tobytes()) if isinstance(array, (tf.Variable, keras.Variable)) else None
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
@@ -222,7 +225,7 @@ class TensorFlowRecordingDialect:
         return bool(record.should_record_backprop([own.handle if isinstance(own, tf.Variable) else own]))
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """A tape watches because the program differentiates."""
+        """Call ``went`` at once, because a tape watches only if the program differentiates."""
         went()
 
 

@@ -1,4 +1,4 @@
-"""Replay on TensorFlow: how a recorded call is made, on the device and on the CPU in float64."""
+"""Replay on TensorFlow: makes a recorded call, on the device and on the CPU in float64."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ def case_of(call: RecordedCall) -> Case:
 
 @dataclass(frozen=True)
 class ReplayedCall:
-    """Prepares a recorded call. An array that the program gave twice is one here too."""
+    """Prepares a recorded call. If the program passed one array twice, the replay passes one array twice."""
 
     written: str
     method: str | None
-    """The method of the variable that is the first argument; that of its public class is abstract."""
+    """The name of the method of the variable that is the first argument. It is looked up there, because the public
+    class is abstract."""
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
         return context.compiled(self._call(context.function, self._parts(arrays, lambda dtype: dtype)))
@@ -91,7 +92,7 @@ def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: An
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call, which returns with its result the variables that it has changed, by their numbers among all arrays."""
+    """The call with a changed result: its own result, and the variables at these positions, which it changes."""
     given = list({id(array): array for array in arrays_in((arguments, options), _ARRAYS)}.values())
 
     def call() -> Any:

@@ -1,7 +1,7 @@
 """Ways of calling: what a frozen or recorded call does with its function: call it, or differentiate it once or twice.
 
-A way takes the function and the parts of a written call, and returns the call. Nothing imports TensorFlow before it is
-used, because the cases are listed without it.
+A way takes the function and the parts of a stored call, and returns the call. TensorFlow is imported only when a way is
+used, because cases are also listed without it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Way = Callable[..., Callable[[], Any]]
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """The call itself."""
+    """A way: the call itself."""
     return partial(function, *arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """Forward and backward: the gradients of a weighted sum of the results.
+    """A way: forward and backward, for the gradients of a weighted sum of the results.
 
-    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
-    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
+    the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
     """
     import tensorflow as tf
 
@@ -56,7 +56,8 @@ def second_order(
     weights: Sequence[Any],
     directions: Sequence[Any],
 ) -> Callable[[], Any]:
-    """The gradients of the product of the first gradients with ``directions``, which has an array for each input."""
+    """A way: the gradients of the product of the first gradients with ``directions``, which has an array for each
+    input."""
     import tensorflow as tf
 
     first = gradient(function, arguments, options, wanted, weights)
@@ -73,11 +74,11 @@ def second_order(
 
 
 def _dense(slopes: Sequence[Any]) -> list[Any]:
-    """The gradients as arrays: that of a lookup comes as the rows that were looked up, in any order."""
+    """The gradients as dense arrays. The gradient of a lookup consists of the selected rows, in any order."""
     import tensorflow as tf
 
     return [tf.convert_to_tensor(slope) if isinstance(slope, tf.IndexedSlices) else slope for slope in slopes]
 
 
 WAYS: Mapping[str, Way] = {"call": plain, "gradient": gradient, "second-order": second_order}
-"""The ways by the names under which they are written."""
+"""The ways by the names that stored calls use."""

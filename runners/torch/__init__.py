@@ -1,7 +1,8 @@
-"""PyTorch: the declaration of its devices and suites. Imports nothing heavy.
+"""PyTorch: the declaration of its devices and suites. This module imports nothing heavy.
 
-``devices.py`` forces, fills and waits for each device, and ``placement.py`` proves where a call ran. A module or
-folder in ``suites/`` is a suite of its name, and a file in that folder that defines ``FUNCTIONS`` is found as well.
+``devices.py`` forces calls onto each device, creates its inputs and waits for it; ``placement/`` proves where a call
+ran. A module or folder in ``suites/`` is a suite with its name, and every file in such a folder that defines
+``FUNCTIONS`` belongs to the suite.
 """
 
 from __future__ import annotations

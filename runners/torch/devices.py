@@ -1,8 +1,9 @@
-"""PyTorch's devices: how each is forced, filled, waited for and watched.
+"""PyTorch's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and
+watched.
 
-What all of them share is in ``TorchDevice``; a subclass says what its device adds. One of ours
-is a subclass here, declared in ``__init__.py``; any other is a subclass in a package of its own,
-as ``runners/frameworks.py`` finds it.
+``TorchDevice`` contains what all devices share; a subclass adds what is special about its device. Portolan's devices
+are subclasses in this file, declared in ``__init__.py``. Other devices are subclasses in separate packages, which
+``runners/frameworks.py`` finds.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FRAMEWORK = "torch"
 
 
 class TorchDevice:
-    """A device that torch reaches through ``torch.device``; eager and in order unless told otherwise."""
+    """A device that torch addresses through ``torch.device``. By default it is eager and runs operations in order."""
 
     framework = FRAMEWORK
     name: str
@@ -42,10 +43,10 @@ class TorchDevice:
     traces_anew = True
     mends: tuple[Mend, ...] = ()
     handle_name: str
-    """The name of the device that its arrays give."""
+    """The device name that its arrays report."""
     watches_kernels = True
-    """Whether a fallback is looked for within the device's own kernels, too. Without it a device counts in
-    ``counting``, or says there why nothing can fall back."""
+    """Whether fallbacks are also searched for inside the device's own kernels. A device without this watch counts in
+    ``counting``, or explains there why nothing can fall back."""
 
     @property
     def handle(self) -> torch.device:
@@ -80,7 +81,7 @@ class TorchDevice:
         return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:
-        """Nothing to wait for: an operation on the host returns when it is done."""
+        """Return at once: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)
@@ -93,8 +94,11 @@ class TorchDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        """Watch the methods that carry values, as torch keeps no counters. A device that does reads them here, and
-        sets ``proof.counted``; this alone would not have shown what a kernel does."""
+        """Watch the methods that move values, because torch itself has no counters.
+
+        A device with counters reads them here and sets ``proof.counted``. Watching methods alone would not show what a
+        kernel does.
+        """
         transfers = Transfers(self.on_device)
         with watched_methods(transfers):
             yield
@@ -103,8 +107,11 @@ class TorchDevice:
 
     @contextmanager
     def tracing(self, proof: Proof) -> Iterator[None]:
-        """Watch what torch dispatches in every thread, down into the device's kernels: copies to the host there are
-        fallbacks, and what reaches a kernel of the device's own has executed."""
+        """Watch the operations that torch dispatches in every thread, down into the device's kernels.
+
+        A copy to the host inside a kernel is a fallback. An operation that reaches one of the device's own kernels
+        counts as executed.
+        """
         transfers = Transfers(self.on_device)
         watches: list[DispatchWatch] = []
 
@@ -140,7 +147,7 @@ class TorchDevice:
 
 
 class Cpu(TorchDevice):
-    """The host is the device: nothing can fall back to it."""
+    """The host as the device. Nothing can fall back to it."""
 
     name = "cpu"
     is_host = True
@@ -167,7 +174,8 @@ class Cpu(TorchDevice):
 
 
 class Cuda(TorchDevice):
-    """An operation without a kernel raises; some kernels read lengths or pivots on the host, as they should."""
+    """An NVIDIA GPU. An operation without a kernel raises an error; some kernels correctly read lengths or pivots on
+    the host."""
 
     name = "cuda"
     handle_name = "cuda:0"
@@ -219,7 +227,8 @@ class Cuda(TorchDevice):
 
 
 class Xla(TorchDevice):
-    """torch_xla: lazy, so nothing runs before it is synced, and what it lacks runs on the host unsaid."""
+    """torch_xla. It is lazy, so nothing runs before a sync, and operations without a lowering silently run on the
+    host."""
 
     name = "xla"
     handle_name = "xla:0"
@@ -304,7 +313,7 @@ class Xla(TorchDevice):
 
 
 class Tpu(Xla):
-    """The same paths as on the host; the device that opens must be a TPU."""
+    """A TPU, with the same code as XLA on the host. The device that opens must be a TPU."""
 
     name = "tpu"
 
@@ -319,12 +328,12 @@ _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceCl
 
 
 def version() -> str:
-    """torch's version without the build's suffix (``2.9.0``, not ``2.9.0+cu128``)."""
+    """torch's version without the build suffix (``2.9.0``, not ``2.9.0+cu128``)."""
     return str(torch.__version__).partition("+")[0]
 
 
 def _drop_methods(proof: Proof) -> None:
-    """Leave each fallback its best name: a kernel's copy by a method of Python's is known by its operation now."""
+    """Remove fallbacks named after Python methods if the kernel's operation is known, because its name is better."""
     methods = [name for name in proof.fallbacks if name.startswith("host read by Tensor.")]
     if len(methods) < len(proof.fallbacks):
         for name in methods:

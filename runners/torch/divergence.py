@@ -1,8 +1,8 @@
-"""The first operation of a call of torch whose result is not the one that the host computes of the same inputs.
+"""Finds the first operation of a torch call whose result differs from the host's result for the same inputs.
 
-A mode sees every operation as it is dispatched. The inputs of each are copied from the device before it runs, the host
-computes the same of the copies, and the two results are compared at the tolerance of their dtype. So an operation is
-accused by its own inputs: what was wrong before it does not count against it.
+A mode sees every operation when it is dispatched. The inputs of each operation are copied from the device before it
+runs, the host computes the operation on the copies, and the two results are compared with the tolerance of their dtype.
+So each operation is judged by its own inputs: earlier wrong results do not count against it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from runners.torch.placement.transfers import tensors
 
 _HOST = torch.device("cpu")
 _WITHOUT_WORK = frozenset({"detach", "alias", "lift_fresh"})
-"""Another handle of the same array."""
+"""Operations that only make another handle of the same array."""
 _UNDETERMINED = frozenset(
     {
         "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_", "set_",
@@ -31,15 +31,15 @@ _UNDETERMINED = frozenset(
         "_linalg_svd", "_linalg_eigh", "linalg_eig", "linalg_qr", "geqrf", "svd", "eigh", "qr",
     }
 )  # fmt: skip
-"""Operations whose result is not determined by the values of their inputs: room that holds anything, what depends on
-the layout of memory, and factorisations of which there are several."""
+"""Operations whose result is not determined by the values of their inputs: uninitialized memory, results that depend on
+the memory layout, and factorizations that are not unique."""
 
 ToHost = Callable[[Any], Any]
-"""Makes of each tensor of a tree a ``Leaf``: the device's own way to copy it."""
+"""The device's own way to copy a tree to the host. It returns a ``Leaf`` for each tensor."""
 
 
 def diverging(call: Callable[[], object], device: torch.device, to_host: ToHost) -> Operation | None:
-    """Repeat a call whose result is wrong, and name the first operation that computes otherwise than the host."""
+    """Repeat a call that gave a wrong result, and return the first operation whose result differs from the host's."""
     comparison = _Comparison(device, to_host)
     try:
         with comparison:
@@ -50,7 +50,7 @@ def diverging(call: Callable[[], object], device: torch.device, to_host: ToHost)
 
 
 class _Comparison(TorchDispatchMode):  # type: ignore[misc]
-    """Has the host compute each operation of the device beside it, until one differs or the time is up."""
+    """Computes each operation of the device also on the host, until one differs or the time is up."""
 
     def __init__(self, device: torch.device, to_host: ToHost) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _is_comparable(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> bool:
-        """Whether it is an operation of the device, of a size to be copied, whose inputs determine its result."""
+        """Whether the operation runs on the device, is small enough to be copied, and is determined by its inputs."""
         name = func._schema.name.rpartition("::")[2]
         if name in _UNDETERMINED | _WITHOUT_WORK or torch.Tag.nondeterministic_seeded in func.tags:
             return False
@@ -81,7 +81,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         return on_device and sum(tensor.numel() for tensor in own_tensors) <= divergence.MAX_ELEMENTS
 
     def _copy_to_host(self, tree: Any) -> Any:
-        """The arguments for the same call on the host; ``None`` if they hold what cannot be copied there."""
+        """The arguments for the same call on the host; ``None`` if some cannot be copied."""
         try:
             host_tree = mapped(self._to_host(tree), _tensor, Leaf)
         except Exception:
@@ -89,7 +89,8 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         return mapped(host_tree, lambda device: _HOST, torch.device)
 
     def _differs(self, func: Any, result: Any, inputs: Any, copies: Any) -> bool:
-        """Whether results, or inputs that it writes into, are not the host's. What cannot be compared is equal."""
+        """Whether the results, or inputs that the operation changes, differ from the host's. Values that cannot be
+        compared count as equal."""
         args, kwargs = copies
         try:
             host_result = func(*args, **kwargs)
@@ -101,5 +102,5 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _tensor(leaf: Leaf) -> torch.Tensor:
-    """The copy of an array as a tensor on the host, which shares nothing with it."""
+    """The copy of an array as a tensor on the host that shares no memory with it."""
     return torch.from_numpy(leaf.values).to(getattr(torch, leaf.dtype), copy=True)

@@ -1,8 +1,9 @@
-"""The operation at which a call of torch fails, and the kernels that its dispatch table has of it.
+"""Finds the operation at which a torch call fails, and the kernels in torch's dispatch table for it.
 
-A mode notes every operation as it is dispatched; the one that raises is the operation in flight. The table says
-whether a device has a kernel at all. For which dtypes, no table says: kernels decide that as they run, so the
-operation itself is tried with its arrays in other dtypes. One in which the device passes it to the host has no kernel.
+A mode records every operation when it is dispatched; the one that raises is the operation in flight. The table shows
+whether a device has a kernel at all, but not for which dtypes, because kernels decide this when they run. So the
+operation is tried with its arrays in other dtypes. If the device passes the operation to the host for a dtype, it has
+no kernel for it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from runners.suite.device import Operation
 from runners.torch.placement.transfers import tensors
 
 COMPOSITE = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
-"""Under these an operation is made of other operations, on any device."""
+"""Dispatch keys under which an operation is composed of other operations, on any device."""
 TRIED = (torch.float32, torch.float64, torch.int64, torch.complex64, torch.bool, torch.float16, torch.bfloat16)
 MAX_ELEMENTS = 1 << 16
-"""An operation on larger arrays is not tried again: that could take long, or more memory than there is."""
+"""The maximum number of elements of an array. Operations on larger arrays are not tried again, because that could take
+long or need too much memory."""
 
 
 class _Noting:
-    """Notes the call that raises, innermost first; one that begins after it clears the note."""
+    """Records the call that raises, the innermost first. A later call clears the record."""
 
     failed: tuple[Any, Any, Mapping[str, Any]] | None = None
 
@@ -40,7 +42,7 @@ class _Noting:
 
 
 class _Functions(_Noting, TorchFunctionMode):  # type: ignore[misc]
-    """Notes the function of torch that raises, where nothing was dispatched yet."""
+    """Records the torch function that raises, in case it dispatches no operation."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         return self.call_and_note(func, args, kwargs or {})
@@ -56,9 +58,9 @@ class _Operations(_Noting, TorchDispatchMode):  # type: ignore[misc]
 def failing(
     call: Callable[[], object], device: torch.device, passed_to_host: Callable[[], int] = lambda: 0
 ) -> Operation | None:
-    """The operation at which ``call`` fails on the device, or the function of torch that never dispatched one.
+    """The operation at which ``call`` fails on the device, or the torch function that failed before it dispatched one.
 
-    ``passed_to_host`` counts the operations that the device has given to the host until now.
+    ``passed_to_host`` returns the number of operations that the device has passed to the host so far.
     """
     functions, operations = _Functions(), _Operations()
     try:
@@ -88,7 +90,7 @@ def _operation(
 
 
 def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any], passed_to_host: Callable[[], int]) -> Iterator[str]:
-    """The dtypes in which the device computes the operation, its first array's dtype and those like it changed."""
+    """The dtypes in which the device computes the operation, replacing its first array's dtype wherever that occurs."""
     arrays = list(tensors((args, kwargs)))
     if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return

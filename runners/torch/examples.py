@@ -1,7 +1,8 @@
-"""Examples of torch's docstrings: the names that they find, the settings that they may turn, and how they are forced.
+"""Examples from torch's docstrings: the names that they can use, the settings that they may change, and how they are
+forced onto a device.
 
-The default device of torch has every function that makes an array do so there, but for the constructors of types
-(``torch.Tensor``, ``torch.FloatTensor``) and those that take memory of NumPy's: what these return is moved.
+With torch's default device, every function that creates an array creates it there. Exceptions are the constructors of
+types (``torch.Tensor``, ``torch.FloatTensor``) and functions that use NumPy's memory; their results are moved.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from runners.suite.examples import Setting, Text, no_plain_form
 from runners.suite.frozen_example import FrozenExample
 
 MOVED = "__moved__"
-"""The helper that moves an array to the device."""
+"""The name of the helper that moves an array to the device."""
 UNFORCED = frozenset(
     {
         "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
         "IntTensor", "LongTensor", "ShortTensor", "Tensor", "from_numpy", "frombuffer", "from_dlpack",
     }
 )  # fmt: skip
-"""Functions of torch that make an array on the host whatever the scope."""
+"""Torch functions that create an array on the host regardless of the default device."""
 
 
 class _Moving(ast.NodeTransformer):
@@ -38,7 +39,7 @@ class _Moving(ast.NodeTransformer):
 
 
 class TorchDialect:
-    """The part of torch in its examples."""
+    """The torch-specific part of running docstring examples."""
 
     def names(self, device: Any) -> Mapping[str, Any]:
         import torch
@@ -56,8 +57,8 @@ class TorchDialect:
 
     @contextmanager
     def forced(self, device: Any) -> Iterator[None]:
-        """The default device, which is a setting and put back as one: a scope of torch's must not be left within
-        another that the example has entered."""
+        """Set the default device as a setting and restore it afterwards. A scope of torch's cannot be used, because it
+        must not end inside another scope that the example has entered."""
         import torch
 
         torch.set_default_device(device)
@@ -118,7 +119,7 @@ class TorchDialect:
 
 
 def _default_device() -> Any:
-    """The default device, or None where none was set: ``torch.get_default_device`` makes an array to know it."""
+    """The default device, or None if it was not set. ``torch.get_default_device`` would create an array to find out."""
     import torch
 
     scope = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
@@ -138,5 +139,5 @@ def _set_engine(name: str) -> None:
 
 
 def frozen_example(written: str) -> FrozenExample:
-    """Prepares a written example of torch's."""
+    """Prepare a docstring example of torch from its stored form."""
     return FrozenExample(written, TorchDialect())

@@ -1,4 +1,5 @@
-"""A frozen call on torch: its arguments made from the case's arrays, on the device that the case is forced to."""
+"""Frozen calls of torch: their arguments are made from the case's arrays, on the device that the case is forced
+onto."""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ from runners.torch.layouts import buffer_around, laid_out, part_of
 from runners.torch.ways import WAYS, Way
 
 ON_HOST = {"tensor_split": (1,)}
-"""By function: the places of arrays that its documentation wants on the host, whatever the device."""
+"""By function: the positions of arrays that must be on the host on any device, according to the documentation."""
 WAY = "way"
-"""The key of a written call that says what is done with the function, where that is not the call itself."""
+"""The key in a stored call for the way in which the function is used, if it is not simply called."""
 
 
 @dataclass(frozen=True)
 class FrozenCall:
-    """Prepares a call: ``written`` is its parts, the first two its positional arguments and its options."""
+    """Prepares a stored call. The first two parts of ``written`` are its positional arguments and its keyword
+    arguments."""
 
     written: str
 
@@ -40,19 +42,20 @@ class FrozenCall:
         return WAYS[json.loads(self.written).get(WAY, "call")]
 
     def parts(self, arrays: Sequence[Any], device: Any) -> Any:
-        """The arguments of the way beside the function, with torch's own arrays in their places."""
+        """The arguments of the way in addition to the function, with torch arrays in their places."""
         return self.filled(lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides, slot.offset), device)
 
     def filled(self, array: Callable[[Slot], Any], device: Any) -> Any:
-        """The written parts with the array of each slot."""
+        """The stored parts with the array of each slot inserted."""
         return decode(json.loads(self.written), array, lambda value: resolved(value, device))
 
 
 @dataclass(frozen=True)
 class CallOnViews(FrozenCall):
-    """Prepares a call of which arrays start inside buffers, and takes these views within the call.
+    """Prepares a call with arrays that begin inside buffers, and takes these views during the call.
 
-    A device that computes late sees a view only then. Taken and computed before, it would be an array like any other.
+    A device that computes lazily sees a view only then. If it were taken and computed earlier, it would be an ordinary
+    array.
     """
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
@@ -80,12 +83,12 @@ class CallOnViews(FrozenCall):
 
 
 def frozen_call(written: str) -> FrozenCall:
-    """The preparation of a written call."""
+    """The prepared form of a stored call."""
     return CallOnViews(written) if '"offset":' in written else FrozenCall(written)
 
 
 def resolved(value: Named, device: Any) -> Any:
-    """The object of torch's behind a name: a dtype, a layout, a memory format; or the device itself."""
+    """The torch object for a name: a dtype, a layout, a memory format, or the device itself."""
     import torch
 
     if value.kind == "device":

@@ -1,7 +1,7 @@
-"""The layout of an array in memory: dtype and strides, made on the host and moved to the device.
+"""The memory layout of an array, dtype and strides, made on the host and then moved to the device.
 
-So that no operation of the device is needed for it but the move: what a device lacks besides is not the fault of the
-function that is called with the array.
+So the device needs no operation except the move, and a failure is the fault of the function that is called with the
+array.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 
 def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offset: int | None = None) -> Any:
-    """The array in another dtype, with other strides, or as a view that starts inside a buffer; None: as it is.
+    """The array in another dtype, with other strides, or as a view that begins inside a buffer; None keeps it as it is.
 
-    Strides are in elements, the offset in rows. An array has one of them at most.
+    Strides are in elements, the offset is in rows. At most one of them is given.
     """
     import torch
 
@@ -28,17 +28,18 @@ def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offse
 
 
 def within(array: Any, offset: int, device: Any) -> Any:
-    """A view on the device of a buffer there that has this many other rows before it, and after it.
+    """A view on the device of a buffer that has this many additional rows before it and after it.
 
-    The view is taken on the device, because no move keeps the place in a buffer.
+    The view is taken on the device, because a move does not keep the position in a buffer.
     """
     return part_of(buffer_around(array, offset).to(device), offset, array.ndim)
 
 
 def buffer_around(array: Any, offset: int) -> Any:
-    """A buffer on the array's device with its rows along the first axis, and as many others before as after them.
+    """A buffer on the array's device with the array's rows along the first axis, and as many other rows before and
+    after.
 
-    These are the array's own rows in another order, so that their values are valid wherever its own are.
+    The other rows are the array's rows in another order, so their values are valid wherever the array's are.
     """
     import torch
 
@@ -48,15 +49,15 @@ def buffer_around(array: Any, offset: int) -> Any:
 
 
 def part_of(buffer: Any, offset: int, ndim: int) -> Any:
-    """The view of the array in its buffer, as a program takes it: rows by a slice, or one number by an index."""
+    """The view of the array in its buffer, as a program takes it: a slice of rows, or one number by its index."""
     return buffer[offset : len(buffer) - offset] if ndim else buffer[offset]
 
 
 def moved(view: Any, device: Any) -> Any:
-    """A view of the host's on the device, with its strides.
+    """A view on the host moved to the device with its strides.
 
-    A move keeps the order of axes. Of a view with gaps, or of one element for many, the whole buffer is moved, and is
-    seen through the same strides there. A device that has no such views gets the values without gaps.
+    A move keeps the order of axes. For a view with gaps, or with repeated elements, the whole buffer is moved, and the
+    view is taken there with the same strides. A device without such views gets the values without gaps.
     """
     arrived = view.to(device)
     if arrived.stride() == view.stride():
@@ -69,7 +70,7 @@ def moved(view: Any, device: Any) -> Any:
 
 
 def strided(array: Any, strides: Sequence[int]) -> Any:
-    """The same values with other strides, in a wider buffer; those that share memory must be equal."""
+    """The same values with other strides, in a larger buffer. Elements that share memory must be equal."""
     import torch
 
     places = torch.zeros((), dtype=torch.int64)

@@ -1,4 +1,5 @@
-"""Functions of torch that leave their values open, by their last names: these are judged by their form alone."""
+"""Torch functions whose values are not fully determined, by the name after the last dot. Only the form of their results
+is compared."""
 
 from __future__ import annotations
 
@@ -9,6 +10,6 @@ NOT_UNIQUE = frozenset(
         "ldl_factor_ex", "pca_lowrank", "qr", "svd", "svd_lowrank", "symeig", "triangular_solve",
     }
 )  # fmt: skip
-"""Decompositions that are right with other signs, phases or pivots."""
+"""Decompositions that are also correct with other signs, phases or pivots."""
 FIRST_OF_EQUALS = frozenset({"argsort", "cummax", "cummin", "kthvalue", "median", "mode", "nanmedian", "sort", "topk"})
-"""Functions that may return the place of any of several equal elements."""
+"""Functions that may return the position of any of several equal elements."""

@@ -1,4 +1,4 @@
-"""A frozen pair on torch: one function and then another on its result, with nothing between that waits for a device."""
+"""Frozen pairs on torch: one function, then another on its result, without waiting for the device in between."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runners.torch.frozen import FrozenCall
 
 @dataclass(frozen=True)
 class FrozenPair:
-    """Prepares both calls: ``written`` is the second, and has the first beside it."""
+    """Prepares both calls. ``written`` is the second call, which contains the first."""
 
     written: str
 
@@ -21,7 +21,7 @@ class FrozenPair:
         return context.compiled(self.program(context.function, arrays, context.device))
 
     def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
-        """A call of the first function, and of ``function`` with its result."""
+        """A call of the first function, then of ``function`` with its result."""
         from runners.torch.devices import Cpu
 
         first = first_of(self.written)

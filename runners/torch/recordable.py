@@ -1,7 +1,7 @@
-"""The functions of this release of torch that a recording may name: what computes or makes arrays, and nothing else.
+"""The torch functions that a recording may name: functions that compute or create arrays.
 
-Most of the list torch itself keeps: functions and methods that take arrays and can be overridden, and those that make
-an array on a device. Of these the rule (``suite/recording/rule.py``) lets through what it may.
+Torch itself lists most of them: functions and methods that take arrays and can be overridden, and functions that create
+an array on a device. The rule in ``suite/recording/rule.py`` decides which of these are allowed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ READS = frozenset(
         "__repr__", "__format__",
     }
 )  # fmt: skip
-"""Methods that give values to Python, or carry an array to the host."""
+"""Methods that give values to Python, or move an array to the host."""
 NOT_COMPUTING = rule.refused_names("torch") | {
     "__deepcopy__", "__reduce_ex__", "__setstate__", "__dlpack__", "__dlpack_device__", "__get__", "__set__",
     "__delete__",
 }  # fmt: skip
-"""Methods that set something up, or have to do with memory, pickling or Python."""
+"""Methods that change settings, or concern memory, pickling or Python itself."""
 _COMPUTES = re.compile(
     r"torch\.(\w+_|as_strided|fill|normal|vander)|torch\.Tensor\.(new_\w+|unflatten)"
     r"|torch\.nn\.functional\.(\w+_|hardsigmoid|hardswish|sigmoid|tanh|upsample\w*)|torch\.nn\.init\.\w+_"
 )
-"""Functions that compute and that torch does not count among those that can be overridden: most work in place."""
+"""Functions that compute, but that torch does not list as overridable. Most of them work in place."""
 
 
 @cache
@@ -44,12 +44,12 @@ def recordable() -> frozenset[Any]:
 
 @cache
 def recordable_names() -> frozenset[str]:
-    """Their public names, of a function all."""
+    """All public names of these functions."""
     return frozenset(filter(None, map(public_name, _candidates())))
 
 
 def public_name(function: Any) -> str | None:
-    """The public name of a function of torch's; None if it has none."""
+    """The public name of a torch function; None if it has none."""
     try:
         name = resolve_name(function)
     except TypeError:

@@ -1,12 +1,12 @@
-"""Recording on torch: a function mode sees every public call of the user's.
+"""Recording on torch: a function mode sees every public call by the user.
 
-A dispatch mode is not used. It would be called for every operation inside of each call and for those of the backward
-pass, which have no public name to be charted under. That a program goes backward through a call is noticed by a hook on
-the call's own node of the graph.
+No dispatch mode is used. It would be called for every operation inside each call and in the backward pass, and these
+operations have no public names to be charted under. A hook on the call's node of the graph shows that the program goes
+backward through the call.
 
-Where the target is known, arrays say that they are on it to whoever asks from outside of torch's own Python
-(``spoken_device.py``), so that a branch on the device is taken as there. A call that the CPU refuses then, for a dtype
-that such a branch chose, is recorded, and made in float32 instead so that the program goes on.
+If the target is known, arrays claim to be on it when code outside of torch's own Python asks (``spoken_device.py``), so
+that branches on the device are taken as on the target. If the CPU then rejects a call because of a dtype that such a
+branch chose, the call is recorded, and made in float32 instead so that the program continues.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from runners.torch.spoken_device import SpokenDevice, spoken_device
 from runners.torch.writing import dtype_of, numpy_of, plain, strides_of
 
 FOLDERS = (os.path.dirname(os.path.abspath(torch.__file__)),)
-"""In these nobody is a user."""
+"""Folders whose code does not belong to a user."""
 OUT = "it writes into an array that it is given as out"
 ON_HOST = "without a device it makes an array on the host, whatever the target"
 MOST_FUNCTIONS = 10_000
-"""Functions that are remembered; torch itself has 1,400."""
+"""The maximum number of functions that are cached; torch itself has 1,400."""
 OWN_CLASS = "an array of a class of its own"
 
 _Tensor = torch.Tensor
@@ -52,7 +52,8 @@ _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this thread, and of those that it starts, into the book; gives the way to stop."""
+    """Record the calls of this thread, and of threads that it starts, in the book. Yields a function that stops the
+    recording."""
     spoken = spoken_device(options.target, FOLDERS)
     recorder = Recorder(book, Sites(folder, FOLDERS), TorchRecordingDialect(spoken), options.with_values)
     callers = _Callers(recorder.caller, spoken)
@@ -63,7 +64,8 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Make arrays on the device unless the program says where, and watch its calls; gives the way to stop."""
+    """Create arrays on the device unless the program names one, and watch its calls. Yields a function that stops the
+    watching."""
     unwatched_names = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
     callers = _Callers(watcher.caller)
@@ -77,7 +79,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Hands each call of its thread to its function's caller."""
+    """Passes each call of its thread to the caller of its function."""
 
     def __init__(self, callers: _Callers) -> None:
         super().__init__()
@@ -92,14 +94,14 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 
 
 class _Callers(dict[Any, Caller]):
-    """By a function of torch's, the way to make its calls.
+    """The caller for each torch function: a function that makes its calls.
 
-    Those of the first functions are remembered, and of all that have a public name. A program may hand torch a new
-    function for each call.
+    Only the first functions are cached, and all that have a public name, because a program may pass a new function to
+    torch in each call.
     """
 
     def __init__(self, caller: Callable[[Any, str, str | None], Caller], spoken: SpokenDevice | None = None) -> None:
-        """``spoken`` is the device that arrays say."""
+        """``spoken`` is the device that arrays claim to be on."""
         super().__init__()
         self._caller = caller
         self._spoken = spoken
@@ -127,7 +129,7 @@ def _unnoted(func: Any) -> Caller:
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
-    """The last part of a function's name, and its public name; None if it has none."""
+    """The name of a function after the last dot, and its public name (None if it has none)."""
     if func is _BACKWARD:
         return "backward", "torch.Tensor.backward"
     full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
@@ -137,10 +139,10 @@ def _names_of(func: Any) -> tuple[str, str | None]:
 
 
 def _watched_backward(callers: _Callers) -> Caller:
-    """The way to make a backward pass within which calls are seen.
+    """The caller for a backward pass in which calls are seen.
 
-    A call from within a mode is seen by no mode. The functions of the user's that the backward pass calls are seen if
-    it is started by torch's own function, which no mode is asked about.
+    A mode does not see calls that are made inside a mode. To see the user's functions that the backward pass calls, it
+    is started with torch's own function, for which no mode is called.
     """
 
     def go_backward(args: Sequence[Any], kwargs: Options) -> None:
@@ -157,7 +159,7 @@ def _backward(
 
 
 class TorchRecordingDialect:
-    """Tensors, and how torch says what becomes of them."""
+    """The torch-specific part of recording: tensors, and how torch shows changes and gradients."""
 
     quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
         {torch.Tensor: torch.Tensor.is_contiguous, torch.nn.Parameter: torch.Tensor.is_contiguous}
@@ -209,7 +211,7 @@ class TorchRecordingDialect:
         return plain(tree, leaf)
 
     def content(self, array: Any) -> tuple[int | None, int]:
-        """Torch's own count of changes, which some kernels leave as it is, and a checksum."""
+        """Torch's own count of changes, which some kernels do not update, and a checksum."""
         try:
             values, _ = numpy_of(array)
             checksum = zlib.crc32(values.tobytes())
@@ -231,7 +233,7 @@ class TorchRecordingDialect:
         return bool(array.requires_grad)
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """By a hook on the call's node of the graph."""
+        """Call ``went`` from a hook on the call's node of the graph."""
         node = next((tensor.grad_fn for tensor in results if tensor.grad_fn is not None), None)
         if node is not None:
             node.register_prehook(lambda _: went())

@@ -1,4 +1,4 @@
-"""Replay on torch: how a recorded call is made, on the device and on the CPU in float64."""
+"""Replay on torch: makes a recorded call, on the device and on the CPU in float64."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def case_of(call: RecordedCall) -> Case:
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call, which returns with its result the arrays that it has changed, by their numbers among all arrays."""
+    """The call with a changed result: its own result, and the arrays at these positions, which it changes."""
     given = list({id(tensor): tensor for tensor in tensors_in((arguments, options))}.values())
 
     def call() -> Any:

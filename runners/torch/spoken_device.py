@@ -1,7 +1,8 @@
-"""The device that arrays say they are on while a command is recorded: the target, though their memory is the host's.
+"""The device that arrays claim to be on while a command is recorded: the target, although they are in the host's
+memory.
 
-Code that asks an array for its device then goes the way that it goes on the target. Only the user's code and its
-packages are answered so. Torch's own Python, NumPy and extensions in C++ see where the memory is, since they read it.
+Code that asks an array for its device then behaves as on the target. Only the user's code and its packages get this
+answer. Torch's own Python, NumPy and C++ extensions see the real device, because they read the memory.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from runners.torch import FRAMEWORK
 
 HOST = torch.device("cpu")
 _NAMING: frozenset[type] = frozenset({torch.device, str})
-"""The classes of values that name a device."""
+"""The types of values that can name a device."""
 
 
 class SpokenDevice:
-    """The answers of arrays, and what is made of the device where a call names it."""
+    """Decides what arrays claim about their device, and replaces the claimed device in the arguments of calls."""
 
     def __init__(self, device: torch.device, framework_folders: Sequence[str]) -> None:
         self._type = device.type
@@ -34,7 +35,7 @@ class SpokenDevice:
         }
 
     def caller(self, function: Any, torchs_own: Caller) -> Caller:
-        """The way to make a call that may ask for the device, beside the way in which torch makes it."""
+        """The caller for a function that may ask for the device. ``torchs_own`` makes the call in torch's way."""
         if function not in self._answers:
             return torchs_own
         answer = self._answers[function]
@@ -47,7 +48,7 @@ class SpokenDevice:
         return answered
 
     def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
-        """The arguments of a call, with the host in the place of the device."""
+        """The arguments of a call, with the claimed device replaced by the host."""
         if not _NAMING.isdisjoint(map(type, args)) and any(map(self._is_it, args)):
             args = [HOST if self._is_it(value) else value for value in args]
         if kwargs and any(map(self._is_it, kwargs.values())):
@@ -55,9 +56,9 @@ class SpokenDevice:
         return args, kwargs
 
     def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call that the CPU has for float32 alone, in the dtype of its first array.
+        """The result of a call that the CPU supports only in float32, converted to the dtype of its first array.
 
-        It stands in for the target's, so that the program goes on.
+        It replaces the target's result, so that the program continues.
         """
         dtypes: list[torch.dtype] = []
 
@@ -78,7 +79,7 @@ class SpokenDevice:
 
 
 def spoken_device(word: str | None, framework_folders: Sequence[str]) -> SpokenDevice | None:
-    """The device that arrays say in a recording for this one; None: the CPU."""
+    """The device that arrays claim to be on in a recording for this device; None for the CPU."""
     if word is None:
         return None
     declaration = FRAMEWORK.devices[word]

@@ -1,7 +1,7 @@
-"""Ways of calling: what a frozen case does with its function, beside calling it: differentiate it, build with it, step.
+"""Ways of calling: what a frozen case does with its function: call it, differentiate it, build with it, or step it.
 
-A way takes the function and the parts of a written call, works before the clock starts, and returns the call. Nothing
-imports torch before it is used, because the cases are listed without it.
+A way takes the function and the parts of a stored call, does its preparation before the clock starts, and returns the
+call. Torch is imported only when a way is used, because cases are also listed without it.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Way = Callable[..., Callable[[], Any]]
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """The call itself."""
+    """A way: the call itself."""
     return partial(function, *arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """Forward and backward: the gradients of a weighted sum of the results.
+    """A way: forward and backward, for the gradients of a weighted sum of the results.
 
-    ``wanted`` are the places of the arrays to differentiate by, counted through the arguments and then the options;
-    ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
+    the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
     """
     import torch
 
@@ -47,9 +47,9 @@ def gradient(
 def second_order(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """The gradients of half the sum of the squares of the gradients that ``gradient`` gives, as a penalty on them has.
+    """A way: the gradients of a penalty on gradients, half the sum of the squares of the results of ``gradient``.
 
-    Zeros where that does not depend on an input.
+    A gradient is zero if the penalty does not depend on the input.
     """
     import torch
 
@@ -71,7 +71,7 @@ def penalty(
     inputs: Sequence[Any],
     weights: Sequence[Any],
 ) -> Any:
-    """Half the sum of the squares of the gradients of a weighted sum of the results, which can be differentiated."""
+    """Half the sum of the squares of the gradients of a weighted sum of the results. It can be differentiated."""
     import torch
 
     results = list(tensors_in(function(*arguments, **options)))
@@ -88,7 +88,7 @@ def penalty(
 
 
 def through_view(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """The call of a method that works in place on a view: its result, and the whole buffer after it."""
+    """A way: calls a method that works in place on a view. Returns its result and the whole buffer."""
 
     def call() -> list[Any]:
         result = function(*arguments, **options)
@@ -105,7 +105,7 @@ def forward(
     inputs: tuple[Sequence[Any], Mapping[str, Any]],
     training: bool,
 ) -> Callable[[], Any]:
-    """A forward pass of the module that the function builds: in training, or in evaluation without gradients."""
+    """A way: a forward pass of the module that the function builds, in training, or in evaluation without gradients."""
     import torch
 
     module = built(function, arguments, options, state, training)
@@ -121,7 +121,7 @@ def forward(
 def built(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], state: Mapping[str, Any], training: bool
 ) -> Any:
-    """The module whose parameters and buffers are copies of a state's, on its device and in its dtypes."""
+    """The module, with copies of a state as its parameters and buffers, on the state's device and in its dtypes."""
     module = function(*arguments, **options)
     module.load_state_dict({name: tensor.clone() for name, tensor in state.items()}, assign=True)
     return module.train(training)
@@ -134,7 +134,7 @@ def steps(
     gradients: Sequence[Sequence[Any]],
     by_closure: bool,
 ) -> Callable[[], Any]:
-    """A step of the optimizer for each entry of ``gradients``: the parameters after the last.
+    """A way: a step of the optimizer for each entry of ``gradients``. Returns the parameters after the last step.
 
     Each call begins with a new optimizer and copies of the parameters, so that it can be repeated.
     """
@@ -155,7 +155,7 @@ def steps(
 
 
 def _sum_of_products(parameters: Sequence[Any], gradients: Sequence[Any]) -> Any:
-    """A loss that has these gradients."""
+    """A loss with these gradients."""
     return sum((parameter.detach() * slope).sum() for parameter, slope in aligned(parameters, gradients))
 
 
@@ -167,11 +167,11 @@ WAYS: Mapping[str, Way] = {
     "forward": forward,
     "steps": steps,
 }
-"""The ways by the names under which they are written."""
+"""The ways by the names that stored calls use."""
 
 
 def tensors_in(tree: Any) -> Iterator[Any]:
-    """Every array of a tree of lists, tuples and mappings, in order."""
+    """Every array in a tree of lists, tuples and mappings, in order."""
     import torch
 
     if isinstance(tree, torch.Tensor):

@@ -1,4 +1,5 @@
-"""Converts the arguments of a call to float64. The CPU's result judges that of a device in a narrower type."""
+"""Converts the arguments of a call to float64. The CPU's result for them judges a device's result in a narrower
+type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writing a call down: its arrays as slots, torch's own values by their names.
+"""Writes a call as data: its arrays as slots, torch's own values by name.
 
-What freezes cases and what records calls write alike, and ``frozen.py`` makes the call again.
+Freezing and recording use the same form, and ``frozen.py`` makes the call again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runners.suite.frozen import Named
 
 
 def dtype_of(tensor: torch.Tensor) -> str:
-    """The name of an array's dtype. Raises ``UnfreezableError`` for one that is not a plain array of the host."""
+    """The name of an array's dtype. Raises ``UnfreezableError`` for anything but a plain array on the host."""
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
         raise UnfreezableError(
             "a tensor that is not a plain one of the host: sparse, nested, quantized or without data"
@@ -26,7 +26,7 @@ def dtype_of(tensor: torch.Tensor) -> str:
 
 
 def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
-    """An array's values, bfloat16 as float32, and the name of its dtype."""
+    """An array's values (bfloat16 as float32), and the name of its dtype."""
     dtype = dtype_of(tensor)
     host = tensor.detach().resolve_conj().resolve_neg()
     try:
@@ -36,12 +36,12 @@ def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
 
 
 def strides_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
-    """The strides of an array that is not contiguous; None of one that is."""
+    """The strides of an array that is not contiguous; None for a contiguous one."""
     return None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides, if no two elements share memory but along expanded axes."""
+    """The strides. Elements may share memory only along expanded axes."""
     spread = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape) if size > 1 and stride)
     reach = 1
     for stride, size in spread:

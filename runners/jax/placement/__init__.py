@@ -1,1 +1,1 @@
-"""Proof of placement on JAX: the executions of XLA, transfers, and the values that a call reads on the host."""
+"""Proof of placement on JAX: executions of XLA, transfers, and values that a call reads on the host."""

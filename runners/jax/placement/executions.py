@@ -1,8 +1,8 @@
 """Proof of placement on JAX: the programs that XLA executed, the transfers around them, and the host callbacks.
 
-A call of a compiled function goes through ``ExecuteReplicated`` the first time, and afterwards through JAX's C++
-alone, which calls its post-hook then: together they see each execution once, in every thread, also of what was
-compiled before. That costs a microsecond an execution, so every call that is not sampled is watched.
+The first call of a compiled function goes through ``ExecuteReplicated``. Later calls go only through JAX's C++, which
+then calls its post-hook. Together they see each execution exactly once, in every thread, including programs compiled
+earlier. This costs a microsecond per execution, so every call that is not sampled is watched.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from runners.suite.host_work import Brought, CallRecord, Elsewhere
 from runners.suite.replacing import replacing
 
 OnDevice = Callable[[str], bool]
-"""Whether the device, or all devices that are named with commas, are the target's."""
+"""Whether a device, or every device in a list joined by commas, belongs to the target."""
 
 _CALLBACKS = (
     (callback, "pure_callback_impl", "pure_callback"),
@@ -33,14 +33,14 @@ _CALLBACKS = (
     (debugging, "debug_callback_impl", "debug_callback"),
     (debugging.debug_callback_p, "impl", "debug_callback"),
 )
-"""The functions that every host callback goes through when it runs, on any backend, each with the callback's name."""
+"""The functions that run host callbacks on all backends, each with the callback's name."""
 _PUTS = ("batched_device_put", "batched_copy_array_to_devices_with_sharding")
-"""The functions of XLA's client by which values reach a device, other than as arguments of a program."""
+"""The functions of XLA's client that move values to a device, other than as arguments of a program."""
 
 
 @contextmanager
 def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[None]:
-    """Count the executions on the device during the block, and judge those elsewhere and all transfers by the host."""
+    """During the block, count the executions on the device, and judge executions elsewhere and all transfers."""
     record, on_device = CallRecord(), cache(on_device)
     copies = HostCopies(record)
     executions = _Executions(proof, record, on_device, copies.note_program)
@@ -54,7 +54,7 @@ def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[Non
 
 @contextmanager
 def count_executions(proof: Proof) -> Iterator[None]:
-    """Count the executions alone, where the target is the host: there is nowhere to fall back to."""
+    """Count executions only, for a target that is the host, from which nothing can fall back."""
     with _Executions(proof, CallRecord(), lambda device: True, lambda program, given, made: None).count():
         yield
         jax.effects_barrier()
@@ -62,7 +62,7 @@ def count_executions(proof: Proof) -> Iterator[None]:
 
 
 class _Executions:
-    """The executions of compiled programs, by the devices that they ran on."""
+    """The executions of compiled programs, by the devices on which they ran."""
 
     def __init__(
         self,
@@ -110,10 +110,10 @@ class _Executions:
 
 @contextmanager
 def _post_hook(observe: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
-    """Have JAX call this after each compiled call that its C++ made, in every thread.
+    """Make JAX call ``observe`` after each compiled call from its C++, in every thread.
 
-    JAX's search for NaN is such a hook as well, and each time its setting changes, JAX writes the hook of the thread
-    anew, so what is written meanwhile is kept aside and called next.
+    JAX's search for NaN is such a hook as well. When its setting changes, JAX sets the thread's hook again, so a hook
+    that is set meanwhile is stored and called next.
     """
     state = api._post_hook_state
     others = _OtherHook(state.value)
@@ -135,7 +135,7 @@ def _post_hook(observe: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
 
 
 class _OtherHook:
-    """JAX's own post-hook, as it is set while ours is in its place."""
+    """JAX's own post-hook, stored while Portolan's hook is in its place."""
 
     def __init__(self, hook: Callable[..., None] | None) -> None:
         self.hook = hook
@@ -147,7 +147,7 @@ class _OtherHook:
 
 
 class _Transfers:
-    """Arrays that are put somewhere: on other devices, or into the host's memory beside this one."""
+    """Arrays that are moved to other devices, or to the host's memory."""
 
     def __init__(self, record: CallRecord, on_device: OnDevice, handle: jax.Device) -> None:
         self._record = record
@@ -188,7 +188,7 @@ class _Transfers:
             self._record.add(Elsewhere(f"transfer to {sharding.memory_kind}"))
 
     def _noting_host_compute(self, extend: Callable[..., Any]) -> Callable[..., Any]:
-        """Part of a program that XLA runs on the host shows nowhere but where the function is traced."""
+        """Record parts of a program that XLA runs on the host. They are visible only while the function is traced."""
 
         def extend_and_note(compute_type: str | None) -> Any:
             if compute_type == "device_host":
@@ -200,7 +200,7 @@ class _Transfers:
 
 @contextmanager
 def _callbacks(record: CallRecord) -> Iterator[None]:
-    """Note every host callback that runs meanwhile, whenever its function was compiled."""
+    """Record every host callback that runs in the block, whenever its function was compiled."""
 
     def counting_call(name: str, implementation: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:

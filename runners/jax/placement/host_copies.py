@@ -1,6 +1,6 @@
 """Host copies of arrays: the numbers that a call reads on the host, as events of ``runners/suite/host_work.py``.
 
-Every way to an array's values ends in one of a few members of JAX's array, so those are replaced while a call is
+Every access to an array's values uses one of a few members of JAX's array class, so these are replaced while a call is
 watched.
 """
 
@@ -29,19 +29,20 @@ _PICKS = frozenset(
         *("take", "_take", "_squeeze", "dynamic_index_in_dim"),
     }
 )
-"""Programs of JAX's own functions that pick numbers out of an array, or give it another form, and compute none."""
+"""Programs of JAX's own functions that pick numbers out of an array, or change its form, without computing."""
 _COMPILE_TIME = "_array_mlir_constant_handler"
-"""JAX's function that writes an array that a function closes over into the program: once, while it compiles."""
+"""JAX's function that writes an array, which a function closes over, into the program. This happens once while the
+program is compiled."""
 _GO_BETWEENS = tuple(
     os.path.join(_JAX, "_src", *path.split("/"))
     for path in ("array.py", "core.py", "tree_util.py", "profiler.py", "numpy/array_methods.py")
 )
-"""Files of JAX whose functions read on behalf of their caller (``item``, ``concrete_or_error``)."""
+"""JAX files whose functions read values for their callers (``item``, ``concrete_or_error``)."""
 _READERS = ("device_get", "_device_get")
 
 
 class HostCopies:
-    """The reads of a call, each with the member of the array by which it came."""
+    """The reads of a call, each with the member of the array through which it came."""
 
     def __init__(self, record: CallRecord) -> None:
         self._record = record
@@ -50,11 +51,12 @@ class HostCopies:
 
     @property
     def is_picking(self) -> bool:
-        """Whether this thread picks numbers out of an array, for which JAX runs programs."""
+        """Whether this thread is picking numbers out of an array, for which JAX runs programs."""
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Note a program that ran: numbers picked out of an array, or made of such; else work of the device."""
+        """Record a program that ran: it picked numbers out of an array, was computed from such numbers, or is work of
+        the device."""
         if self.is_picking:
             return
         inputs = [array for array in inputs if isinstance(array, ArrayImpl)]
@@ -68,13 +70,14 @@ class HostCopies:
         self._record.add(WORKED)
 
     def read(self, array: Any, caller: FrameType) -> None:
-        """Note a read, unless a compiler reads a constant."""
+        """Record a read, unless a compiler reads a constant."""
         member = caller.f_code.co_name
         if member != _COMPILE_TIME:
             self._record.add(self._event(array, member, by_jax=_by_jax_itself(caller)))
 
     def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
-        """Note that an array's memory was passed on, if it is the host's: nothing reads a device's memory so."""
+        """Record that an array's memory was shared, if it is host memory. A device's memory cannot be read in this
+        way."""
         if all(device.platform == "cpu" for device in array.devices()):
             self._record.add(self._event(array, member, by_jax=by_jax))
 
@@ -84,7 +87,7 @@ class HostCopies:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """During the block, replace the members that give an array's values; in every thread."""
+        """During the block, replace the members that give an array's values, in every thread."""
         value, dlpack, pointer, entry, entries = (vars(ArrayImpl)[name] for name in _MEMBERS)
 
         def read(array: Any) -> Any:
@@ -137,7 +140,7 @@ class HostCopies:
             self._picking.now = before
 
     def _note_part(self, array: Any, part: Any) -> None:
-        """Note a part of an array; of a tracer, as of one that a transformation follows, there is nothing to note."""
+        """Record a part of an array. For a tracer, for example inside a transformation, there is nothing to record."""
         if isinstance(part, ArrayImpl):
             self._picks.note_parts(array, [part])
 
@@ -146,7 +149,7 @@ _MEMBERS = ("_value", "__dlpack__", "unsafe_buffer_pointer", "__getitem__", "__i
 
 
 def _by_jax_itself(frame: FrameType | None) -> bool:
-    """Whether a function of JAX wanted the value, and not the caller of one that reads on request."""
+    """Whether a JAX function needed the value itself, instead of reading it for its caller."""
     while frame is not None:
         code = frame.f_code
         numpys = f"{os.sep}numpy{os.sep}" in code.co_filename and not code.co_filename.startswith(_JAX)

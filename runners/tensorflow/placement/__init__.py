@@ -1,1 +1,1 @@
-"""Proof of placement on TensorFlow: operations as they enter the runtime, sessions, and reads on the host."""
+"""Proof of placement on TensorFlow: watches operations, sessions and reads on the host."""

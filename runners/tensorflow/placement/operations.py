@@ -1,7 +1,9 @@
-"""Operations as TensorFlow executes them: those that Python starts, in any thread, and those in functions' bodies.
+"""Watches the operations that TensorFlow executes: those started from Python, in any thread, and those in function
+bodies.
 
-TensorFlow's own op callbacks belong to one thread. All eager execution passes three entry points of its binding, so
-these are watched. What a function does inside passes none: its definition says what it holds and where.
+TensorFlow's own op callbacks belong to one thread. All eager execution passes through three functions of its binding,
+so these are watched. Operations inside a function body do not pass through them; the function's definition lists them
+and their devices.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import dtypes, ops
 
 NoteOperation = Callable[[str, "list[Any]", "list[Any]"], None]
-"""A call for each operation that returned, with its type, or its function's name, and the arrays that it was given and
-that it made."""
+"""A callback for each operation that returned: its type or function name, its input arrays and its result arrays."""
 
 _ENTRY_POINTS = {"TFE_Py_FastPathExecute": 1, "TFE_Py_Execute": 2, "TFE_Py_ExecuteCancelable": 2}
-"""How eager operations enter the runtime, and at which argument each entry point takes the operation's name."""
+"""The functions that start eager operations, with the position of the argument that contains the operation's name."""
 
 IS_INITIALIZED, READ = "VarIsInitializedOp", "ReadVariableOp"
 
@@ -33,7 +34,7 @@ WITHOUT_WORK = frozenset(
         *("Shape", "ShapeN", "Size", "Rank"),
     }
 )
-"""Operations that keep, name or carry values, or look at their shape, and compute none."""
+"""Operations that store, name or move values, or read their shape, without computing."""
 
 PICKS = frozenset({"StridedSlice", "Slice", "Gather", "GatherV2", "GatherNd", "Unpack", "Split", "SplitV"})
 """Operations that may pick a single number out of an array."""
@@ -41,12 +42,12 @@ PICKS = frozenset({"StridedSlice", "Slice", "Gather", "GatherV2", "GatherNd", "U
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 MUST_COMPILE = "_XlaMustCompile"
 _NUMBERS = frozenset({1, 2, 8, 14, 18, 19})
-"""``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
+"""The numbers of ``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
 
 
 @contextmanager
 def watch_operations(note: NoteOperation) -> Iterator[None]:
-    """Note every eager operation, of whichever thread, as it returns."""
+    """Call ``note`` for every eager operation in any thread when it returns."""
     originals = {name: getattr(pywrap_tfe, name) for name in _ENTRY_POINTS}
     for name, place in _ENTRY_POINTS.items():
         setattr(pywrap_tfe, name, _noting(originals[name], place, note))
@@ -78,26 +79,26 @@ def _arrays(result: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class BodyOperation:
-    """An operation in a function's body, nested functions' among them."""
+    """An operation in a function's body, including nested functions."""
 
     name: str
     device: str
-    """The device that it asks for; empty where it takes its caller's."""
+    """The device that it requests; empty if it uses its caller's device."""
     compiled: bool
-    """Whether it calls a function that runs compiled as a whole, or raises."""
+    """Whether it calls a function that runs compiled as a whole or raises an error."""
     numeric: bool
-    """Whether it computes with numbers other than whole ones, which may be shapes."""
+    """Whether it computes with numbers other than integers, which may be shapes."""
 
 
 def gives_first_values(name: str, inputs: list[Any], outputs: list[Any]) -> bool:
-    """Whether a function does no more than give variables values that it computes out of nothing: it takes their
-    handles alone, reads none, and returns nothing."""
+    """Whether a function only gives variables their first values, computed from nothing: it takes only their handles,
+    reads none, and returns nothing."""
     handles = bool(inputs) and all(array.dtype == dtypes.resource for array in inputs)
     return handles and not outputs and is_function(name) and not must_compile(name) and not _reads(name, set())
 
 
 def _reads(name: str, visits: set[str]) -> bool:
-    """Whether a function, or one that it calls, reads a variable."""
+    """Whether a function, or a function that it calls, reads a variable."""
     if name in visits or not is_function(name):
         return False
     visits.add(name)
@@ -114,7 +115,7 @@ def must_compile(name: str) -> bool:
 
 
 def body(name: str) -> list[BodyOperation]:
-    """The operations of a function that do work, including those of functions that it calls or branches to."""
+    """The operations of a function that do work, including those in functions that it calls or branches to."""
     return list(_body(name, set()))
 
 
@@ -132,7 +133,7 @@ def _body(name: str, visits: set[str]) -> Iterator[BodyOperation]:
 
 
 def is_compiled_call(node: Any) -> bool:
-    """Whether a node of a graph calls a function that runs compiled as a whole, or raises."""
+    """Whether a graph node calls a function that runs compiled as a whole or raises an error."""
     return bool(node.op in CALLS and node.attr[MUST_COMPILE].b) if MUST_COMPILE in node.attr else False
 
 

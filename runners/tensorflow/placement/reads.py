@@ -1,7 +1,8 @@
-"""Numbers that cross between eager arrays and Python: reads by whichever way, and arrays made of Python's numbers.
+"""Watches numbers that move between eager arrays and Python: reads of all kinds, and arrays created from Python
+numbers.
 
-``numpy()``, ``float()``, ``bool()`` and the like all read through one method of TensorFlow's, NumPy and ``memoryview``
-by the buffer. Each is an event of ``runners/suite/host_work.py``, in any thread.
+``numpy()``, ``float()``, ``bool()`` and similar calls all read through one TensorFlow method; NumPy and ``memoryview``
+use the buffer. Each read is an event of ``runners/suite/host_work.py``, in any thread.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from runners.suite.picks import Pick
 
 Note = Callable[[Event], None]
 PicksBehind = Callable[[Any], frozenset[Pick]]
-"""The numbers picked out of arrays that an array of a single number was made of."""
+"""Returns the picks that produced an array with a single number: numbers taken out of other arrays."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
 _WRITERS = {tensor_util.__file__, numpy_compat.__file__}
@@ -33,7 +34,7 @@ _READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
 
 @contextmanager
 def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
-    """Note every read of numbers meanwhile, and every array that is made of numbers on the host."""
+    """During the block, record every read of numbers, and every array that is created from numbers on the host."""
     base = ops._EagerTensorBase
     read, export = base._numpy, ops.pywrap_tfe.TFE_ToDlpackCapsule
     convert, capture = constant_op.convert_to_eager_tensor, ops._create_graph_constant
@@ -81,7 +82,8 @@ def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
 
 
 def _is_of_a_graph(reader: FrameType | None) -> bool:
-    """Whether TensorFlow writes the array into a graph as a constant: once, while it is built, as a compiler does."""
+    """Whether TensorFlow writes the array into a graph as a constant. This happens once while the graph is built, as in
+    a compiler."""
     while reader is not None and reader.f_code.co_filename in _WRITERS:
         if reader.f_code is tensor_util.make_tensor_proto.__code__:
             return not tf.executing_eagerly()
@@ -90,7 +92,7 @@ def _is_of_a_graph(reader: FrameType | None) -> bool:
 
 
 def _reader(frame: FrameType | None) -> tuple[str, FrameType | None]:
-    """The member by which a read came, and the code that called it."""
+    """The member through which a read came, and the code that called it."""
     name = "numpy"
     while frame is not None and frame.f_code.co_filename in _READERS:
         name = frame.f_code.co_name

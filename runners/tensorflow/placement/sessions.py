@@ -1,8 +1,7 @@
-"""Sessions: the operations that ran in one, each with its device, and where what it fetched was made.
+"""Watches sessions: the operations that ran in one, with their devices, and where the fetched values were computed.
 
-A session returns NumPy arrays, which by themselves have no device. ``fetched`` keeps with each the device on which
-its operation stands; ``watch_sessions`` asks the session itself, at run time, for the graph as it was placed and cut
-into partitions.
+A session returns NumPy arrays, which have no device. ``fetched`` adds to each the device of its operation in the graph.
+``watch_sessions`` asks the session for the graph that it really ran, after placement and partitioning.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from tensorflow.python.client import session as sessions
 from runners.suite.sequences import aligned
 
 Note = Callable[[Any], None]
-"""A call for each operation that ran, with its node in the partition of its device."""
+"""A callback for each operation that ran, with its node from the partition of its device."""
 
 
 class Fetched(np.ndarray[Any, Any]):
-    """The host copy of what a session fetched, and the device of the operation that made it."""
+    """The host copy of a fetched value, with the device of the operation that produced it."""
 
     placed: str = "host"
 
 
 def fetched(values: Any, fetches: Any) -> Any:
-    """The values that ``run`` returned for ``fetches``, every array with the device that its tensor has in the graph.
+    """The values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
 
-    Soft placement must be off in that session: then an operation is where its graph says, or nothing runs.
+    Soft placement must be off in the session. Then an operation runs where its graph says, or fails.
     """
     if isinstance(fetches, Mapping):
         return {key: fetched(values[key], fetch) for key, fetch in fetches.items()}
@@ -46,13 +45,13 @@ def fetched(values: Any, fetches: Any) -> Any:
 
 
 def device_of(name: str | None) -> str:
-    """``CPU:0`` of a full device name, ``host`` where there is none."""
+    """``CPU:0`` from a full device name; ``host`` if there is none."""
     return (name or "").rpartition("device:")[2] or "host"
 
 
 @contextmanager
 def watch_sessions(note: Note) -> Iterator[None]:
-    """Every session that runs meanwhile is asked for its partitions, unless its caller asks for something itself."""
+    """During the block, ask every session for its partitions, unless its caller requests something itself."""
     original = sessions.BaseSession._call_tf_sessionrun
 
     def run(self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, run_metadata: Any) -> Any:
@@ -81,5 +80,6 @@ def watch_sessions(note: Note) -> Iterator[None]:
 
 
 def unsoftened() -> Any:
-    """A session's config: what has no kernel on the device raises, and is not taken elsewhere."""
+    """The configuration of a session in which an operation without a kernel on the device raises an error and is not
+    moved."""
     return tf.compat.v1.ConfigProto(allow_soft_placement=False)

@@ -1,7 +1,7 @@
-"""The watch over a call: what executed on the device, and what went to the host instead.
+"""Watches a call: what ran on the device, and what ran on the host instead.
 
 One ``Watch`` belongs to one case. It sees operations (``operations.py``), sessions (``sessions.py``), reads
-(``reads.py``) and Python that TensorFlow calls back, and reports them as events of ``runners/suite/host_work.py``.
+(``reads.py``) and Python functions that TensorFlow calls, and reports them as events of ``runners/suite/host_work.py``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from runners.tensorflow.placement.sessions import device_of, watch_sessions
 
 
 class Watch:
-    """The watch where the device is one of TensorFlow's own: an operation is on it, or elsewhere."""
+    """The watch for TensorFlow's own devices: an operation ran on the device or elsewhere."""
 
     def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
         self.proof = proof
@@ -46,7 +46,7 @@ class Watch:
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
-        """Watch what runs meanwhile; a session is asked for its graphs only where the call is not timed."""
+        """Watch the calls in the block. Sessions are asked for their graphs only if the call is not timed."""
         self.proof.executions(0)
         self.record = CallRecord()
         self._picks = Picks(_size)
@@ -65,11 +65,11 @@ class Watch:
         self.finish()
 
     def finish(self) -> None:
-        """Judge the call that has ended."""
+        """Judge the call after it has ended."""
         self.proof.judge(self.record.events)
 
     def elsewhere(self, name: str) -> None:
-        """Note an operation, or Python that TensorFlow called back, that ran elsewhere than on the device."""
+        """Record an operation, or a Python function called by TensorFlow, that did not run on the device."""
         self.record.add(Elsewhere(name))
 
     def _operation(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
@@ -81,7 +81,7 @@ class Watch:
         self.operation(name, outputs)
 
     def operation(self, name: str, arrays: list[Any]) -> None:
-        """Note an eager operation or function that returned, by the arrays that it made."""
+        """Record an eager operation or function that returned, judged by its result arrays."""
         places = {device_of(array.device) for array in arrays if not _is_of_host(array)}
         self.proof.devices.update(places)
         elsewhere = self._elsewhere(name)
@@ -96,7 +96,7 @@ class Watch:
                 self.record.add(WORKED)
 
     def node(self, node: Any) -> None:
-        """Note an operation of a session's graph."""
+        """Record an operation of a session's graph."""
         place = device_of(node.device)
         self.proof.devices.add(place)
         if not self._on_device(place):
@@ -106,7 +106,8 @@ class Watch:
             self.record.add(WORKED)
 
     def _elsewhere(self, name: str) -> list[str]:
-        """The operations that a function asks for on another device; compiled as a whole, it has no say in that."""
+        """The operations in a function that request another device; none if it is compiled as a whole, because it then
+        has one device."""
         if name not in self._elsewhere_in:
             inner = body(name) if is_function(name) and not must_compile(name) else []
             self._elsewhere_in[name] = [
@@ -118,7 +119,7 @@ class Watch:
 
 
 class HostWatch(Watch):
-    """The watch where the host is the device: nothing can fall back to it, and all that returns ran there."""
+    """The watch if the host is the device. Nothing can fall back to it, and everything that returned ran there."""
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
@@ -131,9 +132,9 @@ class HostWatch(Watch):
 
 
 class CompiledWatch(Watch):
-    """The watch where only what is compiled as a whole is on the device: the rest ran beside it, on the host.
+    """The watch if only programs compiled as a whole run on the device. Everything else ran on the host.
 
-    A case that never executes anything compiled has fallen back from nothing: it was never there.
+    A case that never runs a compiled program has not fallen back, because it was never on the device.
     """
 
     def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
@@ -141,7 +142,7 @@ class CompiledWatch(Watch):
         self._beside: Counter[str] = Counter()
         self._holds: dict[str, tuple[int, Counter[str]]] = {}
         self._initialized: list[Any] = []
-        """The answers to whether a variable has a value yet."""
+        """The tensors that say whether a variable already has a value."""
 
     def finish(self) -> None:
         events = self.record.events
@@ -161,8 +162,11 @@ class CompiledWatch(Watch):
             super()._operation(name, inputs, outputs)
 
     def _is_initialization(self, name: str, inputs: list[Any], outputs: list[Any]) -> bool:
-        """Whether ``tf.function`` gives first values to the variables that were made while it was traced, such as the
-        state of a random generator: what is made on the host for the device to take was never on it."""
+        """Whether ``tf.function`` assigns first values to variables created during tracing, such as the state of a
+        random generator.
+
+        These values are created on the host for the device, so they are no fallback.
+        """
         ids = set(map(id, self._initialized))
         asks = name == "Pack" and bool(inputs) and all(id(array) in ids for array in inputs)
         return asks or gives_first_values(name, inputs, outputs)
@@ -187,7 +191,8 @@ class CompiledWatch(Watch):
             self.elsewhere(node.op)
 
     def _count_work(self, name: str) -> tuple[int, Counter[str]]:
-        """The compiled executions in an operation or function, and the operations that it runs on the host."""
+        """The number of compiled executions in an operation or function, and the operations that it runs on the
+        host."""
         if not is_function(name):
             return 0, Counter([name] if name not in {*WITHOUT_WORK, *CALLS} else [])
         if must_compile(name):
@@ -200,7 +205,8 @@ class CompiledWatch(Watch):
 
 @contextmanager
 def watch_python(note: Callable[[str], None]) -> Iterator[None]:
-    """Note each call of a body of ``numpy_function`` or ``py_function``: Python on the host, on any device."""
+    """Call ``note`` for each call of a ``numpy_function`` or ``py_function`` body, which is Python on the host for any
+    device."""
     registry, eagerly = FuncRegistry.__call__, script_ops.py_func_common
 
     def call_and_note(self: Any, token: Any, device: Any, arguments: Any) -> Any:
@@ -225,5 +231,5 @@ def _size(array: Any) -> int:
 
 
 def _is_of_host(array: Any) -> bool:
-    """Whether an array is the host's on any device: a handle, a text, a predicate or a size."""
+    """Whether an array belongs to the host for any device: a handle, a text, a predicate or a size."""
     return bool(array.shape.rank == 0 and not (array.dtype.is_floating or array.dtype.is_complex))

@@ -1,1 +1,1 @@
-"""Proof of placement on torch: operations, transfers, threads, and the executions that something counted."""
+"""Proof of placement on torch: operations, transfers, threads, and counted executions."""

@@ -1,4 +1,4 @@
-"""Kernels that ran on a GPU, from the events of torch's profiler."""
+"""Counts the kernels that ran on a GPU, from the events of torch's profiler."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from torch.profiler import ProfilerActivity, profile
 from runners.suite.device import Proof
 
 _NO_KERNELS = ("Memcpy", "Memset")
-"""The driver's own activities on a device: they carry values and compute none."""
+"""Device activities of the driver that move values and compute nothing."""
 
 
 def kernels(events: Iterable[Any]) -> int:
-    """The kernels among the profiler's events (``FunctionEvent``)."""
+    """The number of kernels among the profiler's events (``FunctionEvent``)."""
     return sum(
         event.device_type is DeviceType.CUDA
         and not event.name.startswith(_NO_KERNELS)
@@ -28,7 +28,7 @@ def kernels(events: Iterable[Any]) -> int:
 
 @contextmanager
 def counting_kernels(proof: Proof) -> Iterator[None]:
-    """Count the kernels of a call, whichever thread launches them; the call has been waited for."""
+    """Count the kernels of a call, whichever thread launches them. The block must wait for the call's end."""
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         yield
     proof.executions(kernels(profiler.events()))

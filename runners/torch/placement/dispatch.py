@@ -1,10 +1,9 @@
-"""Proof of placement on torch: the operations that a device executed, and those that the host did in its place.
+"""Proof of placement on torch: the operations that a device executed, and those that the host executed instead.
 
-The arrays of an operation tell where it seems to have run. A fallback hides behind them: a kernel
-of the device copies its arrays to the host, computes there and copies the result back. So the watch
-follows each operation into its kernel, and a copy of an array to the host in there is a fallback:
-by torch's own kernel for what a device lacks, and by any kernel that is written with torch. What the
-call itself carries to the host is judged by ``transfers.py``.
+The arrays of an operation show where it seems to have run. They do not show a fallback: a kernel of the device may copy
+its arrays to the host, compute there and copy the result back. So the watch follows each operation into its kernel,
+where a copy of an array to the host is a fallback. This covers torch's own kernel for operations that the device lacks,
+and any kernel that is written with torch. ``transfers.py`` judges values that the call itself moves to the host.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from runners.suite.placement import HOST_ARRAYS
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
-"""Making another handle of the same array. With a watch at work torch makes one by this operation
-itself, so following it would never end."""
+"""Operations that make another handle of the same array. While a watch is active, torch itself uses them to make
+handles, so following them would never end."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
-"""The keys of kernels. A watch is called by the key above them."""
+"""The dispatch keys of kernels. A watch is called by the key above them."""
 _COMPOSITE = (
     "CompositeExplicitAutogradNonFunctional",
     "CompositeExplicitAutograd",
     "CompositeImplicitAutograd",
 )
-"""Under these an operation is made of other operations, on any device."""
+"""Dispatch keys under which an operation is composed of other operations, on any device."""
 
 
 class Watched(Protocol):
@@ -46,21 +45,21 @@ class Watched(Protocol):
 
 
 class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
-    """Sees the arrays of every operation, and notes in a proof what should not have been on the host."""
+    """Sees the arrays of every operation, and records in a proof the work that should not have been on the host."""
 
     def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
         super().__init__()
         self.doubts: set[Unproven] = set()
-        """The reasons for which an operation could not be followed to where it ran."""
+        """The reasons why some operations could not be followed to the place where they ran."""
         self.executed = 0
-        """Operations that reached a kernel of the device's own, and computed there."""
+        """The number of operations that one of the device's own kernels computed."""
         self.transfers = transfers or Transfers(device.on_device)
         self._device = device
         self._proof = proof
         self._kernel_of: str | None = None
-        """The operation whose kernel runs; what is dispatched by then is the kernel's doing."""
+        """The operation whose kernel is running. Operations dispatched meanwhile come from this kernel."""
         self._copied = False
-        """Whether that kernel has copied an array to the host."""
+        """Whether this kernel has copied an array to the host."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
@@ -83,7 +82,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _follow(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """The operation's result, its kernel watched."""
+        """Run an operation and watch its kernel. Returns its result."""
         self._kernel_of, self._copied = func._schema.name, False
         try:
             result = self._in_kernel(func, args, kwargs)
@@ -94,7 +93,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """An operation that a kernel asks for: the values of a device's array must not go to the host by it."""
+        """Run an operation that a kernel requests, which must not move the values of a device array to the host."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
         # One number may be what a kernel decides by, or all that it works on.
@@ -103,7 +102,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _goes_to_host(self, inputs: Any, results: Any, *, arrays: bool) -> bool:
-        """Whether arrays (or single numbers) that were on the device come out on the host."""
+        """Whether arrays (or single numbers) that were on the device are on the host in the results."""
         there, back = (
             [self._device.on_device(str(tensor.device)) for tensor in tensors(tree) if (tensor.dim() > 0) is arrays]
             for tree in (inputs, results)
@@ -111,7 +110,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return any(there) and not all(back)
 
     def _call(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Followed into its kernel in turn, unless that can tell nothing new."""
+        """Follow the operation into its kernel, unless this cannot show anything new."""
         on_its_way = self._copied or _name(func) in MOVES | _WITHOUT_KERNEL
         from_nothing = next(tensors((args, kwargs)), None) is None and not self._is_made_there(kwargs)
         if on_its_way or from_nothing:
@@ -119,12 +118,13 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return self._in_kernel(func, args, kwargs)
 
     def _is_made_there(self, kwargs: Mapping[str, Any]) -> bool:
-        """Whether an operation makes an array on the device, out of numbers."""
+        """Whether an operation creates an array on the device from numbers."""
         device = kwargs.get("device")
         return device is not None and torch.device(device).type == self._device.handle.type
 
     def _in_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Call the kernel that torch would, with the watch at work in it: a mode is off while it is called."""
+        """Call the kernel that torch would call, with the watch active inside. Torch turns a mode off while it calls
+        it."""
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
             # An array that is an object of Python's: what becomes of the operation is decided there.
@@ -139,11 +139,12 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _computes(self, func: Any) -> bool:
-        """Whether this is a kernel of the device's own that computes: a view of an array does not, nor does room."""
+        """Whether this is one of the device's own kernels and computes something. Views and uninitialized memory do not
+        count."""
         return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in ROOM
 
     def _is_boxed(self, func: Any) -> bool:
-        """Whether the device's one kernel for every operation without a kernel takes this one."""
+        """Whether the operation goes to the device's general kernel for all operations that it lacks."""
         key = self._key()
         return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
             self._has_kernel(func, own) for own in (key, *_COMPOSITE)
@@ -161,7 +162,7 @@ def _name(func: Any) -> str:
 
 
 def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """The dispatch keys of an operation's arrays, or of the device where it is to make one."""
+    """The dispatch keys of an operation's arrays, or of the device if the operation creates an array there."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
     for tensor in tensors((args, kwargs)):
         keys |= torch._C._dispatch_keys(tensor)
@@ -172,7 +173,7 @@ def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
-    """The arguments as a kernel takes them: where it expects a tensor, torch lets its callers give a number."""
+    """The arguments for a kernel. Where the kernel expects a tensor, torch also accepts a number from its callers."""
     tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))

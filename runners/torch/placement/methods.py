@@ -1,7 +1,7 @@
-"""Watching a timed call on a device that keeps no counters: the methods by which Python carries values.
+"""Watches the Python methods that move values, during a timed call on a device without counters.
 
-Nothing slows down but these methods themselves, by less than a microsecond, so the first call and a repeated one are
-watched as well, in every thread. What crosses below them, in torch's own C++, is left to ``placement.py``.
+Only these methods become slower, by less than a microsecond each, so the first call and a repeated call are also
+watched, in every thread. ``dispatch.py`` finds transfers below Python, in torch's own C++.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from runners.suite.replacing import replacing
 from runners.torch.placement.transfers import Transfers
 
 _READS = ("item", "tolist", "numpy", "__bool__", "__int__", "__float__", "__complex__", "__index__")
-"""Methods of a tensor that give numbers of Python's or an array of NumPy's."""
+"""Tensor methods that return Python numbers or a NumPy array."""
 _MOVES = ("to", "cpu", "type", "copy_")
-"""Methods that give a tensor, and may carry it to the host or back."""
+"""Tensor methods that return a tensor and may move it to the host or back."""
 _MAKERS = ("tensor", "as_tensor")
-"""Functions of torch that make a tensor of numbers on the host."""
+"""Torch functions that create a tensor on the host from numbers."""
 
 _CACHES = tuple(function for function in vars(overrides).values() if hasattr(function, "cache_clear"))
-"""The functions that keep what they once looked up among torch's own."""
+"""Functions of torch that cache what they once looked up about its functions."""
 
 _Method = Callable[..., Any]
 
 
 @contextmanager
 def watched_methods(transfers: Transfers) -> Iterator[None]:
-    """Have the methods of all tensors note what they carry."""
+    """Make the methods of all tensors record the values that they move."""
 
     def reading(name: str, method: _Method) -> _Method:
         @wraps(method)
@@ -79,7 +79,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
 @contextmanager
 def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None]:
-    """Have a function that gives a tensor's memory to others note whose it gave."""
+    """Make a function that shares a tensor's memory with other libraries record which tensor it was."""
     export = getattr(owner, name)
 
     def export_and_note(tensor: torch.Tensor) -> Any:
@@ -93,7 +93,8 @@ def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None
 
 @contextmanager
 def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[None]:
-    """TorchScript knows torch's own functions by their identity; it compiles a stand-in as what it stands for."""
+    """Let TorchScript compile a replaced function as the original, because it recognizes torch's functions by
+    identity."""
     builtins = _builtins._get_builtin_table()
     operation = builtins.get(id(function))
     if operation is None:
@@ -108,7 +109,7 @@ def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[Non
 
 @contextmanager
 def _caches_kept_clean() -> Iterator[None]:
-    """Let torch keep no stand-in where it looks something up once among its own functions."""
+    """Remove replaced functions from torch's caches of its own functions."""
     # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
     _device._device_constructors()
     empty = [cache for cache in _CACHES if not cache.cache_info().currsize]

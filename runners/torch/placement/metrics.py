@@ -1,7 +1,7 @@
-"""The counters of torch_xla for one call: programs executed, arrays carried, operations that went to the host.
+"""The counters of torch_xla for one call: executed programs, moved arrays, operations that went to the host.
 
-They cost nothing while the call is timed and count in every thread and below Python, so they also see what only the
-first call does, or only the repeated ones. They give bytes and no shapes.
+They add nothing to the timed call, and count in every thread and below Python. So they also see what happens only in
+the first call, or only in repeated calls. They give bytes and no shapes.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from runners.suite.host_work import WORKED, Elsewhere, Event, Read
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS
 
 SCALAR = "aten::_local_scalar_dense"
-"""Reading one number, as ``.item()`` does."""
+"""The operation that reads one number, as ``.item()`` does."""
 _EXECUTIONS = ("ExecuteTime", "ExecuteReplicatedTime")
 _WIDEST = 16
-"""Bytes of the widest number, complex128; what is longer is an array."""
+"""The size of the largest number, complex128. More bytes are an array."""
 _LOWERED = "xla::"
-"""The beginning of the names of the counters of operations that the device was given."""
+"""The prefix of counters of operations that were given to the device."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """The counts of torch_xla since it was cleared."""
+    """The counts of torch_xla since it was last cleared."""
 
     executions: int
     inbound: tuple[int, ...]
-    """Bytes of each transfer to the host."""
+    """The bytes of each transfer to the host."""
     fallbacks: Mapping[str, int]
-    """Operations without a lowering, which torch_xla computed on the host."""
+    """Operations without a lowering, which torch_xla computed on the host, with their numbers."""
 
     @classmethod
     def read(cls, source: Any) -> Metrics:
-        """From ``torch_xla.debug.metrics``."""
+        """Read the counts from ``torch_xla.debug.metrics``."""
         return cls(
             executions=sum(data[0] for name in _EXECUTIONS if (data := source.metric_data(name))),
             inbound=_sizes(source.metric_data("InboundData")),
@@ -47,7 +47,7 @@ class Metrics:
         )
 
     def since(self, earlier: Metrics) -> Metrics:
-        """The counts since others were read, without clearing in between."""
+        """The difference to earlier counts, without clearing the counters in between."""
         return Metrics(
             executions=self.executions - earlier.executions,
             inbound=self.inbound[len(earlier.inbound) :],
@@ -62,9 +62,9 @@ class Metrics:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 
     def events(self, method_events: Sequence[Event]) -> list[Event]:
-        """All events of the call, of which ``method_events`` are those that passed Python's methods, in order.
+        """All events of the call in order. ``method_events`` are those that Python methods recorded.
 
-        An array that came to the host and passed none was read by torch_xla itself, in the midst of its work.
+        If an array came to the host without a Python method, torch_xla itself read it, in the middle of its work.
         """
         if self.fallbacks:
             # Their arrays went to the host and back, which is the same fallback.
@@ -80,7 +80,8 @@ class Metrics:
 
 
 def operations(source: Any) -> int:
-    """How many operations the device was given so far, but for those that carry numbers or give them another form."""
+    """The number of operations given to the device so far, without those that only move numbers or change their
+    form."""
     return sum(
         source.counter_value(name) or 0
         for name in source.counter_names()

@@ -1,4 +1,4 @@
-"""Watching threads: torch's dispatch modes are each thread's own, so one that starts has to enter the watch itself."""
+"""Watches threads. Torch's dispatch modes belong to one thread, so each new thread must enter its own watch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def entered_by_threads(watch: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
-    """During the block, every new thread starts inside a watch of its own, which lasts until the thread ends."""
+    """During the block, every new thread starts inside its own watch, which lasts until the thread ends."""
 
     def enter(frame: Any, event: str, argument: Any) -> None:
         # The profiling hook of threads is their only public one: it is called at the thread's first step, once.

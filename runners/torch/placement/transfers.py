@@ -1,7 +1,7 @@
-"""Values that one call carries between device and host, as its operations and methods show them.
+"""Values that one call moves between device and host, as seen from its operations and methods.
 
-They are reported as the events of ``runners/suite/host_work.py``, which holds the rule by which they are a fallback.
-What this module knows is torch's: which operations carry values, and which pick a single number out of an array.
+They are reported as the events of ``runners/suite/host_work.py``, which decides when they are a fallback. This module
+contains the torch-specific part: which operations move values, and which pick a single number out of an array.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOVES = frozenset(
         "lift_fresh",
     }
 )  # fmt: skip
-"""Operations whose purpose is to carry values between host and device."""
+"""Operations whose purpose is to move values between host and device."""
 VIEWS = frozenset(
     name + copied
     for name in (
@@ -31,16 +31,16 @@ VIEWS = frozenset(
     )
     for copied in ("", "_copy")
 )  # fmt: skip
-"""Operations that take numbers out of an array, or give them in another form, and compute none."""
+"""Operations that pick numbers out of an array, or change its form, without computing."""
 ROOM = frozenset({"empty", "empty_like", "empty_strided", "new_empty", "resize_", "set_"})
-"""Operations that make room on the device, with nothing computed in it."""
+"""Operations that allocate memory on the device without computing."""
 
 
 class Transfers:
-    """The values that crossed between device and host in one call."""
+    """The values that moved between device and host in one call."""
 
     def __init__(self, on_device: Callable[[str], bool], operations: Callable[[], int] = lambda: 0) -> None:
-        """``operations`` counts what the device was given to compute, where a counter says so and nothing here does."""
+        """``operations`` returns how many operations the device was given, for devices with such a counter."""
         self.record = CallRecord()
         self._on_device = on_device
         self._operations = operations
@@ -48,7 +48,7 @@ class Transfers:
         self._picks = Picks(torch.Tensor.numel)
 
     def note_move(self, operation: str, inputs: Any, result: Any) -> None:
-        """Note an operation whose purpose is to carry values."""
+        """Record an operation whose purpose is to move values."""
         there = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         arrivals = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
@@ -64,7 +64,8 @@ class Transfers:
             self._picks.note_results(there, arrivals)
 
     def note_fetch(self, operation: str, tensor: torch.Tensor) -> None:
-        """Note that the numbers of a tensor were asked for; a view of a single one is picked out of its array."""
+        """Record that the numbers of a tensor were read. A view of a single number counts as picked out of its
+        array."""
         if not self._is_there(tensor):
             return
         whole = tensor._base
@@ -73,12 +74,12 @@ class Transfers:
         self._read(operation, tensor)
 
     def note_arrival(self, tensor: torch.Tensor) -> None:
-        """Note a tensor that was made of numbers on the host."""
+        """Record a tensor that was created on the host from numbers."""
         if self._is_there(tensor):
             self._bring([tensor])
 
     def note_operation(self, operation: str, inputs: Any, result: Any) -> None:
-        """Note any other operation: a number that it picks out of an array, or work of the device."""
+        """Record any other operation: a number that it picks out of an array, or work of the device."""
         arrays = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         outputs = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
@@ -90,7 +91,7 @@ class Transfers:
             self.record.add(WORKED)
 
     def end(self) -> None:
-        """Note what the device was given after the last event."""
+        """Record what the device was given after the last event."""
         self._catch_up()
 
     def _read(self, operation: str, tensor: torch.Tensor) -> None:
@@ -117,7 +118,7 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """Every tensor among an operation's arguments or results, which hold no other containers."""
+    """Every tensor among an operation's arguments or results, which contain no other containers."""
     if isinstance(tree, torch.Tensor):
         yield tree
     elif isinstance(tree, (list, tuple)):

@@ -1,10 +1,8 @@
-"""The answers of CUDA's libraries where there is no driver: what a call gives that is made without any device.
+"""The results that stubs of CUDA's libraries return on a machine without NVIDIA's driver.
 
-Loading torch, asking whether CUDA is there and ending a process call some symbols. CUDA's runtime library answers them
-on a machine without NVIDIA's driver, and says that there is none; its stub does the same. A symbol that is not here is
-called by nobody who has not found a device before.
-
-Source of the numbers: the enumeration ``cudaError`` of the CUDA runtime API.
+Importing torch, asking whether CUDA is available and ending a process call some symbols. Without a driver, CUDA's
+runtime library returns an error for them, and its stub does the same. Other symbols are called only after a device was
+found. Source of the numbers: the enumeration ``cudaError`` of the CUDA runtime API.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ class Number:
 
 @dataclass(frozen=True)
 class Zero:
-    """Success, and a zero in the ``int`` to which the first argument points."""
+    """Returns success, and writes a zero to the ``int`` that the first argument points to."""
 
 
 @dataclass(frozen=True)
 class TextPointer:
-    """A pointer to a text."""
+    """Returns a pointer to a text."""
 
     text: str
 
@@ -37,10 +35,10 @@ class TextPointer:
 Answer = Union[Number, Zero, TextPointer]
 
 NO_DRIVER = Number(35)
-"""``cudaErrorInsufficientDriver``: what CUDA's runtime says of all that needs a driver, where none is installed."""
+"""``cudaErrorInsufficientDriver``, which CUDA's runtime returns without a driver for everything that needs one."""
 _RUNTIME = re.compile(r"libcudart\.so\..*")
 _REGISTERING = re.compile(r"__cuda(Register|Unregister|Init).*")
-"""Called while a library with kernels is loaded and unloaded; without a driver they do nothing."""
+"""Functions that are called while a library with kernels is loaded and unloaded. Without a driver they do nothing."""
 _OTHERWISE: dict[str, Answer] = {
     "cudaDriverGetVersion": Zero(),
     "cudaGetErrorName": TextPointer("cudaErrorInsufficientDriver"),
@@ -51,7 +49,7 @@ _OTHERWISE: dict[str, Answer] = {
 
 
 def answers(soname: str, symbols: Iterable[str]) -> dict[str, Answer]:
-    """The answers of a library, by symbol; one that has none is not to be called."""
+    """The results for the symbols of a library. A symbol without a result must not be called."""
     if not _RUNTIME.fullmatch(soname):
         return {}
     return {

@@ -1,6 +1,6 @@
-"""The demands of a wheel's libraries on libraries that the wheel does not have: names, versions and symbols.
+"""Finds what a wheel's libraries need from libraries that are missing in the wheel: names, versions and symbols.
 
-``demands`` reads the wheel's files; ``missing`` decides from what was read, and is pure.
+``demands`` reads the wheel's files. ``missing`` decides from the result, and is pure.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ SectionT = TypeVar("SectionT", bound=Section)
 FROM_THE_SYSTEM = re.compile(
     r"ld-linux.*|lib(c|m|dl|rt|nsl|util|pthread|resolv|gcc_s|stdc\+\+|z|expat|atomic|python[0-9.]+)\.so\..*"
 )
-"""Libraries that a wheel for Linux may expect of the system (PEP 600), or that the interpreter is."""
+"""Libraries that a wheel for Linux may expect on the system (PEP 600), or that belong to the interpreter."""
 FROM_THE_DRIVER = frozenset({"libcuda.so.1", "libnvidia-ml.so.1"})
-"""Libraries of NVIDIA's driver: no package has them, and torch goes without them where there is no driver."""
+"""Libraries of NVIDIA's driver. No package contains them, and torch works without them if there is no driver."""
 OF_CUDA = re.compile(r"_*(cu(da|File|blas|dnn|fft|pti|rand|solver|sparse)|nv(rtc|tx|shmem|Jit)|p?nccl).*")
-"""Symbols of CUDA's libraries, where a wheel asks for them without a version and so without a library. The driver's
+"""Symbols of CUDA's libraries that a wheel needs without naming a version, and thus a library. The driver's symbols
 begin with ``cu`` and a capital letter."""
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _UNDEFINED, _WEAK = 0, 2
 _HIDDEN = 0x7FFF
-"""A symbol's version is the other bits."""
+"""The bits of a symbol's version. The other bit marks it as hidden."""
 
 
 @dataclass(frozen=True)
 class LibraryTables:
-    """The names in a library's file: of what it needs, has and asks for."""
+    """The names in a library's file: the libraries that it needs, and the symbols that it has and needs."""
 
     needed: tuple[str, ...]
     defined: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
-    """Symbols that it needs, of nobody in particular."""
+    """Symbols that it needs without naming a library."""
     asked_by_version: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    """The same of the library and the version that it names; a version may be needed without any symbol."""
+    """Symbols that it needs, by library and version. A version may be needed without any symbol."""
     looks_here_first: bool = True
-    """Whether the loader looks for what it needs in its own folder before it looks in the system's."""
+    """Whether the loader searches its own folder before the system's folders."""
 
 
 def demands(folder: Path) -> list[Stub]:
-    """The libraries that those in a folder need and that neither the folder nor the system has.
+    """The missing libraries that the libraries in a folder need. Neither the folder nor the system has them.
 
-    Raises ``StubError`` for files that are no libraries of this kind of machine.
+    Raises ``StubError`` for files that are no libraries for this kind of machine.
     """
     present = {file.name: read(file) for file in sorted(folder.glob("*.so*")) if file.is_file()}
     if not present:
@@ -66,7 +66,7 @@ def demands(folder: Path) -> list[Stub]:
 
 
 def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
-    """The stubs that make up for what these libraries need and do not have among them."""
+    """The stubs that provide what these libraries need and none of them has."""
     _require_own_folder(present)
     defined_symbols = frozenset[str]().union(*(tables.defined for tables in present.values()))
     symbols: dict[str, set[ImportedSymbol]] = defaultdict(set)
@@ -86,7 +86,7 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
 
 
 def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list[str]:
-    """The libraries that one needs and nobody has."""
+    """The libraries that one library needs and that are missing."""
     return [
         soname
         for soname in tables.needed
@@ -95,14 +95,15 @@ def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list
 
 
 def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
-    """Refuse libraries with which a system's own CUDA could be mixed in."""
+    """Raise ``StubError`` for libraries that could load a system's own CUDA in addition to the stubs."""
     for name, tables in present.items():
         if not tables.looks_here_first and (absent := _absent(tables, present)):
             raise StubError(f"{name} looks for {absent[0]} in the system's folders before its own")
 
 
 def _home(name: str, sonames: Sequence[str]) -> str:
-    """The library of which a symbol's name speaks; the loader takes the symbol from whichever has it."""
+    """The library that a symbol belongs to according to its name. The loader takes the symbol from any library that has
+    it."""
     plain = name.lstrip("_").lower()
     spoken = [soname for soname in sonames if plain.startswith(soname.removeprefix("lib").partition(".")[0].lower())]
     return max(spoken, key=len, default=sonames[0])
@@ -159,7 +160,7 @@ def _text(strings: bytes, at: int) -> str:
 
 
 def _versions_needed(elf: ELFFile) -> dict[int, tuple[str, str]]:
-    """By number, library and version."""
+    """The library and version for each version number."""
     section = elf.get_section_by_name(".gnu.version_r")
     if not isinstance(section, GNUVerNeedSection):
         return {}
@@ -171,9 +172,9 @@ def _versions_needed(elf: ELFFile) -> dict[int, tuple[str, str]]:
 
 
 def _symbols(elf: ELFFile, strings: bytes) -> Iterator[tuple[str, bool, bool, int]]:
-    """Name, whether it is defined, whether it is weak, and the number of its version, of every named symbol.
+    """The name of each symbol, whether it is defined, whether it is weak, and the number of its version.
 
-    Unpacked here, because a library of torch has a hundred thousand.
+    They are unpacked here, because a library of torch has a hundred thousand symbols.
     """
     table: bytes = _section(elf, ".dynsym", Section).data()
     section = elf.get_section_by_name(".gnu.version")

@@ -1,4 +1,4 @@
-"""Writes a shared library of stubs: the loader finds each symbol that it needs, and a call of one reports its name.
+"""Writes a shared library of stubs. The loader finds each symbol that it needs, and calling one reports its name.
 
 The file is ELF for x86-64 Linux, in the format of the generic ABI and of GNU symbol versions: read-only tables, code,
 and the dynamic section. It needs no relocation and no other library. Pure: returns bytes.
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from runners.torch.stubs.answers import Answer, Number, TextPointer, Zero
 
 MACHINE = "x86_64"
-"""The machine that the code is for, as ``platform.machine()`` calls it."""
+"""The machine of the code, as named by ``platform.machine()``."""
 CALLED = 69
-"""The exit status of a process in which a symbol without an answer was called."""
+"""The exit status of a process that called a symbol without a result."""
 
 _PAGE = 0x1000
 _CODE_ALIGNMENT = 16
@@ -27,7 +27,7 @@ _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SYMENT, _DT_SONAME = 4, 5, 6, 1
 _DT_VERSYM, _DT_VERDEF, _DT_VERDEFNUM = 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFD
 _GLOBAL_FUNCTION = 1 << 4 | 2
 _SECTION_OF_CODE = 1
-"""Any section but the undefined one: there are no section headers to number."""
+"""Any section number except the one for undefined symbols. The file has no section headers."""
 _VERSION_BASE = 1
 _HEADER, _PROGRAM_HEADER = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("<IIQQQQQQ")
 _SYMBOL, _DYNAMIC = struct.Struct("<IBBHQQ"), struct.Struct("<qQ")
@@ -36,7 +36,7 @@ _VERDEF, _VERDAUX = struct.Struct("<HHHHIII"), struct.Struct("<II")
 
 @dataclass(frozen=True, order=True)
 class ImportedSymbol:
-    """A function that the library is asked for; ``version`` is empty for one that is asked for without."""
+    """A function that the library must have. ``version`` is empty if it is needed without a version."""
 
     name: str
     version: str = ""
@@ -44,21 +44,22 @@ class ImportedSymbol:
 
 @dataclass(frozen=True)
 class Stub:
-    """A library to be made."""
+    """A library to create."""
 
     soname: str
     symbols: tuple[ImportedSymbol, ...]
     versions: tuple[str, ...] = ()
-    """Every version that somebody asks for, of symbols or of the library alone."""
+    """All versions that are needed, of symbols or of the library alone."""
 
 
 def message(stub: Stub, name: str) -> bytes:
-    """The line on standard error when a symbol without an answer is called."""
+    """The line on stderr when a symbol without a result is called."""
     return f"portolan: {name} of {stub.soname} was called, and its package is not installed here\n".encode()
 
 
 def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
-    """The file of a stub. A symbol with an answer gives it; another one ends the process, with a line that names it."""
+    """The file of a stub. A symbol with a result returns it; any other symbol ends the process with a line that names
+    it."""
     strings = _Strings()
     versions = tuple(dict.fromkeys([*stub.versions, *(symbol.version for symbol in stub.symbols if symbol.version)]))
     numbers = {"": _VERSION_BASE} | {version: number for number, version in enumerate(versions, _VERSION_BASE + 1)}
@@ -101,24 +102,24 @@ class _Strings:
         self.content = b"\0"
 
     def add(self, text: str) -> int:
-        """The place of a string in the table."""
+        """Add a string. Returns its offset in the table."""
         place = len(self.content)
         self.content += text.encode() + b"\0"
         return place
 
 
 class _Layout:
-    """Content that grows, with each part where it is aligned."""
+    """Growing content, in which each part is aligned."""
 
     def __init__(self, size: int) -> None:
         self.content = bytes(size)
 
     def end(self, alignment: int) -> int:
-        """Where a part would stand that is added next."""
+        """The offset of a part that would be added next."""
         return _align(len(self.content), alignment)
 
     def add(self, part: bytes, alignment: int) -> int:
-        """The place of a part."""
+        """Add a part. Returns its offset."""
         place = self.end(alignment)
         self.content = self.content.ljust(place, b"\0") + part
         return place
@@ -129,7 +130,7 @@ def _align(place: int, alignment: int) -> int:
 
 
 def _headers(tables: int, code: tuple[int, int], dynamic: tuple[int, int]) -> bytes:
-    """The file's header and its segments: each part stands in memory where it stands in the file."""
+    """The file's header and its segments. Each part has the same position in memory as in the file."""
     identity = b"\x7fELF" + bytes([2, 1, 1])
     segments = (
         (_PT_LOAD, _READ, 0, tables, _PAGE),
@@ -155,7 +156,7 @@ def _symbol_table(names: Sequence[int], values: Sequence[int]) -> bytes:
 
 
 def _hash_table(names: Sequence[str]) -> bytes:
-    """The ABI's own hash table, in which the loader finds symbols by name; the null symbol stands before the first."""
+    """The ABI's own hash table, by which the loader finds symbols. The null symbol comes before the first one."""
     buckets, chains = [0] * max(1, len(names)), [0] * (1 + len(names))
     for index, name in enumerate(names, 1):
         bucket = elf_hash(name) % len(buckets)
@@ -164,7 +165,7 @@ def _hash_table(names: Sequence[str]) -> bytes:
 
 
 def elf_hash(name: str) -> int:
-    """The hash of a symbol or a version, by the generic ABI."""
+    """The hash of the name of a symbol or a version, as defined by the generic ABI."""
     value = 0
     for byte in name.encode():
         value = (value << 4) + byte
@@ -174,7 +175,7 @@ def elf_hash(name: str) -> int:
 
 
 def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
-    """The versions that the library has; the first is that of the library itself."""
+    """The versions that the library has. The first is the version of the library itself."""
     content = b""
     for number, (name, place) in enumerate(zip(names, places), _VERSION_BASE):
         is_base, is_last = number == _VERSION_BASE, number == len(names)
@@ -185,7 +186,7 @@ def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
 
 
 def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> bytes:
-    """The text to which a symbol's code points: what it answers, or the line about its being called."""
+    """The text that a symbol's code points to: its result, or the message that it was called."""
     answer = answers.get(symbol.name)
     if answer is None:
         return message(stub, symbol.name)
@@ -195,7 +196,8 @@ def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> 
 def _code(
     symbols: Iterable[ImportedSymbol], answers: dict[str, Answer], texts: Sequence[int], lengths: Sequence[int]
 ) -> tuple[bytes, list[int]]:
-    """All code, and where each symbol's begins. ``texts`` are places of texts, as seen from the code's begin."""
+    """All code, and the offset at which each symbol's code begins. ``texts`` are offsets relative to the start of the
+    code."""
     code = bytearray(_END)
     entries = []
     for symbol, text, length in zip(symbols, texts, lengths):
@@ -206,7 +208,7 @@ def _code(
 
 
 def _body(answer: Answer | None, at: int, text: int, length: int) -> bytes:
-    """The code of one symbol, which stands at ``at``."""
+    """The code of one symbol, which is placed at ``at``."""
     if isinstance(answer, Number):
         return b"\xb8" + struct.pack("<i", answer.value) + b"\xc3"  # mov eax, value; ret
     if isinstance(answer, Zero):
@@ -225,4 +227,4 @@ _END = b"".join(
         (b"\xf4",),
     )
 )
-"""Writes the line to which ``rsi`` points, of the length ``rdx``, and ends the process."""
+"""Code that writes the line that ``rsi`` points to, with the length in ``rdx``, and ends the process."""
