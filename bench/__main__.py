@@ -1,7 +1,7 @@
 """``python -m bench [NAME ...]``: run all benches, or the named ones.
 
-Figures go to stdout, one line of JSON each, progress to stderr. Exit 0 when all ran,
-whatever they found; 2 if one could not run.
+Figures go to stdout, one line of JSON each, progress goes to stderr. The exit code is 0 if all ran, whatever their
+figures, and 2 if one could not run.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }
-"""The benches, each with the frameworks in whose environments it runs; without any, it runs in this one."""
+"""The benches, each with the frameworks in whose environments it runs. A bench without frameworks runs in this
+environment."""
 HERE_TOO = frozenset({"truth"})
-"""Benches that have figures of their own where no framework is."""
+"""Benches that also have figures in an environment without a framework."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,7 +65,7 @@ def run(name: str) -> int:
 
 
 def _elsewhere(name: str, framework: str) -> int:
-    """The same bench in the framework's environment."""
+    """Run the bench in the framework's environment, and return its exit code."""
     from runners.cli import environments
 
     environment = environments.find(framework)

@@ -1,9 +1,8 @@
-"""``atlas``: the front page where a million outcomes were charted by fifty campaigns of 1,000 functions on 4 devices.
+"""``atlas``: the front page when fifty campaigns of 1,000 functions on 4 devices have charted a million outcomes.
 
-The campaigns charted ten suites, each under five revisions with the same cases: evidence is what the newest campaign of
-each suite found, and all older outcomes may disagree with it. Measured are the front page while the atlas is put
-together after the coordinator's start, how long that takes and what /healthz waits meanwhile; then the pages of the
-atlas.
+The campaigns charted ten suites, each with five revisions that have the same cases. The newest campaign of each suite
+is evidence, and all older outcomes may contradict it. Measured first are the front page while the atlas is built after
+the coordinator's start, the time that this takes, and the latency of /healthz meanwhile; then the pages of the atlas.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def _pages() -> dict[str, str]:
 
 
 def _start(instance: BenchInstance) -> Iterator[Figure]:
-    """The figures of the first atlas: the answers meanwhile, its time, and what /healthz waits."""
+    """The figures of the first atlas: the responses while it is built, its build time, and the latency of /healthz."""
     began = time.monotonic()
     with asked_beside(instance) as healthz_ms:
         pending_ms = wait_for_atlas(instance)

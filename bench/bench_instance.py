@@ -1,4 +1,4 @@
-"""A whole Portolan for a bench: embedded PostgreSQL, a coordinator process, a runner process."""
+"""A complete Portolan for a bench: embedded PostgreSQL, a coordinator process, a runner process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from coordinator.migration import upgrade
 from runners.cli import environments
 
 POLL_S = 1.0
-"""Seconds between two polls of a campaign; each takes 15 ms of the coordinator's time."""
+"""The seconds between two polls of a campaign. Each poll takes 15 ms of the coordinator's time."""
 CAMPAIGN_LIMIT_S = 300.0
 
 
 @contextlib.contextmanager
 def database(place: Path) -> Iterator[str]:
-    """The DSN of a new embedded server, as ``portolan up`` starts it: fsync is on."""
+    """Yield the DSN of a new embedded server, started like that of ``portolan up``: fsync is on."""
     server = EmbeddedPostgres(place / "postgres")
     try:
         dsn = server.start()
@@ -50,7 +50,7 @@ class BenchInstance:
     pid: int
 
     def register(self, url: str, secret: str) -> int:
-        """The runner's id."""
+        """Register a runner, and return its id."""
         runner: int = self._read("POST", "/runners", {"url": url, "secret": secret})["id"]
         return runner
 
@@ -66,7 +66,7 @@ class BenchInstance:
         self._read("POST", f"/campaigns/{campaign}/cancel")
 
     def wait(self, campaign: int, limit_s: float = CAMPAIGN_LIMIT_S) -> dict[str, Any]:
-        """Wait until the campaign is done; returns its last state."""
+        """Wait until the campaign is done, and return its final state."""
         give_up = time.monotonic() + limit_s
         while (campaign_state := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
@@ -76,7 +76,7 @@ class BenchInstance:
         return campaign_state
 
     def export(self, campaign: int, format: str) -> int:
-        """Read a whole export; returns its size in bytes."""
+        """Read a whole export, and return its size in bytes."""
         with self.http.stream("GET", f"/campaigns/{campaign}/outcomes", params={"format": format}) as answer:
             answer.raise_for_status()
             return sum(len(chunk) for chunk in answer.iter_raw())
@@ -91,7 +91,7 @@ class BenchInstance:
 
 @contextlib.contextmanager
 def coordinator(dsn: str, place: Path) -> Iterator[BenchInstance]:
-    """The coordinator as a process of its own, under uvicorn."""
+    """Start a coordinator as a separate process, under uvicorn."""
     port, log = free_port(), place / "coordinator.log"
     command = [
         sys.executable, "-m", "uvicorn", "--factory", "coordinator.app:create_app",
@@ -113,7 +113,7 @@ def coordinator(dsn: str, place: Path) -> Iterator[BenchInstance]:
 
 @contextlib.contextmanager
 def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
-    """Start a runner that finishes every job at once; yields its URL and pid. With devices, one process has a runner
+    """Start a runner that finishes every job at once, and yield its URL and pid. With devices, one process has a runner
     for each."""
     port, log = free_port(), place / "runner.log"
     with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases), *devices], log) as child:
@@ -126,7 +126,7 @@ def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iter
 def runner(
     target: str, place: Path, *options: str, module: str = "runners", variables: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, str, int]]:
-    """The URL, secret and pid of a real runner of ``framework/device``, in the framework's environment."""
+    """Start a real runner of ``framework/device`` in the framework's environment, and yield its URL, secret and pid."""
     framework, _, device = target.partition("/")
     environment = environments.find(framework, device)
     if environment is None:
@@ -142,7 +142,7 @@ def runner(
 
 @contextlib.contextmanager
 def instant_instance(place: Path, dsn: str, cases: int) -> Iterator[tuple[BenchInstance, int]]:
-    """Coordinator and instant runner, registered; the instance and the runner's pid."""
+    """Start a coordinator and an instant runner, and register it. Yields the instance and the runner's pid."""
     with coordinator(dsn, place) as instance, instant_runner(cases, place) as (url, pid):
         instance.register(url, SECRET)
         yield instance, pid

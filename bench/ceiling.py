@@ -1,7 +1,7 @@
-"""The ceiling of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
+"""The upper limit of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
 
-One connection claims as many jobs at a time as a session does, another finishes as many as the
-outcome writer does, both as fast as they can; nothing that stores these outcomes with these statements can be faster.
+One connection claims as many jobs at a time as a session does, another finishes as many as the outcome writer does,
+both at full speed. No program that stores these outcomes with these statements can be faster.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DATABASE = "ceiling"
 
 
 async def make(dsn: str) -> str:
-    """A database of its own in the same server, so that no coordinator serves its runner."""
+    """Create a separate database on the same server, so that no coordinator serves its runner."""
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"create database {DATABASE}")
@@ -45,7 +45,7 @@ async def make(dsn: str) -> str:
 
 
 async def run(dsn: str, cases: int, runs: int) -> int:
-    """Plan, claim and finish a campaign of that many jobs; returns its id."""
+    """Plan, claim and finish a campaign with this many jobs, and return its id."""
     engine = make_engine(dsn)
     # A statement is its own transaction, on a connection that is kept: no round trip besides.
     alone = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -119,7 +119,7 @@ async def vacuum(dsn: str) -> None:
 
 
 async def stored_per_second(dsn: str, campaign: int) -> float:
-    """From the first lease to the last outcome, by the database's own clock."""
+    """The stored jobs per second from the first lease to the last outcome, by the database's clock."""
     connection = await asyncpg.connect(dsn)
     try:
         count, seconds = await connection.fetchrow(

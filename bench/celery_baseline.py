@@ -1,7 +1,7 @@
 """Celery with Redis on the same cores: no-op tasks, prefork workers, every result stored in Redis.
 
-Redis is the machine's own; with PORTOLAN_BENCH_INSTALL=1 it is installed by apt-get where
-that is allowed. Celery goes into an environment that is deleted afterwards.
+Redis is the machine's own. With PORTOLAN_BENCH_INSTALL=1 it is installed by apt-get if that is allowed. Celery is
+installed in an environment that is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIMIT_S = 300.0
 
 
 class NotRunError(Exception):
-    """Celery could not be measured here; the message says why."""
+    """Celery could not be measured here. The message is the reason."""
 
 
 @dataclass(frozen=True)

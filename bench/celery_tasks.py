@@ -1,7 +1,7 @@
-"""Celery's side of its baseline; the only module here that imports celery, in an environment of its own.
+"""Celery's side of its baseline. Only this module imports celery, in a separate environment.
 
-``submit N`` fills the queue before any worker is there; ``wait N`` times the results, from
-the first that is stored to the last. Submission and the workers' start are not charged.
+``submit N`` fills the queue before any worker starts. ``wait N`` measures the time of the results, beginning with the
+first stored one. The time for submission and for starting workers does not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def submit(count: int) -> None:
 
 
 def wait(count: int) -> float:
-    """Results a second, by counting the keys under which Celery stores them."""
+    """The results per second, measured by counting the keys under which Celery stores them."""
     store = redis.Redis.from_url(URL)
 
     def count_stored() -> int:

@@ -1,7 +1,7 @@
-"""A database in which much was charted, written by SQL: a million outcomes, as an instance of a year would have.
+"""A database with a million outcomes, written by SQL, as an instance would have after a year.
 
-Nothing was run. Jobs and outcomes have all that a page shows: causes, evidence, samples, fallbacks, and runs that
-disagree. Their values follow from remainders of divisions, so they are equal in every bench.
+Nothing ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
+disagree. Their values follow from remainders of divisions, so they are the same in every bench.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ JUDGES = [f"{JUDGED_BY}{judge}" for judge in (Judge.numpy, Judge.reference, Judg
 
 @dataclass(frozen=True)
 class Size:
-    """One campaign."""
+    """The size of one campaign."""
 
     framework: str
     functions: int
     cases: int
-    """Cases per function."""
+    """The number of cases per function."""
     runs: int
     targets: int
     releases: tuple[str, ...] = ()
-    """Releases whose surfaces come with Portolan. The targets have their versions, and the functions have the names of
-    the first. Without a release, versions and names are invented and there is no coverage."""
+    """Releases whose surfaces come with Portolan. The targets have the releases' versions, and the functions have the
+    names of the first release. Without releases, versions and names are invented and there is no coverage."""
 
     suite: str = "bench"
     revision: str = "1"
-    """The suite's revision. Campaigns of one suite and framework need different ones."""
+    """The suite's revision. Campaigns with the same suite and framework need different ones."""
 
     @property
     def names(self) -> list[str]:
@@ -53,7 +53,7 @@ class Size:
 
 
 async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
-    """Write the campaigns; returns their ids. Unless they are analyzed, PostgreSQL has no statistics of them."""
+    """Write the campaigns and return their ids. Unless ``is_analyzed``, PostgreSQL has no statistics about them."""
     connection = await asyncpg.connect(dsn)
     try:
         # All rows are consistent, so PostgreSQL need not check the foreign keys of each.

@@ -1,8 +1,7 @@
-"""``dispatch``: finished and stored jobs a second, beside the plain-SQL ceiling and Celery.
+"""``dispatch``: finished and stored jobs per second, next to the plain SQL limit and Celery.
 
-Everything is real but the case: submission over REST, the coordinator under uvicorn, the
-runner's service over HTTP, PostgreSQL with fsync. Rounds alternate, so that other load on this machine affects product
-and ceiling alike.
+Everything except the cases is real: submission over REST, the coordinator under uvicorn, the runner's service over
+HTTP, PostgreSQL with fsync. Rounds alternate, so that other load on this machine affects product and baseline equally.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
 
 
 def submit_to_start(instance: BenchInstance, dsn: str) -> float:
-    """Milliseconds until the runner has the only job of a new campaign; both on this machine's clock."""
+    """The milliseconds until the runner has the only job of a new campaign. Both times are by this machine's clock."""
     began = time.monotonic_ns()
     campaign = instance.submit(runs=1, functions=["instant.function_0"])
     instance.wait(campaign)

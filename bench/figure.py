@@ -1,7 +1,7 @@
-"""A figure: one measured value, its baseline from the same run, and what it must reach.
+"""A figure: one measured value, its baseline from the same run, and its goal.
 
-Printed as one line of JSON on stdout. Everything here is pure but ``here``, which looks at
-the machine.
+It is printed as one line of JSON on stdout. Everything here is pure except ``here``, which reads properties of the
+machine.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """``met`` is None where nothing is promised, or where it could not be measured."""
+    """One measured value. ``met`` is None if there is no goal, or if the value could not be measured."""
 
     name: str
     value: float | None
     unit: str
     target: str
-    """What must be reached, in words."""
+    """The goal, in words."""
     met: bool | None
     baseline: str | None = None
-    """What the baseline is, in words; why there is none, if it was not run."""
+    """A description of the baseline, or the reason why it was not run."""
     baseline_value: float | None = None
     ratio: float | None = None
     n: int = 1
-    """How many measurements the value stands for."""
+    """The number of measurements behind the value."""
     spread: Sequence[float] = ()
-    """The smallest and the largest of them, in the unit of the ratio if there is one, else of the value."""
+    """The smallest and the largest measurement, in the unit of the ratio if there is one, otherwise of the value."""
     detail: dict[str, Any] = field(default_factory=dict)
 
     def line(self, bench: str, where: dict[str, Any]) -> str:
@@ -51,7 +51,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _round(value: Any) -> Any:
-    """Round to four digits: a measurement here is not more exact."""
+    """Round to four digits, because the measurements are not more exact."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):
@@ -65,7 +65,7 @@ PACKAGES = ("torch", "numpy", "fastapi", "uvicorn", "pydantic", "httpx", "sqlalc
 
 
 def here() -> dict[str, Any]:
-    """The machine and the installed packages, because figures of different places cannot be compared."""
+    """The machine and the installed packages, because figures from different machines are not comparable."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

@@ -1,8 +1,8 @@
-"""A real runner service whose executor finishes every task at once: what is left is dispatch.
+"""A real runner service whose executor finishes every task at once, so that only dispatch is measured.
 
-``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and
-event log; only the process that would run a case is missing. A list of devices after these makes
-one runner for each, at ``/0``, ``/1`` and so on.
+``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and event log. Only the process
+that would run a case is missing. A list of devices after these arguments makes one runner for each device, at ``/0``,
+``/1`` and so on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUEUE_LIMIT = 512
 
 
 class InstantExecutor:
-    """Finishes a task as it is submitted, with an outcome as large as an ordinary one."""
+    """Finishes a task when it is submitted, with an outcome of ordinary size."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -57,10 +57,10 @@ class InstantExecutor:
             self._log.record_finish(*task.key, outcome)
 
     def cancel(self, id: str, attempt: int) -> None:
-        """Nothing waits and nothing runs."""
+        """Do nothing, because no task waits or runs."""
 
     async def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing, because there is nothing to stop."""
 
 
 def ordinary_outcome(log_tail: str) -> Outcome:
@@ -100,7 +100,7 @@ def service(cases: int, device: str = "cpu") -> Service:
 
 
 def fleet(cases: int, devices: Sequence[str]) -> Any:
-    """An application of one runner a device, told apart by the first part of the path."""
+    """An application with one runner per device, distinguished by the first part of the path."""
     runners = [build(service(cases, device)) for device in devices]
 
     async def application(scope: Any, receive: Any, send: Any) -> None:

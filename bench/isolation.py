@@ -1,10 +1,10 @@
-"""``isolation``: what the runner's processes cost, beside a fresh interpreter per function and no isolation at all.
+"""``isolation``: the cost of the runner's processes, next to a new interpreter per function and to no isolation.
 
-All cases of the suite ``paper`` on torch/cpu, timing off, through the runner's own supervisor,
-zygote and forked children. A sample of functions gets a fresh interpreter each, and is
-extrapolated. All cases run once more through the same runner in one child, which is isolation
-alone, and once in a loop with the same harness, where nobody holds a clock, keeps the output
-apart or could kill them: all that the runner costs. Runs in torch's environment.
+All cases of the suite ``paper`` run on torch/cpu, without timing, through the runner's own supervisor, zygote and
+forked children. A sample of functions runs in a new interpreter each, and is extrapolated. All cases run again through
+the same runner in one child, which shows the cost of isolation alone. They also run in a loop with the same harness,
+without deadlines, separate output or a process that could kill them, which shows the whole cost of the runner. It runs
+in torch's environment.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def run() -> Iterator[Figure]:
 
 
 def page_copy_us(pages: int = 20_000) -> float:
-    """Microseconds that a forked child's first write to an inherited page takes on this machine."""
+    """The microseconds of a forked child's first write to an inherited page on this machine."""
     memory = mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     _write_each_page(memory)
     reading, writing = os.pipe()
@@ -120,7 +120,7 @@ def page_copy_us(pages: int = 20_000) -> float:
 
 
 def _write_each_page(memory: mmap.mmap) -> float:
-    """Write a byte to each page; the seconds that took."""
+    """Write a byte to each page, and return the seconds that this took."""
     began = time.perf_counter()
     for offset in range(0, len(memory), mmap.PAGESIZE):
         memory[offset] = 1
@@ -129,7 +129,7 @@ def _write_each_page(memory: mmap.mmap) -> float:
 
 @dataclass
 class Measured:
-    """Durations in seconds."""
+    """Measured durations in seconds."""
 
     start_s: float
     functions: Sequence[str]
@@ -187,7 +187,8 @@ async def _measure(seed: int) -> Measured:
 async def _execute(
     supervisor: Supervisor, log: EventLog, cases: Sequence[CatalogueCase], run: int, *, together: bool = False
 ) -> dict[str, int]:
-    """All cases once, as the runner has them share processes or all in one; how many ended with which verdict."""
+    """Run all cases once, in processes as the runner shares them, or all in one. Returns the number of cases by
+    verdict."""
     supervisor.submit(
         Task(
             Job(id=f"{run}-{number}", attempt=1, case=case.id, run=run, timeout_s=LIMIT_S, timing=TimingPolicy.off),
@@ -210,7 +211,7 @@ async def _execute(
 
 
 async def _interpreter(functions: Sequence[str]) -> dict[str, float]:
-    """These functions' cases (all, if none is named) in one new process."""
+    """Run these functions' cases (all, if none is named) in one new process, and return its durations."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.one_process", FRAMEWORK, DEVICE, SUITE, *functions,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=PROJECT,

@@ -1,9 +1,9 @@
-"""``library``: what a whole library costs to chart, beside the same cases in a bare loop.
+"""``library``: the cost of charting a whole library, next to the same cases in a plain loop.
 
-The suites ``library`` and ``library_quick`` on one target, one run, timing off, through everything that a user has:
-REST, PostgreSQL, dispatch, the runner with the slots that ``portolan up`` gives it, and its children. The loop runs
-the same cases with the same harness in one process, where nobody dispatches, isolates or stores. Rounds alternate, so
-that what else the machine does hits both.
+The suites ``library`` and ``library_quick`` run on one target, once and without timing, through everything that a user
+has: REST, PostgreSQL, dispatch, the runner with the slots that ``portolan up`` gives it, and its children. The loop
+runs the same cases with the same harness in one process, without dispatch, isolation or storage. Rounds alternate, so
+that other load affects both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runners.cli import environments
 TARGET = "PORTOLAN_BENCH_TARGET"
 ROUNDS = 3
 LIMITS_S = {"cpu": {"library": 180.0, "library_quick": 60.0}, "xla": {"library": 1500.0, "library_quick": 300.0}}
-"""Seconds that a suite of torch may take on a device, on two quiet cores."""
+"""The maximum seconds for a suite of torch on a device, on two otherwise idle cores."""
 MOST_OVERHEAD = 1.25
 
 
@@ -71,7 +71,7 @@ def run() -> Iterator[Figure]:
 def _rounds(
     instance: BenchInstance, target: str, suite: str, place: Path
 ) -> tuple[list[float], list[float], dict[str, int]]:
-    """Seconds of each round through the product and in the loop, and the jobs of the last campaign by state."""
+    """The seconds of each round through the product and in the loop, and the jobs of the last campaign by state."""
     chart_s: list[float] = []
     loop_s: list[float] = []
     counters: dict[str, int] = {}
@@ -85,7 +85,7 @@ def _rounds(
 
 
 def _seconds(campaign: dict[str, Any]) -> float:
-    """Seconds from the submission to the last stored outcome, by the coordinator's clock, because it is polled only
+    """The seconds from the submission to the last stored outcome, by the coordinator's clock, because it is polled only
     once a second."""
     began, end = (datetime.fromisoformat(campaign[name]) for name in ("created_at", "finished_at"))
     return (end - began).total_seconds()

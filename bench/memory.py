@@ -1,7 +1,7 @@
-"""``memory``: what coordinator and supervisor hold, idle and after work.
+"""``memory``: the memory of coordinator and supervisor, idle and after work.
 
-The proportional set size where the kernel tells it (shared pages divided among their users),
-else the resident set. The supervisor is a real one, of torch on the CPU.
+It is the proportional set size if the kernel reports it (shared pages divided among their users), otherwise the
+resident set size. The supervisor is a real one, for torch on the CPU.
 """
 
 from __future__ import annotations

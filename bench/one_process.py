@@ -1,7 +1,7 @@
-"""A baseline of isolation: cases one after another in this very process, nothing forked.
+"""A baseline for isolation: runs cases one after another in this process, without forking.
 
-``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the
-cases with the product's harness, and prints what that took as JSON.
+``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the cases with the product's
+harness, and prints the durations as JSON.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runners.isolation.harness import run_case
 
 
 class NoLock:
-    """A timing lock that is always free, because nothing else is timed while this runs."""
+    """A timing lock that is always free, because nothing else is timed at the same time."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)

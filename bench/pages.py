@@ -1,11 +1,11 @@
-"""``pages``: how long a reader waits, where a million outcomes were charted, and of one campaign as large as a library.
+"""``pages``: how long readers wait for pages, with a million stored outcomes, and for one campaign as large as a
+library.
 
-The time to the first byte of every kind of page, the matrix until it can be used in a browser, a report, and what
-the coordinator holds while it serves them. The browser is Debian's Chromium on this machine.
-
-The large campaign has 3,000 functions of a real release, 60,000 cases on each of 6 targets, one run: its pages, what
-REST gives of it, and what is made of all of it at once (figures, tables, summary, comparison, report, exports) are
-held to the same limits.
+Measured are the time to the first byte of every kind of page, the time until the matrix is usable in a browser, a
+report, and the coordinator's memory while it serves them. The browser is Debian's Chromium on this machine. The large
+campaign has 3,000 functions of a real release and 60,000 cases on each of 6 targets, in one run. Its pages, its REST
+responses, and everything that is computed from all of it (figures, tables, summary, comparison, report, exports) have
+the same limits.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
 
 
 def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
-    """The pages of the large campaign and the paged answers of REST; then the exports of the whole campaign."""
+    """The pages of the large campaign and its paged REST responses, then exports of the whole campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
     yield from first_bytes(
@@ -195,7 +195,7 @@ def _matrix(instance: BenchInstance, campaign: int) -> Figure:
 
 
 def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
-    """What the browser itself computed for one load of the page: its own time, however busy the machine is."""
+    """The browser's own time for one load of the page, independent of other load on the machine."""
     parts = {"LayoutDuration": "layout_ms", "RecalcStyleDuration": "style_ms", "TaskDuration": "all_ms"}
     return {label: 1000 * metrics[name] for name, label in parts.items()}
 
@@ -219,7 +219,7 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
 
 
 def _memory(instance: BenchInstance, outcomes: int, name: str = "") -> Figure:
-    """Its highest resident set, which the kernel keeps."""
+    """The coordinator's highest resident set size, which the kernel records."""
     peak = _peak_mb(instance.pid)
     say("pages", f"coordinator{name}: at most {peak:.0f} MB")
     return Figure(
@@ -240,7 +240,7 @@ def _peak_mb(pid: int) -> float:
 
 
 def _wait_added_up(instance: BenchInstance, campaigns: Sequence[int]) -> None:
-    """The matrices are added up beside the requests, once a campaign."""
+    """Wait until the matrices are up to date. They are refreshed in the background, once for each campaign."""
     began = time.monotonic()
     with httpx.Client(base_url=site(instance), headers=access(instance), timeout=60.0, trust_env=False) as http:
         for campaign in campaigns:

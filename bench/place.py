@@ -1,4 +1,4 @@
-"""The workplace of a bench: its child processes and its temporary folder, which end with it."""
+"""The child processes and the temporary folder of a bench. They end with the bench."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOP_LIMIT_S = 20.0
 
 
 class CannotRunError(Exception):
-    """The bench cannot run here; the message is one line that says why, and what to do."""
+    """The bench cannot run here. The message says in one line why, and what to do."""
 
 
 def say(bench: str, what: str) -> None:
@@ -45,7 +45,7 @@ def folder() -> Iterator[Path]:
 def process(
     command: Sequence[str], log: Path, variables: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a child that can import the project, and stop it at the end. Its output goes to ``log``."""
+    """Start a child that can import the project, and stop it at the end of the block. Its output goes to ``log``."""
     with open(log, "ab") as stream:
         child = subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""A reader of a coordinator's pages over HTTP, who measures how long each page and /healthz take."""
+"""A client that reads a coordinator's pages over HTTP and measures how long each page and /healthz take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.place import CannotRunError, say
 READS = 5
 FIRST_BYTE_MS = 200.0
 BESIDE_MS = 500.0
-"""The longest that /healthz may wait while something large is made."""
+"""The maximum latency of /healthz while a large response is prepared."""
 ASKED_EVERY_S = 0.02
 ATLAS_EVERY_S = 0.25
 ATLAS_LIMIT_S = 600.0
@@ -40,7 +40,7 @@ def page_client(instance: BenchInstance) -> httpx.Client:
 
 
 def read(http: httpx.Client, path: str) -> tuple[float, float]:
-    """Milliseconds to the first byte of the page's body, and to its last."""
+    """The milliseconds to the first byte of the page's body, and to the last."""
     began = time.perf_counter()
     with http.stream("GET", path) as answer:
         pieces = answer.iter_raw()
@@ -53,7 +53,7 @@ def read(http: httpx.Client, path: str) -> tuple[float, float]:
 
 
 def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -> Iterator[Figure]:
-    """A figure for each page: how long its first byte takes."""
+    """A figure for each page with the time to its first byte."""
     with page_client(instance) as http:
         for name, path in pages.items():
             firsts, wholes = zip(*(read(http, path) for _ in range(READS)), strict=True)
@@ -71,7 +71,7 @@ def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -
 
 
 def wait_for_atlas(instance: BenchInstance) -> list[float]:
-    """Request the front page until the atlas is built; returns the milliseconds of each answer before that."""
+    """Request the front page until the atlas is built. Returns the milliseconds of each response before that."""
     waits_ms: list[float] = []
     give_up = time.monotonic() + ATLAS_LIMIT_S
     with page_client(instance) as http:
@@ -88,7 +88,7 @@ def wait_for_atlas(instance: BenchInstance) -> list[float]:
 
 @contextmanager
 def asked_beside(instance: BenchInstance) -> Iterator[list[float]]:
-    """Request /healthz again and again during the block, at least once; collects the milliseconds of each answer."""
+    """Request /healthz repeatedly during the block, at least once. Collects the milliseconds of each response."""
     waits_ms: list[float] = []
     over = threading.Event()
 

@@ -1,12 +1,11 @@
-"""``repeatability``: does a campaign, made again, say the same; and is a real slowdown seen?
+"""``repeatability``: whether a repeated campaign gives the same results, and whether a real slowdown is detected.
 
-On a host that nothing else keeps busy, and then beside two and eight loops a core that never rest,
-three campaigns over REST on one target, one after the other: A; A again (whatever is reported as
-changed is a false alarm); and A with every call of some functions, drawn now, made to last half as
-long again. Beside what Portolan decides stands what the study's mean of three first calls says of
-the same runs. At the end the campaigns A of all loads are compared with each other: a host that
-became busier is no change of a function. A busy host lets less be told: beside loops nothing is
-promised of what is found, but that a slowdown is not called *the same*.
+On an otherwise idle host, and then next to two and eight busy loops per core, three campaigns run over REST on one
+target, one after the other: A; A again (every reported change is a false alarm); and A with every call of some randomly
+chosen functions made to last half as long again. Portolan's decisions are compared with the study's mean of three first
+calls from the same runs. At the end, the campaigns A of all loads are compared with each other: a busier host is not a
+change of a function. A busy host shows less: next to busy loops, the only promise is that a slowdown is not called *the
+same*.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from coordinator.targets.store import of_campaign
 SEED = "PORTOLAN_BENCH_SEED"
 TARGET = "PORTOLAN_BENCH_TARGET"
 LOADS = "PORTOLAN_BENCH_LOADS"
-"""The numbers of loops per core that keep the host busy, one load after another: ``0,2,8``."""
+"""The numbers of busy loops per core, one load after another: ``0,2,8``."""
 FUNCTIONS = "PORTOLAN_BENCH_FUNCTIONS"
-"""A glob that restricts the functions, for a short bench whose figures are compared with no target."""
+"""A glob that restricts the functions, for a short bench whose figures are compared with no goal."""
 RUNS = 3
 PLANTED = 20
 FEWEST_FOUND = 19
@@ -53,10 +52,10 @@ class Campaign(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """Three campaigns at one load."""
+    """Three campaigns with one load."""
 
     loops: int
-    """On each core."""
+    """The number of busy loops on each core."""
     before: Campaign
     again: Campaign
     slower: Campaign
@@ -78,7 +77,7 @@ def run() -> Iterator[Figure]:
 
 
 def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
-    """False alarms between equal campaigns, planted slowdowns that were found, and functions without enough data."""
+    """False alarms between equal campaigns, detected planted slowdowns, and functions without enough data."""
     same = compare_latencies(trial.before.levels, trial.again.levels)
     changes = compare_latencies(trial.before.levels, trial.slower.levels)
     cases = len({measurement.case for measurement in trial.before.levels})
@@ -91,7 +90,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
 
 
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
-    """False alarms between the campaigns of each two loads."""
+    """False alarms between the campaigns of every two loads."""
     changes = [
         (f"{one.loops} and {other.loops} loops a core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)
@@ -111,7 +110,7 @@ def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
 
 
 def planted_among(functions: Sequence[str], seed: int) -> list[str]:
-    """The functions to be slowed: at most half of them, so that the others can raise a false alarm."""
+    """The functions to slow down: at most half of them, so that the others can raise false alarms."""
     return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
 
 
@@ -218,7 +217,7 @@ def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
 
 
 def _campaign(instance: BenchInstance, place: Path, target: str, slowed_functions: Sequence[str]) -> int:
-    """A new runner of the target (its functions slowed as asked), and a whole campaign on it."""
+    """Start a new runner of the target, with some functions slowed down, and run a whole campaign on it."""
     variables = {VARIABLE: json.dumps(list(slowed_functions))}
     with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
         runner_id = instance.register(url, secret)

@@ -1,7 +1,7 @@
-"""``scale``: what a million jobs, a thousand runners and two coordinators cost, in CPU seconds of each part.
+"""``scale``: the cost of a million jobs, a thousand runners and two coordinators, in CPU seconds of each part.
 
-Everything is real but the cases: two coordinators under uvicorn over one embedded PostgreSQL with fsync, and runners of
-``instant_runner`` in processes of their own, whose time is not counted.
+Everything except the cases is real: two coordinators under uvicorn with one embedded PostgreSQL with fsync, and runners
+of ``instant_runner`` in separate processes, whose time does not count.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ MILLION_RUNS = 100
 MOST_SUBMIT_CPU_S = 15.0
 TARGETS = 6
 CASES = 60_800
-"""With six targets 364,800 outcomes: 3,800 functions of sixteen cases."""
+"""The number of cases. With six targets they give 364,800 outcomes: 3,800 functions with sixteen cases each."""
 
 
 @dataclass(frozen=True)
 class Used:
-    """CPU seconds."""
+    """CPU seconds used."""
 
     coordinators: float
     postgres: float
@@ -52,7 +52,7 @@ class Used:
 
 
 class Meter:
-    """The CPU time of the coordinators and of PostgreSQL, whose backends come and go."""
+    """Measures the CPU time of the coordinators and of PostgreSQL, whose backend processes start and end."""
 
     def __init__(self, place: Path, instances: list[BenchInstance]) -> None:
         self._instances = [psutil.Process(instance.pid) for instance in instances]
@@ -123,7 +123,7 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
 
 
 def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
-    """A campaign of as many outcomes as a survey of whole frameworks has, beside a small one in the same run."""
+    """A campaign with as many outcomes as a survey of whole frameworks, next to a small one in the same run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
         runners = [instance.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
         rates, usages = [], []
@@ -193,7 +193,7 @@ def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) 
 
 
 async def _plain_insert(dsn: str) -> float:
-    """CPU seconds of the backend."""
+    """The CPU seconds of the backend for a plain INSERT of the outcomes."""
     connection = await asyncpg.connect(dsn)
     try:
         backend = psutil.Process(await connection.fetchval("SELECT pg_backend_pid()"))

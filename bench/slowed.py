@@ -1,6 +1,6 @@
 """A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
 
-The zygote is started through this file too, so that every child it forks has the slowdown. After a call of a chosen
+The zygote is also started through this file, so that every forked child has the slowdown. After a call of a chosen
 function, the child waits for the result and then stays busy until ``FACTOR`` times the call's duration has passed.
 Everything else is the product's own.
 """

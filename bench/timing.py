@@ -1,8 +1,8 @@
-"""``timing``: our steady medians beside those of each framework's own tool, on the same calls.
+"""``timing``: Portolan's steady medians next to those of each framework's own timing tool, for the same calls.
 
-Both measure in turn, in one process and with the same threads: calls of the suite's own cases,
-chosen over the whole range of cost. Of several rounds each side's smallest median counts. Beside
-it, what a missing wait would hide. Runs in each framework's environment.
+Both measure alternately, in one process and with the same threads, calls of the suite's own cases, chosen over the
+whole range of cost. Each side's smallest median of several rounds counts. Another figure shows the error of a clock
+that does not wait for the device. It runs in each framework's environment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MEDIAN_WITHIN = 0.10
 EACH_WITHIN = 0.20
 SHARE_WITHIN = 0.9
 UNWAITED = {"torch": "xla"}
-"""The device on which the missing wait is shown, where it is not the CPU."""
+"""The device that shows the error of a clock that does not wait, if this is not the CPU."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
 
 
 def within(ratios: Sequence[float], limit: float) -> float:
-    """The share of ratios that differ from 1 by no more than ``limit``."""
+    """The share of ratios that differ from 1 by at most ``limit``."""
     return sum(abs(ratio - 1) <= limit for ratio in ratios) / len(ratios)
 
 
@@ -117,7 +117,7 @@ def pick_spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
 
 
 def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Compared]:
-    """By cost, cheapest first."""
+    """The comparisons by cost, cheapest first."""
     device.prime()
     by_id = {case.id: case for case in cases}
     costs = []
@@ -144,7 +144,7 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
 
 
 def _cost_us(framework: str, device: Device, case: Case) -> float | None:
-    """What one more call costs after two, or None if the case is not to be called here."""
+    """The cost of one more call after two calls; None if the case must not be called here."""
     try:
         with device.scope(case.dtype):
             call, _ = TOOLS[framework].timed(device, case)
@@ -158,7 +158,7 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
 
 
 def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
-    """The same calls with the clock stopped before the wait, as the median over calls of the share left."""
+    """The median share of the time that is measured if the clock stops before the wait."""
     device.prime()
     shares: dict[str, float] = {}
     for case in [candidate for candidate in cases if candidate.kind == "value"][:: max(1, len(cases) // CALLS)]:

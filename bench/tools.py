@@ -1,6 +1,6 @@
-"""Each framework's own way to time a call, as its documentation has it: what a user would pick instead.
+"""Each framework's own way to time a call, as its documentation describes it.
 
-A ``Tool`` prepares the call of a case that Portolan's harness would time, and a function that times the same call with
+A ``Tool`` prepares the call of a case as Portolan's harness would time it, and a function that times the same call with
 the framework's own tool.
 """
 
@@ -20,7 +20,8 @@ from runners.suite.device import Device
 from runners.suite.rounding import rounded
 
 Timed = tuple[clock.Call, Callable[[float], float]]
-"""The call, and a function that takes a budget in seconds and returns the median in µs by the framework's tool."""
+"""The call, and a function that takes a budget in seconds and returns the median in µs measured by the framework's
+tool."""
 
 
 class NotForThisToolError(Exception):
@@ -34,7 +35,7 @@ class Tool:
 
 
 def prepare(device: Device, case: Case) -> clock.Call:
-    """What the harness would time, made the same way."""
+    """The call that the harness would time, prepared in the same way."""
     context = _on(device, case)
     return case.prepare(context, *device.to_device(_inputs(case), case.dtype), **case.options)
 
@@ -78,7 +79,11 @@ def jax(device: Device, case: Case) -> Timed:
 
 
 def tensorflow(device: Device, case: Case) -> Timed:
-    """Its tool times a session's run of one operation, so both sides do: placeholders, or it would be folded."""
+    """Prepare a call for TensorFlow's tool, which times a session's run of one operation. So Portolan's side also runs
+    a session.
+
+    Inputs are placeholders, because TensorFlow would compute constants in advance.
+    """
     import tensorflow as tf
 
     if case.prepare is not just_call or case.kind != "value":

@@ -1,8 +1,9 @@
-"""``usage``: files that a count of use reads per second of a core, beside a plain parse and walk of the same files.
+"""``usage``: the files that a count of use reads per second of a core, next to a plain parse and walk of the same
+files.
 
-The files are Python files of the installed packages: real code, whatever is installed. Each is made to import a
-framework, as those that name none are not parsed at all. Seconds are those of all processes on all cores, so that
-a reader beside its workers is charged for both.
+The files are Python files of the installed packages, which are real code. Each is changed to import a framework,
+because files without one are not parsed. Seconds are CPU seconds of all processes, so that a reader with workers is
+charged for all of them.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def run() -> Iterator[Figure]:
 
 
 def _write(corpus: Path) -> int:
-    """Copy installed files into a corpus, no two of them equal."""
+    """Copy installed files into a corpus, all of them different."""
     corpus.mkdir()
     packages = Path(sysconfig.get_path("purelib"))
     readable_sources = (source for source in sources(packages) if source.refusal is None and _parses(source.content))
@@ -84,7 +85,7 @@ def _core_seconds(work: Callable[[], None]) -> float:
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process and of its children that have ended."""
+    """The CPU seconds of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

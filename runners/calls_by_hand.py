@@ -2,9 +2,9 @@
 
     python -m runners.calls_by_hand FRAMEWORK
 
-Each such case is run on the host once, with its function within one that notes what it is given. What a case that
-passes was seen to give is written beside its suite, where ``runners/suite/options.py`` reads it. A case that does not
-pass so, or calls its function by other ways, is left out, and its calls stay unknown.
+Each such case runs once on the host, with its function wrapped in one that records the arguments. The arguments of
+passing cases are written to a file next to their suite, which ``runners/suite/options.py`` reads. Cases that do not
+pass, or that call their function in another way, are left out, and their calls stay unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
 
 
 def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
-    """The options of the calls that a case makes of its function on this device; None if it makes none."""
+    """The options with which a case calls its function on this device; None if it does not call it."""
     try:
         function = case.given or device.lookup(case.looked_up)
     except LookupError:
@@ -50,7 +50,7 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
 
 
 def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
-    """A wrapper around the function of that name, which records its arguments."""
+    """A wrapper around the function with this name that records its arguments."""
 
     def call_and_note(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function

@@ -49,7 +49,7 @@ from typing import Any
 
 
 class RunnerError(Exception):
-    """The base of all errors of a runner. The message says in one line why, and what to do."""
+    """The base of all errors of a runner. The message says in one line what is wrong and what to do."""
 
     status = 500
     title = "Runner error"
@@ -57,7 +57,7 @@ class RunnerError(Exception):
 
 
 class RequestError(RunnerError):
-    """The request cannot be carried out; ``members`` are added to those of the problem."""
+    """The request cannot be carried out. ``members`` are added to the members of the problem."""
 
     status = 422
     title = "Not valid"
@@ -75,7 +75,7 @@ class AnotherBootError(RequestError):
 
 
 class AnotherRevisionError(RequestError):
-    """The jobs are of another revision of the suite."""
+    """The jobs belong to another revision of the suite."""
 
     status = 409
     title = "Another revision"
@@ -110,7 +110,7 @@ class BusyError(RequestError):
 
 
 class TrimmedError(RequestError):
-    """The events after this number were acknowledged and forgotten."""
+    """The events after this number were acknowledged and discarded."""
 
     status = 410
     title = "Trimmed"
@@ -127,15 +127,15 @@ class UsageError(RunnerError):
 
 
 class SetupFailedError(RunnerError):
-    """The environment of a framework cannot be made."""
+    """The environment of a framework cannot be built."""
 
 
 class StubError(SetupFailedError):
-    """Stubs for omitted packages cannot be made."""
+    """Stubs for omitted packages cannot be built."""
 
 
 class StepFailedError(SetupFailedError):
-    """A step of making an environment ended with an error; ``words`` are the last lines that it printed."""
+    """A step of building an environment failed. ``words`` are the last lines that it printed."""
 
     def __init__(self, reason: str, words: Iterable[str]) -> None:
         super().__init__(reason)
@@ -143,7 +143,7 @@ class StepFailedError(SetupFailedError):
 
 
 class BundleError(RunnerError):
-    """The bundle cannot be written there, or not be continued."""
+    """The bundle cannot be written or continued."""
 
 
 class RecordingError(RunnerError):
@@ -155,35 +155,35 @@ class UnservableError(RunnerError):
 
 
 class RefusedError(RunnerError):
-    """The runner cannot enrol, now or later."""
+    """The coordinator refuses to enroll the runner, now and later."""
 
 
 class UnansweredError(RunnerError):
-    """The coordinator could not answer now; a later try may succeed."""
+    """The coordinator could not respond. A later attempt may succeed."""
 
 
 class FrameworkError(RunnerError):
-    """The framework or its device cannot be used."""
+    """The framework or its device is not usable."""
 
 
 class UnknownFrameworkError(FrameworkError):
-    """There is no framework, or no device of it, by this name."""
+    """There is no framework, or no device of the framework, with this name."""
 
 
 class FrameworkBrokenError(FrameworkError):
-    """The framework cannot be imported or forked from."""
+    """The framework cannot be imported, or its process cannot be forked."""
 
 
 class NoScratchError(FrameworkBrokenError):
-    """No folder for temporary files can be made: the disk is full, or cannot be written to."""
+    """No folder for temporary files can be created: the disk is full or not writable."""
 
 
 class SuiteError(FrameworkError):
-    """A suite of one's own cannot be served."""
+    """A user's own suite cannot be served."""
 
 
 class UntestedError(RunnerError):
-    """A case has nothing to test here; the message is the reason."""
+    """A case has nothing to test here. The message is the reason."""
 
 
 class MissingPackageError(UntestedError):
@@ -199,15 +199,15 @@ class FreezingError(RunnerError):
 
 
 class UnfreezableError(FreezingError):
-    """A value has no written form; the message says which."""
+    """A value cannot be stored in a case or recording. The message names it."""
 
 
 class UnjudgedError(FreezingError):
-    """No reference agrees with the result; the message gives the reason of the last one."""
+    """No reference agrees with the result. The message is the reason for the last one."""
 
 
 class LeftOutError(FreezingError):
-    """The gate rejects a sample: ``kind`` is the reason under which it is counted, the message gives details."""
+    """The gate rejects a sample. ``kind`` is the reason by which it is counted; the message has the details."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -215,8 +215,8 @@ class LeftOutError(FreezingError):
 
 
 class TimingLockError(RunnerError):
-    """The host's timing lock cannot be opened. No case is to blame."""
+    """The host's timing lock cannot be opened. The case is not at fault."""
 
 
 class ChannelLostError(RunnerError):
-    """The channel is closed: the other end is gone, or this end was closed or replaced by a case."""
+    """The channel is closed, because the other end is gone, or because a case closed or replaced this end."""

@@ -1,9 +1,9 @@
 """The known frameworks and devices: Portolan's own, and those of installed packages.
 
-Ours are the declarations in ``OURS``; a folder alone makes no framework. Another package brings a framework by an
-entry point in the group ``portolan.frameworks`` that names its declaration, and a further device of a framework by
-an entry point ``<framework>.<device>`` in the group ``portolan.devices``. Nothing heavy is imported before a device
-or the suites are loaded.
+Portolan's own are the declarations in ``OURS``; a folder alone is not a framework. Another package adds a framework by
+an entry point in the group ``portolan.frameworks`` that names its declaration, and a device of a framework by an entry
+point ``<framework>.<device>`` in the group ``portolan.devices``. Nothing heavy is imported before a device or the
+suites are loaded.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ class Accelerator(Protocol):
     """The environment variables to set before the framework is imported."""
 
     def device(self) -> Device:
-        """Import the framework and make the device, which stays untouched."""
+        """Import the framework and create the device object, without using the device."""
 
 
 def names() -> list[str]:
-    """Every framework that can be loaded, ours first."""
+    """Every framework that can be loaded, Portolan's own first."""
     return [*OURS, *sorted({entry.name for entry in entry_points(GROUP)})]
 
 
 def roots() -> dict[str, str]:
-    """The framework of the first part of a function's public name. Imports nothing."""
+    """The framework for each first part of public function names. Imports nothing."""
     own = {framework.surface.name: name for name, framework in OURS.items() if framework.surface is not None}
     return {**{name: name for name in names()}, **own}
 
 
 def load(name: str) -> Framework:
-    """The framework's declaration, with nothing heavy imported."""
+    """The framework's declaration. Nothing heavy is imported."""
     require(name)
     if name in OURS:
         return OURS[name]
@@ -73,14 +73,14 @@ def variables(framework: Framework, device: str) -> Mapping[str, str]:
 
 
 def load_device(framework: Framework, name: str) -> Device:
-    """Import the framework and make the device of that word, which stays untouched."""
+    """Import the framework and create the object of the device with this name, without using the device."""
     if name in framework.devices:
         return framework.load_device(name)
     return _accelerator(framework, name).device()
 
 
 def devices(framework: Framework) -> list[str]:
-    """Every device that a runner can be started for, the framework's own first; this machine may lack it."""
+    """Every device for which a runner can be started, the framework's own first. This machine may lack the device."""
     prefix = f"{framework.name}."
     devices_of_packages = {
         entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)
@@ -89,13 +89,13 @@ def devices(framework: Framework) -> list[str]:
 
 
 def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
-    """The packages that a device's environment omits, unless it is made whole."""
+    """The packages that a device's environment omits, unless it is built whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages
 
 
 def unknown_device(framework: str, device: str, devices: Sequence[str]) -> UnknownFrameworkError:
-    """The error for a device that is none of the framework's ``devices``."""
+    """The error for a device that is not among the framework's ``devices``."""
     close = difflib.get_close_matches(device, devices, n=1)
     hint = f"; did you mean {close[0]}?" if close else ";"
     return UnknownFrameworkError(
@@ -143,12 +143,12 @@ def _load(entry: metadata.EntryPoint, name: str) -> object:
 
 
 def is_importable(framework: str) -> bool:
-    """Whether the framework itself is installed here; looks for it without importing anything."""
+    """Whether the framework is installed here. Checks without importing anything."""
     return framework not in OURS or importlib.util.find_spec(framework) is not None
 
 
 def require(framework: str) -> None:
-    """Raise ``UnknownFrameworkError`` if there is no framework of this name. Imports nothing."""
+    """Raise ``UnknownFrameworkError`` if there is no framework with this name. Imports nothing."""
     known_names = names()
     if framework in known_names:
         return
@@ -158,6 +158,7 @@ def require(framework: str) -> None:
 
 
 def require_served(framework: str, device: str) -> None:
-    """Raise ``UnknownFrameworkError`` for a device of ours that no runner can serve. Imports nothing."""
+    """Raise ``UnknownFrameworkError`` if the device is one of Portolan's and no runner can serve it. Imports
+    nothing."""
     if framework in OURS and device in OURS[framework].unserved:
         _accelerator(OURS[framework], device)

@@ -1,9 +1,11 @@
-"""Starts a module of ours in whatever Python this is: it has the framework, and nothing of ours is installed in it.
+"""Starts a module of Portolan in any Python interpreter, typically one that has the framework but not Portolan.
 
-Run as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``, which calls the module's ``main`` with all that follows its
-name. Its first line into FD says which Python it is, or that it cannot serve. The two packages are imported from where
-they lie and no folder is added to the path, so that nothing of ours can hide a module of the framework's environment.
-The file is written so that every Python can parse it and those that are too old can say so.
+Run it as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``. It calls the module's ``main`` with all arguments after
+the module's name. The first line that it writes to FD says which Python it is, or that this Python cannot serve.
+
+The two packages are imported from their own folders and no folder is added to the path, so that no module of Portolan
+can hide a module of the framework's environment. Every Python version can parse this file, so that versions that are
+too old can say so.
 """
 
 import json

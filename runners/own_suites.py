@@ -1,13 +1,12 @@
-"""Suites of one's own: modules outside Portolan that a runner serves beside the suites of its framework.
+"""Users' own suites: modules outside of Portolan that a runner serves in addition to the framework's suites.
 
-Whoever starts the runner names one by its path (``--suite ./my_suite``), or has a package installed that offers one by
-an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the module. Behind both is one
-mechanism: a name, a module, and the same ``FUNCTIONS`` as in a suite of ours. No request names a suite of either kind.
+The person who starts the runner names a suite by its path (``--suite ./my_suite``), or installs a package that offers
+one by an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the module. Both kinds work
+alike: a name, a module, and ``FUNCTIONS`` as in Portolan's suites. Requests cannot add suites of these kinds. A path
+can also be a recording (``runners/suite/recording/``), which is a suite that consists of data.
 
-A recording (``runners/suite/recording/``) at a path is a suite too, one that is data.
-
-A suite at a path is imported from where it lies, under its own name. Its folder is not put on ``sys.path``: what lies
-beside the suite, such as a folder ``torch``, hides no module of the framework's environment.
+A suite at a path is imported from there, under its own name. Its folder is not put on ``sys.path``, so that files next
+to the suite, such as a folder ``torch``, hide no module of the framework's environment.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _RECORDING = ".json"
 
 @dataclass(frozen=True)
 class OwnSuite:
-    """A suite that is brought, before anything of it is imported."""
+    """A user's own suite, before any part of it is imported."""
 
     name: str
     module: str
     source: str
-    """The path, or the entry point: where a person who is to mend it looks."""
+    """The path or the entry point, which tells a person where to correct the suite."""
     file: Path | None = None
-    """The file of the module; None where Python finds the module by its name."""
+    """The file of the module; None if Python finds the module by its name."""
 
     @property
     def is_recording(self) -> bool:
@@ -55,12 +54,12 @@ class OwnSuite:
 
 
 def is_path(text: str) -> bool:
-    """Whether a ``--suite`` names a place, not a suite that the runner has already."""
+    """Whether a ``--suite`` option is a path, not the name of an existing suite."""
     return os.sep in text or text.endswith((".py", _RECORDING)) or text in (".", "..")
 
 
 def at(path: str) -> OwnSuite:
-    """The suite in a module's file or a package's folder. Raises ``SuiteError`` if there is none. Imports nothing."""
+    """The suite in a module's file or a package's folder. Imports nothing. Raises ``SuiteError`` if there is none."""
     place = Path(os.path.abspath(os.path.expanduser(path)))
     # Of ``os.path``, as ``Path`` raises where a folder on the way may not be entered.
     if not os.path.exists(place):
@@ -77,7 +76,7 @@ def at(path: str) -> OwnSuite:
 
 
 def suites_of_packages(framework: Framework) -> list[OwnSuite]:
-    """The suites that installed packages offer to a framework's runner, by name. Imports nothing."""
+    """The suites that installed packages offer for a framework, by name. Imports nothing."""
     prefix = f"{framework.name}."
     entries = {(entry.name, entry.value) for entry in frameworks.entry_points(GROUP) if entry.name.startswith(prefix)}
     return [
@@ -89,9 +88,9 @@ def suites_of_packages(framework: Framework) -> list[OwnSuite]:
 def load(
     framework: Framework, paths: Iterable[str], importing: Callable[[str], None] = lambda what: None
 ) -> dict[str, Suite]:
-    """Import the suites at the paths, and those that installed packages offer; says of each that it is ``importing``.
+    """Import the suites at the paths, and those that installed packages offer. ``importing`` is called before each.
 
-    Raises ``SuiteError`` for the first that cannot be served.
+    Raises ``SuiteError`` for the first suite that cannot be served.
     """
     additional_suites = [*map(at, paths), *suites_of_packages(framework)]
     _require_names(framework, additional_suites)
@@ -103,7 +102,7 @@ def load(
 
 
 def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
-    """Raise ``SuiteError`` for a name that cannot be imported, or is another suite's."""
+    """Raise ``SuiteError`` for a name that cannot be imported, or that another suite has."""
     names = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
     for own in suites:
         if not own.name.isidentifier():
@@ -150,7 +149,7 @@ def _load_recording(framework: Framework, name: str, file: Path) -> Suite:
 
 
 def _require_free(module: str, file: Path, own: OwnSuite) -> None:
-    """Raise ``SuiteError`` if the suite would stand in the place of another module of its name."""
+    """Raise ``SuiteError`` if the suite would replace another module with its name."""
     module_before = sys.modules.get(module)
     spec = module_before.__spec__ if module_before is not None else importlib.util.find_spec(module)
     if module_before is None and spec is None:
@@ -161,7 +160,7 @@ def _require_free(module: str, file: Path, own: OwnSuite) -> None:
 
 
 def _import_from(file: Path, name: str) -> None:
-    """Import a module, or a package whose ``__init__`` it is, without a search for it."""
+    """Import the module in a file, or the package whose ``__init__`` it is, without searching the path."""
     folders = [str(file.parent)] if file.name == _PACKAGE else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
     assert spec is not None
@@ -172,7 +171,7 @@ def _import_from(file: Path, name: str) -> None:
 
 
 def _describe_error(error: BaseException, own: OwnSuite) -> str:
-    """The error in the words of its own, with the line of the suite at which it came up."""
+    """The error's own message, with the line of the suite at which it was raised."""
     words = f"{type(error).__name__}: {error}"
     if own.file is None or isinstance(error, SyntaxError):
         return words

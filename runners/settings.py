@@ -1,7 +1,8 @@
-"""The variables of a runner and of its command line: nothing else on the supervisor's side reads one.
+"""The environment variables of a runner and of its command line.
 
-The processes of the cases run in any interpreter, and read what the supervisor hands on to them. The set-up of an
-environment hands all variables on to uv, with what ``cli/indexes.py`` adds.
+No other module on the supervisor's side reads variables. The processes of cases run in other interpreters, and read
+only what the supervisor passes to them. Building an environment passes all variables to uv, with the additions of
+``cli/indexes.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ SECRET = "PORTOLAN_RUNNER_SECRET"
 HEARTBEAT = "PORTOLAN_HEARTBEAT_S"
 SHORTEST_HEARTBEAT_S = 0.05
 LONGEST_HEARTBEAT_S = 10.0
-"""The contract allows no longer one."""
+"""The maximum interval of heartbeats by the contract."""
 
 
 class RunnerVariables(BaseModel):
-    """The variables as they are set; an empty one is not set, but for the secret."""
+    """The values of the variables. An empty variable counts as unset, except for the secret."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,12 +38,12 @@ class RunnerVariables(BaseModel):
 
 
 def variables() -> RunnerVariables:
-    """The variables as they are set now. Their meaning is in docs/reference/settings.md."""
+    """Read the current values of the variables. Their meaning is in docs/reference/settings.md."""
     return RunnerVariables.model_validate(inherited_variables())
 
 
 def heartbeat_s() -> float:
-    """The pause between heartbeats. Raises ``UsageError``."""
+    """The interval of heartbeats. Raises ``UsageError``."""
     text = variables().heartbeat_s
     try:
         seconds = float(text or HEARTBEAT_S)
@@ -55,11 +56,11 @@ def heartbeat_s() -> float:
 
 
 def inherited_variables() -> dict[str, str]:
-    """The whole environment, to be handed on to another process."""
+    """The whole environment, for another process."""
     return dict(os.environ)
 
 
 def cache() -> Path:
-    """The folder for what can be made again."""
+    """The cache folder."""
     values = variables()
     return Path(values.cache or values.system_cache or "~/.cache").expanduser().absolute()

@@ -1,9 +1,9 @@
-"""Compares torch without CUDA's packages with the torch that has them: every case of a suite, outcome by outcome.
+"""Compares torch without CUDA's packages with the complete torch: every case of a suite, outcome by outcome.
 
-``check_stubs.py [--suites SUITE …] [--devices DEVICE …] [--functions GLOB …]`` runs each suite once, untimed, in both
-environments, and compares verdict, ending, placement, and what fell back. ``make check-stubs`` calls it. Bundles are
-kept in ``build/stubs``; one that is complete is not made again, so that an interrupted check goes on. A case that
-differs is run once more in both, because some cases are not the same twice anywhere. Exit code 1: a case differs twice.
+``check_stubs.py [--suites SUITE …] [--devices DEVICE …] [--functions GLOB …]`` runs each suite once without timing in
+both environments, and compares verdict, ending, placement and fallbacks. ``make check-stubs`` calls it. Bundles are
+kept in ``build/stubs``, and a complete one is reused, so that an interrupted check can continue. A case that differs
+runs again in both environments, because some cases never repeat exactly. Exit code 1: a case differs twice.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Compared = tuple[str, str, str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcomes of one suite on one device, in both environments, by case."""
+    """The outcomes of one suite on one device in both environments, by case."""
 
     without: Mapping[str, Compared]
     whole: Mapping[str, Compared]
 
     @property
     def differing(self) -> list[str]:
-        """The cases that one of them lacks, or whose outcomes differ."""
+        """The cases that are missing in one environment, or whose outcomes differ."""
         cases = sorted({*self.without, *self.whole})
         return [case for case in cases if self.without.get(case) != self.whole.get(case)]
 
     @property
     def failed(self) -> int:
-        """How many did not pass where the packages are there."""
+        """The number of cases that did not pass in the complete environment."""
         return sum(verdict != "passed" for verdict, *_ in self.whole.values())
 
 
@@ -73,7 +73,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _check(places: Mapping[str, Path], suite: str, device: str, functions: Sequence[str]) -> int:
-    """Run and compare one suite on one device; how many cases differ twice."""
+    """Run and compare one suite on one device. Returns the number of cases that differ twice."""
     name, began = f"{suite} on torch/{device}", time.monotonic()
     comparison = _compare(places, suite, device, functions, "")
     again: list[str] = []
@@ -98,7 +98,7 @@ def _compare(places: Mapping[str, Path], suite: str, device: str, functions: Seq
 
 
 def _bundle(kind: str, place: Path, suite: str, device: str, functions: Sequence[str], name: str) -> Path:
-    """The bundle of a suite in one environment, made unless it is there."""
+    """The bundle of a suite from one environment. It is made if it does not exist."""
     suffix = "" if list(functions) == ["*"] else f"-{zlib.crc32(' '.join(functions).encode()):08x}"
     out = KEPT / f"{place.name}-{suite}-{device}{suffix}{name}.portolan"
     if name:

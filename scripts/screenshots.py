@@ -1,8 +1,8 @@
-"""Pictures of pages, on a desk and on a phone, in light and in dark: ``make screenshots`` writes the README's.
+"""Pictures of pages in desktop and phone windows, in light and dark mode: ``make screenshots`` makes the README's.
 
-The tests look at every page in the same views. As a command this starts an instance in a folder of its own, charts a
-few functions of the targets for real, and writes the views of a desk into docs/images/; with ``--data-dir`` it looks at
-the newest campaign of an instance that is there, and charts nothing. Runs in ``.venv``.
+The tests use the same views of every page. As a command, this starts an instance in a separate folder, charts a few
+functions of the targets, and writes the desktop views to docs/images/. With ``--data-dir`` it takes the newest campaign
+of an existing instance, and charts nothing. Runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def views(page: Page, windows: Iterable[str] = WINDOWS) -> Iterator[tuple[str, str]]:
-    """Show a page in each of these windows in each color scheme; yields the names of both."""
+    """Show a page in each of these windows and each color scheme. Yields the names of both."""
     for window in windows:
         page.set_viewport_size(WINDOWS[window])
         for scheme in SCHEMES:
@@ -135,7 +135,7 @@ def _folder(folder: Path | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _instance(folder: Path, targets: str) -> Iterator[str]:
-    """``portolan up``, until it says that everything runs; its address."""
+    """Run ``portolan up``, and yield its address when everything runs."""
     command = [str(PORTOLAN), "up", "--data-dir", str(folder), "--port", "0", "--targets", targets]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:

@@ -1,8 +1,9 @@
-"""Makes the secrets that ``compose.yaml`` gives its services as files, each once. ``make images`` calls it too.
+"""Creates the secrets that ``compose.yaml`` passes to its services as files, unless they exist. ``make images`` also
+calls it.
 
-``secret_files.py [SERVICE=FRAMEWORK/DEVICE]…``: a token for runners beside those of ``compose.yaml`` too. Standard
-library only. Only their folder protects them on this machine: a file comes into a container with its owner and mode,
-and there another user must read it.
+``secret_files.py [SERVICE=FRAMEWORK/DEVICE]…`` also creates tokens for runners that are not in ``compose.yaml``.
+Standard library only. Only the folder protects the files on this machine: a file keeps its owner and mode in a
+container, where another user must be able to read it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from protocol.enrolment_tokens import EnrolmentToken  # noqa: E402 - a manager of a swarm has nothing installed
 
 RANDOM = ("database", "portolan_migration", "portolan_application", "portolan_reading", "enrolment-key", "admin")
-"""The password of PostgreSQL's superuser, one of each role that it makes, the key of enrolment, the admin token."""
+"""The random secrets: the passwords of PostgreSQL's superuser and of each role, the enrollment key, the admin token."""
 RUNNERS = {
     "jax-cpu": "jax/cpu",
     "tensorflow-cpu": "tensorflow/cpu",
@@ -34,9 +35,9 @@ RUNNERS = {
     "tensorflow-tpu": "tensorflow/tpu",
     "jax-tpu": "jax/tpu",
 }
-"""The targets of the services that are runners."""
+"""The targets of the runner services."""
 SLOTS = {"torch-cpu-older": "older"}
-"""Prefixes of the replicas' host names in ``docker/stack.yaml``, where they are not ``replica``."""
+"""Prefixes of the replicas' host names in ``docker/stack.yaml``, if they are not ``replica``."""
 
 
 def folder() -> Path:
@@ -45,7 +46,7 @@ def folder() -> Path:
 
 
 def make(folder: Path, runners: Mapping[str, str] = RUNNERS) -> None:
-    """Random secrets are made once; tokens follow the key."""
+    """Create the missing random secrets. Tokens are computed from the key."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
     for name in RANDOM:
@@ -74,7 +75,7 @@ def _write(file: Path, content: str) -> None:
 
 
 def _prefix(name: str) -> str:
-    """The admin token looks like every other token, so that scanners for secrets know it."""
+    """A prefix that makes the admin token look like other tokens, so that secret scanners recognize it."""
     return f"portolan_{secrets.token_hex(4)}_" if name == "admin" else ""
 
 

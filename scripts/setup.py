@@ -1,7 +1,7 @@
-"""Makes ``.venv`` with the coordinator and the development tools in it. ``make setup`` calls it.
+"""Creates ``.venv`` with the coordinator and the development tools. ``make setup`` calls it.
 
-Standard library only, and plain enough for an old Python to read as far as the line that
-says so. An interrupted set-up heals with the next call: the stamp is written last.
+Standard library only, and readable by an old Python up to the line that reports that it is too old. An interrupted
+set-up is repaired by the next call, because the stamp is written last.
 """
 
 import os
@@ -56,7 +56,7 @@ def main(stamp):
 
 
 def require_cache(variables):
-    """Exit with advice if there is no folder for packages, as for a user without a home."""
+    """Exit with advice if there is no cache folder for packages, for example for a user without a home folder."""
     set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
     folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")
@@ -73,14 +73,14 @@ def require_cache(variables):
 
 
 def lock_of(package, any_build):
-    """The lines of the lock for one package, without its hashes if any build of that version will do."""
+    """The lines of the lock for one package. If any build of its version is accepted, they have no hashes."""
     with open(LOCK) as file:
         block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]
     return block.split()[0] if any_build else block
 
 
 def works():
-    """Whether .venv is there, of this Python, and has its pip."""
+    """Whether .venv exists, has this Python version, and has the locked pip."""
     own = f"import sys, pip; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
     try:
         return subprocess.call([PYTHON, "-c", own], stderr=subprocess.DEVNULL) == 0

@@ -1,8 +1,9 @@
-"""Deploys compose.yaml with docker/stack.yaml as a stack on this engine's swarm, and says what waits for a node.
+"""Deploys compose.yaml with docker/stack.yaml as a stack on this engine's swarm, and reports what waits for a node.
 
-``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager needs no set-up.
-Swarm reads an older format than Compose does. Settings with another name are translated here, the differences of a
-stack are in docker/stack.yaml, and settings that Swarm lacks are left out.
+``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager node needs no set-up.
+
+Swarm reads an older format than Compose. Settings with another name are translated here, the differences of a stack are
+in docker/stack.yaml, and settings that Swarm lacks are left out.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def volume(definition: Mapping[str, Any]) -> Config:
 
 
 def scratch(mount: str) -> Config:
-    """``/tmp:size=1g,mode=1777``, which Swarm does not read, as the volume that it does."""
+    """A volume that Swarm understands, from the Compose form ``/tmp:size=1g,mode=1777``."""
     target, _, options = mount.partition(":")
     says = dict(part.partition("=")[::2] for part in options.split(",") if part)
     return volume({"type": "tmpfs", "target": target, "tmpfs": {"size": says.get("size")}})
@@ -136,12 +137,13 @@ def in_bytes(size: str) -> int:
 
 
 def is_loopback(port: Mapping[str, Any]) -> bool:
-    """Whether a port is for this host only. Swarm would open it on every node, so such a port is not published."""
+    """Whether a port is only for this host. Swarm would open it on every node, so such a port is not published."""
     return bool(port.get("host_ip")) and ipaddress.ip_address(port["host_ip"]).is_loopback
 
 
 def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
-    """A secret of a swarm never changes; one with new content is another, and its services follow it."""
+    """The secret with a digest of its content in its name. A secret of a swarm cannot change, so new content needs a
+    new name."""
     if "file" not in secret:
         return dict(secret)
     try:
@@ -152,7 +154,7 @@ def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
 
 
 def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) -> list[str]:
-    """A line for every label that a service wants of its node, and no node has."""
+    """A line for every label that a service requires of its node and no node has."""
     images: dict[tuple[str, str], list[str]] = {}
     for name, definition in services.items():
         for constraint in definition["deploy"].get("placement", {}).get("constraints", ()):
@@ -167,7 +169,7 @@ def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) 
 
 
 def nodes_of_the_swarm() -> list[dict[str, str]]:
-    """The labels of each node."""
+    """The labels of each node in the swarm."""
     ids = call("docker", "node", "ls", "--quiet").split()
     return [load["Spec"].get("Labels") or {} for load in json.loads(call("docker", "node", "inspect", *ids))]
 

@@ -1,10 +1,10 @@
-"""The tables of the survey and of the README, from bundles of whole runs.
+"""Prints the tables of the survey and of the README, from bundles of whole runs.
 
     python -m scripts.survey torch-xla.bundle tensorflow-xla.bundle
 
-imports the bundles into a database of its own, which it deletes, and prints each table in Markdown with the campaign
-that it is of. The figures are those of the promised views. Nothing is written: the sentences around the tables are a
-person's, who compares them with the tables.
+It imports the bundles into a temporary database, and prints each table in Markdown with its campaign. The figures come
+from the promised views. No file is written: a person writes the sentences around the tables, and compares them with the
+tables.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TYPES = {
     "booleans": "boolean",
     "complex": "complex",
 }
-"""Tags of the types of floats and other numbers, by their names in the table."""
+"""The tags of dtype classes, by their names in the table."""
 
 _RATES = text("""
 SELECT count(*) FILTER (WHERE verdict = 'success') AS success, count(*) FILTER (WHERE verdict = 'partial') AS partial,

@@ -1,10 +1,10 @@
-"""``call_sites``: the share of the calls made by four packages that is found by reading their source.
+"""``call_sites``: the share of the calls made by four packages that reading their source finds.
 
-Each program (``programs/``) exercises one package in its framework's environment while each direct call of a public
-function is noted with its lines. The source of the package is then read as ``portolan assess`` reads it. Recall is the
-share of the noted calls that have a site. Precision is the share of sites whose call was noted, over the sites whose
-expression ran and whose function's calls can be noted. A site counts against precision if its value is a plain number,
-or of a class that passes the call on.
+Each program (``programs/``) uses one package in its framework's environment, while each direct call of a public
+function is recorded with its lines. Then the source of the package is read as ``portolan assess`` does. Recall is the
+share of the recorded calls for which there is a site. Precision is the share of sites whose call was recorded, among
+the sites whose expression ran and whose function's calls can be recorded. A site counts against precision even if its
+value is a plain number, or an object of a class that forwards the call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Package:
-    """A package, and what is installed for it beside its framework: dependencies are named, as the framework is one."""
+    """A package, and the names of the dependencies that are installed for it in addition to the framework."""
 
     framework: str
     requirements: Sequence[str]
@@ -89,7 +89,7 @@ def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
 
 
 def _install(place: Path, package: Package) -> Path:
-    """Install what the package needs beside its framework into a folder of its own."""
+    """Install what the package needs in addition to its framework into a separate folder."""
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None or os.environ.get(INSTALL) != "1":
         raise CannotRunError(f"set {INSTALL}=1 where uv is: it installs the packages into a folder that is deleted")

@@ -1,4 +1,4 @@
-"""Compares the call sites of a source with the calls that a program made: the missed and the unmade ones. Pure."""
+"""Compares the call sites found in a source with the calls that a program made. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPERATORS: Mapping[str, str] = {
     "floordiv": "FloorDiv", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and": "BitAnd", "or": "BitOr",
     "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt", "ge": "GtE",
 }  # fmt: skip
-"""The classes of ``ast`` by the methods that Python calls for them, without their underscores."""
+"""The classes of ``ast`` for the methods of operators. The methods are named without their underscores."""
 OPERATORS_IN: Mapping[str, str] = {"jax": "jax.numpy", "torch": "torch"}
 """The modules with the functions that operators stand for."""
 _UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "abs": "abs"}
@@ -24,11 +24,11 @@ class SeenCalls:
     """The calls that a program made from a package's code."""
 
     calls: frozenset[tuple[str, int, int, str]]
-    """File, first and last line of the expression, function."""
+    """File, first and last line of the expression, and function of each call."""
     places: frozenset[tuple[str, int, int]]
-    """File, line and column where an expression that ran begins, or after its end."""
+    """File, line and column of the beginning of each expression that ran, and of its end."""
     names: frozenset[str]
-    """Functions whose calls can be seen."""
+    """Functions whose calls can be recorded."""
 
     @classmethod
     def of(cls, document: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
@@ -41,15 +41,15 @@ class SeenCalls:
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement between the call sites of a source and the calls that were made."""
+    """How far the call sites of a source agree with the calls that were made."""
 
     calls: int
     missing_calls: tuple[tuple[str, int, str], ...]
-    """Calls that were made and that no site names."""
+    """Calls that were made and for which there is no site."""
     sites: int
-    """Sites whose expression ran."""
+    """The number of sites whose expression ran."""
     unmade: tuple[Site, ...]
-    """Sites whose expression ran and whose call was not made."""
+    """Sites whose expression ran but whose call was not made."""
 
     @property
     def recall(self) -> float:
@@ -61,9 +61,10 @@ class Agreement:
 
 
 def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreement:
-    """Match sites and calls by file, line and the function's name without its module. An operator counts as the
-    function that it stands for. Classes, and functions that are passed as arguments, are left out, because their calls
-    cannot be seen.
+    """Match sites and calls by file, line and the function's name without its module.
+
+    An operator counts as the function that it stands for. Classes, and functions that are passed as arguments, are left
+    out, because their calls cannot be recorded.
     """
     names_at: dict[tuple[str, int], set[str]] = {}
     all_sites = list(sites)
@@ -93,13 +94,14 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
 
 
 def _ran(site: Site, seen_calls: SeenCalls) -> bool:
-    """Whether the expression of a site ran: its beginning, or the end of its callee's name, is among the places."""
+    """Whether the expression of a site ran: its beginning, or the end of its callee's name, is among the recorded
+    positions."""
     name = site.function.rpartition(".")[2]
     return any((site.path, site.line, column) in seen_calls.places for column in (site.column, site.column + len(name)))
 
 
 def plain_name(function: str, root: str) -> str:
-    """The last part of a name; for the method of an operator, the name of the operator's function."""
+    """The name after the last dot. The method of an operator becomes the name of the operator's function."""
     last = function.rpartition(".")[2]
     if last == "index_put_":
         return "setitem"  # Under that name charts have ``x[mask] = v``.

@@ -1,7 +1,9 @@
-"""``python -m bench.call_sites.seen FRAMEWORK PACKAGE PROGRAM``: the calls that a program makes out of a package.
+"""``python -m bench.call_sites.seen FRAMEWORK PACKAGE PROGRAM``: records the calls that a program makes from a
+package's code.
 
-In the framework's environment. One line of JSON on stdout: the direct calls of public functions that compute, each with
-the extent of its expression, the expressions of the package that ran, and the names that can be seen at all.
+It runs in the framework's environment and prints one line of JSON: the direct calls of public functions that compute,
+each with the extent of its expression; the expressions of the package that ran; and the names that can be recorded at
+all.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ Place = tuple[str, int, int]
 
 
 class Sight:
-    """The calls out of one package, and the places where its expressions that ran begin and end."""
+    """The calls from one package's code, and the positions where its expressions that ran begin and end."""
 
     def __init__(self, folder: str) -> None:
         self.calls: set[SeenCall] = set()
@@ -38,7 +40,7 @@ class Sight:
         self._folder = folder + os.sep
 
     def note(self, frame: FrameType | None, name: str) -> None:
-        """Note a call if the frame that makes it is the package's."""
+        """Record a call if the calling frame belongs to the package."""
         if frame is not None and frame.f_code.co_filename.startswith(self._folder):
             first, last, *_ = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
             self.calls.add((self._path(frame.f_code), first or frame.f_lineno, last or frame.f_lineno, name))
@@ -66,7 +68,7 @@ class Sight:
         return self._ran
 
     def places(self) -> Iterator[Place]:
-        """The places where expressions that ran begin, and those where they end."""
+        """The positions where expressions that ran begin and end."""
         for code, offsets in self._ran_by_code.items():
             path = self._path(code)
             for number, (first, last, column, last_column) in enumerate(code.co_positions()):
@@ -79,7 +81,7 @@ class Sight:
 
 
 def seen_by_jax(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """Note calls of the public functions under their public names. ``jit`` compiles as usual."""
+    """Record calls of public functions under their public names. ``jit`` compiles as usual."""
     from runners.jax.recorder import places
 
     every_place = list(places())
@@ -114,7 +116,7 @@ def _noting_function(function: Any, name: str, sight: Sight) -> Callable[..., An
 
 
 def seen_by_torch(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """Note calls by a function mode, which torch calls for each public function with only its own dispatch in
+    """Record calls with a function mode, which torch calls for each public function with only its own dispatch in
     between."""
     import torch
     from torch.overrides import TorchFunctionMode, get_testing_overrides, resolve_name

@@ -1,9 +1,8 @@
-"""``truth``: is what Portolan claims true? Five shares, each of things whose right answer is known beforehand.
+"""``truth``: whether Portolan's claims are true, as five shares for questions with known answers.
 
-Causes against failures that a person labelled, and accusations that a person repeated by hand, where
-Portolan itself is installed; in each framework's environment the share of slightly wrong functions that
-its cases notice, the share of planted fallbacks that its proofs see, and that of honest calls that they
-accuse of nothing.
+Without a framework: the causes of failures that a person labeled, and accusations that a person repeated by hand. In
+each framework's environment: the share of slightly wrong functions that its cases notice, the share of planted
+fallbacks that its proofs detect, and the share of honest calls in which they report none.
 """
 
 from __future__ import annotations

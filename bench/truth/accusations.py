@@ -1,9 +1,10 @@
-"""Accusations against labels: of what a chart says against a device, the share that is true, or by design and marked.
+"""Accusations compared with labels: the share of a chart's claims against a device that are true, or by design and
+marked.
 
-``labels/accusations.jsonl`` holds accusations that were drawn at random (``drawing.py``) from charts of ``library`` and
+``labels/accusations.jsonl`` contains accusations drawn at random (``drawing.py``) from charts of ``library`` and
 ``docs`` on torch/xla and tensorflow/xla. A person repeated each with a small script in the framework's own environment,
-without Portolan, and said what is true. What is wrong is mended in the product and stays wrong here: the later draw
-measures the mend.
+without Portolan, and recorded the truth. A wrong accusation is corrected in the product and stays wrong here; a later
+draw measures the correction.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ UNDETERMINED = "not determined"
 """The reason, in the lists of a suite, for cases that a rule leaves out."""
 TARGET = 0.98
 FRAMEWORKS = ("torch", "tensorflow")
-"""Those with labelled accusations."""
+"""The frameworks with labeled accusations."""
 
 
 class Judgement(StrEnum):
@@ -32,7 +33,7 @@ class Judgement(StrEnum):
 
     true = "true"
     by_design = "by_design"
-    """No device does it, and the chart says so: by the cause ``host_work``, or as ``host_only``."""
+    """No device does it, and the chart says so, by the cause ``host_work`` or as ``host_only``."""
     unmarked = "unmarked"
     """No device does it, and the chart does not say so."""
     wrong = "wrong"
@@ -57,7 +58,7 @@ class Label:
     label: Judgement
     why: str
     draw: int
-    """1 is the first; each later one is of functions that no earlier one charted, after what was wrong was mended."""
+    """The number of the draw. Each later draw has only functions that no earlier draw charted, after corrections."""
 
     @property
     def function(self) -> str:
@@ -109,10 +110,11 @@ def _per_kind(labels: Sequence[Label]) -> dict[str, str]:
 
 
 def check_kept(framework: str) -> Figure:
-    """The share of a framework's labelled cases that are in its suites, or that a rule has left out since.
+    """The share of a framework's labeled cases that are still in its suites, or that a rule has left out since.
 
-    A rule leaves out what nothing determines, however it was labelled: its list says why. A label of a case that is in
-    neither says nothing, and is to be drawn anew. What accused wrongly may be gone without a reason.
+    A rule leaves out cases whose result is not determined, however they were labeled, and its list gives the reason.
+    The label of a case that is in neither is useless, and must be drawn again. Cases with wrong accusations may be
+    removed without a reason.
     """
     mine = [label for label in labels() if label.framework == framework]
     suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()
@@ -137,7 +139,7 @@ def check_kept(framework: str) -> Figure:
 
 
 def removal_reasons(framework: str) -> dict[str, str]:
-    """Why the cases of ``library`` that nothing determines were left out, by their ids."""
+    """The reasons why ``library`` leaves out cases whose result is not determined, by case id."""
     folder = RUNNERS / framework / "suites" / "library"
     lists = [
         json.loads((folder / name).read_text())["left_out"] for name in ("left_out.json", "left_out_variants.json")

@@ -1,9 +1,10 @@
-"""Causes against labels: what the rules say of failures that were labelled from public issue trackers.
+"""Causes compared with labels: what the rules decide for failures that were labeled from public issue trackers.
 
-Whoever writes rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl``, and no other file, or its figure
-says nothing. A pair was drawn at random, cause by cause, from one pile: ``seen`` and ``heldout`` of failures
-everywhere, ``vendors_seen`` and ``vendors_heldout`` of those on NPU, DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU.
-``vendors_fresh`` was collected for the same devices after the rules over vendors' words were written.
+The author of rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl`` and no other file; otherwise the
+figure is meaningless. Each pair of files was drawn at random, cause by cause, from one set: ``seen`` and ``heldout``
+from failures on all devices, ``vendors_seen`` and ``vendors_heldout`` from failures on NPU, DirectML, Neuron, Gaudi,
+MPS, ROCm, XPU and TPU. ``vendors_fresh`` was collected for the same devices after the rules about vendors' words were
+written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_WRONG = 0.03
 
 @dataclass(frozen=True)
 class Label:
-    """One failure as its thread tells it, and the cause that it was given by reading."""
+    """One failure as its issue thread describes it, and the cause that a reader assigned."""
 
     id: str
     framework: str
@@ -47,7 +48,7 @@ class Label:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome that a runner would report; the output of a process that died is in its log."""
+        """The outcome that a runner would report. The output of a process that died is in its log."""
         has_raised, has_mismatched = self.ending is Ending.raised, self.ending is Ending.mismatched
         return Outcome(
             verdict=Verdict.failed,
@@ -63,7 +64,7 @@ class Label:
 
     @property
     def named_cause(self) -> str:
-        """The cause that the rules name."""
+        """The cause that the rules decide."""
         cause = classify(self.outcome, framework=self.framework, device=self.device).cause
         return cause.value if cause else "none"
 
@@ -88,8 +89,9 @@ def figures() -> Iterator[Figure]:
 
 
 def accuracy(name: str, examples: Sequence[Label]) -> Figure:
-    """The share of failures with the right cause. The detail counts the confusions, with ids only for the sets that
-    everybody may read.
+    """The share of failures with the right cause.
+
+    The detail counts the confusions. It includes ids only for the sets that everyone may read.
     """
     causes = {label.id: label.named_cause for label in examples}
     missed = [label for label in examples if not label.accepts(causes[label.id])]
@@ -121,7 +123,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
 
 
 def _per_cause(examples: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
-    """For each cause, how many of its failures got the right one."""
+    """For each cause, the number of its failures with the right cause."""
     total = Counter(label.cause for label in examples)
     right = Counter(label.cause for label in examples if label.accepts(causes[label.id]))
     return {cause: f"{right[cause]} of {count}" for cause, count in total.most_common()}

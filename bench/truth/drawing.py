@@ -1,12 +1,12 @@
-"""Drawing accusations to judge by hand: what a chart says of cases, as ``portolan results --format json`` exports it.
+"""Draws accusations to judge by hand, from charts exported by ``portolan results --format json``.
 
     python -m bench.truth.drawing SEED NUMBER EXPORT [EXPORT ...]
 
-A device is accused by a case that fails, by one whose result is wrong, by one that passes and falls back, and by one
-that returns a result where the host refuses the call. Of each suite and framework as many are drawn of each of the four
-kinds, and at most one case of a function within a kind: the cases of one function mostly say the same. Functions that
-already have a label are not drawn again. The lines printed are rows of ``labels/accusations.jsonl`` without a label and
-its reason, which a person adds.
+A chart accuses a device by a case that fails, one whose result is wrong, one that passes and falls back, and one that
+returns a result where the host raises an error. For each suite and framework, the same number is drawn of each of the
+four kinds, with at most one case of a function per kind, because the cases of one function are mostly alike. Functions
+that already have a label are not drawn again. The printed lines are rows of ``labels/accusations.jsonl`` without a
+label and its reason, which a person adds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FAILS, WRONG, FALLS_BACK, ACCEPTS = "fails", "wrong value", "falls back", "accep
 KINDS = (FAILS, WRONG, FALLS_BACK, ACCEPTS)
 _KINDS_BY_ENDING = {"mismatched": WRONG, "accepted": ACCEPTS}
 SHOWN = 200
-"""Characters of a message that a label keeps."""
+"""The maximum number of characters of a message that a label contains."""
 
 _FOLDERS = re.compile(r"(?<!\w)/(?:[^\s/\"]+/)+")
-"""Folders of the machine that made the chart."""
+"""Folders of the machine that ran the campaign."""
 
 Row = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def kind_of(row: Row) -> str | None:
 
 
 def without_functions(rows: Iterable[Row], functions: Collection[tuple[str, str]]) -> list[Row]:
-    """The rows without these functions, which are named with their framework."""
+    """The rows without these functions (framework and name)."""
     return [row for row in rows if (row["framework"], row["function"]) not in functions]
 
 
@@ -76,7 +76,7 @@ def _one_a_function(rows: Sequence[Row], chance: random.Random) -> list[Row]:
 
 
 def without_label(row: Row) -> dict[str, Any]:
-    """The accusation as a label keeps it: the case, and what the chart says of it."""
+    """The accusation in the form of a label: the case, and the chart's claim about it."""
     failure_text = row["message"] or row["mismatch"] or row["signal"] or ", ".join(sorted(row["fallbacks"]))
     return {
         "case": row["case"],

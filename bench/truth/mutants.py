@@ -1,7 +1,7 @@
 """The mutation score: the share of slightly wrong functions that a framework's cases notice.
 
-What makes a function wrong, and what counts as noticed, stands with the tests
-(``tests/frameworks/common/operators.py``); here cases are drawn and shares are told.
+The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong and when a case notices it.
+This module draws cases and computes shares.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ TARGET = 0.97
 
 
 def score(framework: str) -> Figure:
-    """The share of mutants that a sample of the value cases notices; with ``PORTOLAN_BENCH_WHOLE``, that all cases
-    notice."""
+    """The share of mutants that a sample of the value cases notices. With ``PORTOLAN_BENCH_WHOLE``, all value cases are
+    used."""
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     trials = _trials(framework)
     cases = list(trials.cases)

@@ -1,7 +1,7 @@
-"""Planted fallbacks, and calls without one that look alike: the share that a framework's proofs judge rightly.
+"""Planted fallbacks, and similar calls without a fallback: the share that a framework's proofs judge correctly.
 
-They are tests, one each, in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``: one that
-passes is a plant that was seen, or an honest call that was accused of nothing. They run in a process of their own, as
+Each is a test in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``. A passing test means
+that a planted fallback was detected, or that an honest call was not accused. They run in a separate process, because
 they load every device anew.
 """
 
@@ -20,11 +20,12 @@ from bench.place import PROJECT, CannotRunError, say
 TARGET = 0.97
 FILES = ("test_plants.py", "test_host_work.py")
 SEEN, HONEST = "_is_seen", "_is_not_accused"
-"""The ends of the names of tests that plant a fallback, and of those that make an honest call."""
+"""The name endings of tests that plant a fallback, and of tests that make an honest call."""
 
 
 def shares(framework: str) -> Iterator[Figure]:
-    """The share of a framework's plants that are seen, and of its honest calls that are on the device."""
+    """The share of a framework's planted fallbacks that are detected, and of its honest calls that count as on the
+    device."""
     say("truth", f"the plants and the honest calls of {framework}")
     verdicts = _verdicts(PROJECT / "tests" / "frameworks" / framework)
     yield _share(f"plants_{framework}", "plants", verdicts, SEEN)
@@ -72,6 +73,6 @@ def is_one_of(test: str, ending: str) -> bool:
 
 
 def verdicts_of(report: str) -> dict[str, bool]:
-    """Each test of a pytest report by name, and whether it passed. A skipped one counts as not seen."""
+    """Whether each test of a pytest report passed, by name. A skipped test counts as failed."""
     tests = ElementTree.fromstring(report).iter("testcase")
     return {test.get("name", ""): not any(True for _ in test) for test in tests}

@@ -1,1 +1,2 @@
-"""The command under a recorder: how it is read, and the child in which it runs. The store of calls is in ``suite/``."""
+"""Recording a user's command: how the command is parsed, and the child process that runs it. Calls are stored by
+``suite/``."""

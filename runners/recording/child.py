@@ -27,7 +27,7 @@ STARTED = "It started other programs: their calls are not recorded."
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command and return its exit code."""
     descriptor, framework, job, kind, target, *own = arguments
     pipe = _Pipe(int(descriptor))
     try:
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractContextManager[Callable[[], None]]]:
-    """The context that sees the calls which are made within, and gives the way to stop."""
+    """The context manager for a job. It observes the calls made inside, and yields a function that stops this."""
     what, _, word = job.partition(AT)
     if what == WATCH:
         watching = _import_place(framework.watcher)
@@ -68,7 +68,7 @@ def _import_place(place: str | None) -> Callable[..., AbstractContextManager[Cal
 
 
 class _Pipe:
-    """The way to the process that started us; messages of several threads do not mix."""
+    """The pipe to the parent process. Messages from several threads do not mix."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
@@ -84,19 +84,19 @@ class _Pipe:
                 line = line[os.write(self._descriptor, line) :]
 
     def note(self, sentence: str) -> None:
-        """Say a sentence once."""
+        """Send a sentence, but only once."""
         if sentence not in self._said:
             self._said.add(sentence)
             self.tell({"note": sentence})
 
     def close(self) -> None:
-        """In a process that was forked: the lock may be held by a thread that is not there."""
+        """Close the pipe in a forked process, where a thread that no longer exists may hold the lock."""
         self._is_open, self._lock = False, threading.Lock()
         os.close(self._descriptor)
 
 
 def _watch_processes(pipe: _Pipe, stop: Callable[[], None]) -> None:
-    """Note that the command starts processes. One that it forks records nothing."""
+    """Record that the command starts processes. A forked process records nothing."""
 
     def note_fork() -> None:
         stop()
@@ -111,7 +111,7 @@ def _watch_processes(pipe: _Pipe, stop: Callable[[], None]) -> None:
 
 
 def _run(kind: str, target: str) -> int:
-    """Run the script, the module or the text as Python itself would, and return the exit code."""
+    """Run the script, the module or the text as Python would, and return the exit code."""
     try:
         if kind == FILE:
             sys.path.insert(0, os.path.dirname(os.path.abspath(target)))
@@ -139,7 +139,7 @@ def _exit_code(code: object) -> int:
 
 
 def _show(error: BaseException) -> None:
-    """Print the traceback from the user's own code on."""
+    """Print the traceback, beginning with the user's own code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""The command that is recorded: a Python with a script, a module or a text, as a person types it. Pure."""
+"""Parses the command to record: Python with a script, a module or a text, as a person types it. Pure."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _FLAGS = re.compile(r"-[bBdEIiOPqRsSuvx]+")
 FILE, MODULE, TEXT = "file", "module", "text"
 """The kinds of targets that Python runs."""
 RECORD, RECORD_VALUES, WATCH = "record", "record-values", "watch"
-"""The jobs of a child: record a command, with values too, or watch it on a device."""
+"""The kinds of jobs of a child: record a command, record it with values, or watch it on a device."""
 AT = "@"
-"""Between that and the word of the device: on which it is watched, or for which it is recorded."""
+"""Separates the kind of a job from its device: the device to watch on, or the one for which the command is recorded."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command line of Python, taken apart."""
+    """A parsed command line of Python."""
 
     interpreter: str | None
-    """The path of the Python that was typed; None for a name, which stands for the Python that has the framework."""
+    """The path of the Python that was typed. None for a bare name, which means the Python with the framework."""
     options: tuple[str, ...]
-    """Of the interpreter itself."""
+    """The options of the interpreter itself."""
     kind: str
     target: str
     arguments: tuple[str, ...]
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Command:
-        """Raises ``UsageError`` for what is no command of Python."""
+        """Parse a command. Raises ``UsageError`` for a command that does not run Python."""
         if not words:
             raise UsageError("name the command to record after --, for example: -- python train.py --steps 2")
         program, *rest = words

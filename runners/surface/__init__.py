@@ -1,1 +1,1 @@
-"""The public surface of an installed framework: its functions, classes and members, walked in its own interpreter."""
+"""Lists the public surface of an installed framework (functions, classes and members), in its own interpreter."""

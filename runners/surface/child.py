@@ -1,4 +1,4 @@
-"""The child process that imports the framework, walks its public surface, and reports entries on a pipe."""
+"""The child process that imports the framework, walks its public surface, and sends entries through a pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from runners.surface.walk import entries
 
 
 def main(arguments: list[str]) -> None:
-    """Walk the framework and end the process at once: what modules registered for its exit is not ours to wait for."""
+    """Walk the framework and end the process at once, without waiting for exit handlers of its modules."""
     pipe, framework = arguments
     reasons = json.load(sys.stdin)
     # Held open: its size says how much a module has printed.
@@ -63,7 +63,7 @@ def walk(framework: str, reasons: Mapping[str, str], say: Any) -> None:
 
 
 def _version(framework: str, root: object) -> str:
-    """The public version: the build that stands after a plus makes no other surface."""
+    """The public version, without the build suffix after a plus, which does not change the surface."""
     version = getattr(root, "__version__", None)
     text = version if isinstance(version, str) else metadata.version(framework)
     return text.partition("+")[0]

@@ -20,7 +20,8 @@ Say = Callable[[Mapping[str, Any]], None]
 
 
 class ModuleImporter:
-    """Imports modules one by one and says before each which it is: who supervises us knows where we ended."""
+    """Imports modules one by one, and reports each before the import, so that the parent process knows which one
+    crashed."""
 
     def __init__(self, say: Say, reasons: Mapping[str, str]) -> None:
         self._say = say
@@ -45,7 +46,7 @@ class ModuleImporter:
 
 
 def _printed_bytes() -> int:
-    """The size of the file that stands for stdout and stderr."""
+    """The size of the file to which stdout and stderr are redirected."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     return os.fstat(1).st_size
@@ -58,7 +59,7 @@ def _reason(error: BaseException) -> str:
 def public_modules(
     root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter
 ) -> dict[str, types.ModuleType]:
-    """Every public module by its public name. A module of several names has the one of the fewest parts."""
+    """Every public module by its public name. A module with several names gets the one with the fewest parts."""
     if not surface.generated:
         import_on_disk(root, surface, importer)
     by_name = {surface.name: root}
@@ -79,7 +80,7 @@ def public_modules(
 
 
 def _is_offered(public: str, own: str, surface: PublicSurface) -> bool:
-    """Whether a module stands under its own name, or is made to stand under this one."""
+    """Whether a module has its own name, or is deliberately published under this one."""
     return surface.generated or own == public
 
 
@@ -107,7 +108,7 @@ def _submodules(package: types.ModuleType) -> Iterator[str]:
 
 
 def members(module: types.ModuleType) -> dict[str, Any]:
-    """The values of a module by their names, with those that it makes when it is asked for them."""
+    """The values of a module by name, including those that it creates on access."""
     names = {*vars(module), *exports(module)}
     if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
         names |= _declared_names(module)
@@ -131,7 +132,7 @@ def _declared_names(module: types.ModuleType) -> set[str]:
 
 
 def exports(module: types.ModuleType) -> list[str]:
-    """The names in ``__all__``; none if it is missing or no list of names."""
+    """The names in ``__all__``; empty if it is missing or not a list of names."""
     names = getattr(module, "__all__", ())
     if not isinstance(names, (list, tuple)):
         return []

@@ -1,4 +1,5 @@
-"""The rule of enumeration: which names are public, which name of an object is its own, and what is deprecated. Pure."""
+"""The rules of enumeration: which names are public, which name of an object is canonical, and what is deprecated.
+Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LONGEST_SIGNATURE = 1000
 _THING = "(?:function|class|method|module|api|op|symbol|property|transform)"
 _PARAGRAPHS = 4
-"""How far into a docstring a sentence that deprecates the object itself is looked for."""
+"""The number of paragraphs of a docstring in which a sentence about deprecation is searched."""
 
 
 def is_public(name: str) -> bool:
@@ -19,20 +20,20 @@ def is_public(name: str) -> bool:
 
 
 def canonical(names: Iterable[str]) -> str:
-    """Choose the one name of an object that has several: the fewest parts, then the shortest, then the alphabet."""
+    """Choose the canonical name of an object: the fewest parts, then the shortest, then the first in the alphabet."""
     return min(names, key=lambda name: (name.count("."), len(name), name))
 
 
 def within(module: str | None, homes: Sequence[str]) -> bool:
-    """Whether a module lies in one of these packages."""
+    """Whether a module belongs to one of these packages."""
     return module is not None and module.partition(".")[0] in homes
 
 
 def private_imports(source: str | bytes, module: str, *, is_package: bool) -> set[str]:
-    """Return the names that a module imports for its own use.
+    """Return the names that a module imports only for its own use.
 
-    As type checkers have it, an import is an export where it is written ``import name as name`` or with a star. A
-    package exports besides what it imports from below itself.
+    As in type checkers, an import is an export if it is written ``import name as name`` or with a star. A package also
+    exports names that it imports from its own submodules.
     """
     try:
         tree = ast.parse(source)
@@ -55,7 +56,7 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that binds names of the module, also in its branches."""
+    """Every statement that binds names of the module, including those in branches."""
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody"):
@@ -79,7 +80,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def is_deprecated(doc: str | None, name: str) -> bool:
-    """Whether the documentation deprecates the object itself, and not one of its arguments."""
+    """Whether the documentation deprecates the object itself, not one of its arguments."""
     if not doc:
         return False
     if re.search(r"^[ \t]*\.\. deprecated::", doc, re.MULTILINE) or "(deprecated)" in doc.strip().partition("\n")[0]:
@@ -92,7 +93,8 @@ def is_deprecated(doc: str | None, name: str) -> bool:
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:
-    """Return the signature that Python tells, else the one at the beginning of the documentation, else None."""
+    """Return the signature that Python reports, otherwise the one at the beginning of the documentation, otherwise
+    None."""
     if text is None:
         own = re.escape(name.rpartition(".")[2])
         match = re.match(rf"\s*(?:[\w.]*\.)?{own}(\(.*?\)(?: ?-> ?[\w.\[\], ]+)?)\s*(?:\n|$)", doc or "")

@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
-    """Every public object once, with all its names: functions, classes, and the members of the classes."""
+    """Every public object once with all of its names: functions, classes, and the members of classes."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(names_of_value) for key, names_of_value in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
@@ -35,7 +35,7 @@ def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> 
 
 
 def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:
-    """The public classes from which a class inherits, the nearest first."""
+    """The public base classes of a class, the nearest first."""
     return [classes[base] for base in value.__mro__[1:] if base in classes] if isinstance(value, type) else []
 
 
@@ -54,9 +54,9 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The public values of a module: those in its ``__all__``, else those that it does not import for itself.
+    """The public values of a module: those in its ``__all__``, otherwise those that it does not import for its own use.
 
-    A package has both, because ``__all__`` of torch and its subpackages omits documented functions.
+    For a package both are taken, because ``__all__`` of torch and its subpackages omits documented functions.
     """
     exported_names = set(exports(module))
     values = {name: value for name, value in members(module).items() if is_public(name)}
@@ -77,7 +77,7 @@ def _source(module: types.ModuleType) -> str:
 
 
 def _is_own(value: Any, surface: PublicSurface) -> bool:
-    """Whether a value is a function or class of the framework, and not of a package that it uses."""
+    """Whether a value is a function or class of the framework itself, not of a package that it uses."""
     if isinstance(value, types.ModuleType) or not callable(value) or type(value).__module__ == typing.__name__:
         return False
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
@@ -111,7 +111,8 @@ def _kind(value: Any) -> str:
 
 
 def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
-    """The public members that a class has itself, or from a base that is not public and so lists none."""
+    """The public members that a class defines itself, or inherits from a non-public base that has no entry of its
+    own."""
     attributes: set[str] = set()
     for base in owner.__mro__:
         if base is not owner and (base in classes or not within(base.__module__, surface.homes)):

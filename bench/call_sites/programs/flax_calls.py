@@ -1,4 +1,4 @@
-"""Layers of flax, both of its interfaces, forward and once backward."""
+"""Uses layers of both interfaces of flax, forward and once backward."""
 
 from typing import Any
 

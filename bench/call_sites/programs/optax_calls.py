@@ -1,4 +1,4 @@
-"""Optimizers, schedules and losses of optax, each on a small problem."""
+"""Uses optimizers, schedules and losses of optax, each on a small problem."""
 
 import contextlib
 import inspect

@@ -1,4 +1,4 @@
-"""Small models of timm, forward and once backward, with losses and data mixing."""
+"""Uses small models of timm, forward and once backward, with losses and data mixing."""
 
 import timm
 import torch

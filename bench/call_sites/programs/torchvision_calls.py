@@ -1,4 +1,4 @@
-"""Models, transforms and operations of torchvision; what its C++ computes is left out."""
+"""Uses models, transforms and operations of torchvision, except those computed by its C++ code."""
 
 import torch
 import torchvision

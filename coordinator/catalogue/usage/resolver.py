@@ -60,7 +60,7 @@ class _Other(Value):
 
 OTHER = _Other()
 Binding = str | Value | None
-"""What is known about a name: a dotted public name, a value, or None for nothing."""
+"""The knowledge about a name: a dotted public name, a value, or None for nothing."""
 
 
 @dataclass
