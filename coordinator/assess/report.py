@@ -14,6 +14,7 @@ from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import AssessedSource, Site
 from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.assess.whole_run import WholeRun
+from coordinator.catalogue.usage.sources import LINK
 from coordinator.figures.formats import join_words, plural
 from coordinator.results.conditions import accepted_sentence
 from protocol.enums import Cause
@@ -71,17 +72,24 @@ class AssessmentReport:
         if serious:
             return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:
-            return f"{where} nothing can go wrong: this code uses no function of {self.target.framework}."
+            return f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._unread}."
         if not self.assessment.charted:
             return f"{where} nothing is known: none of the functions that this code uses is charted there."
         if conditional := self.assessment.conditional:
             calls = self._kinds_of(conditional)
             return f"{where} this code may go wrong, depending on what its source does not show: it calls {calls}."
         functions = len(self.assessment.charted) + len(self.assessment.unknown)
+        charted = len(self.assessment.charted)
         return (
-            f"{where} nothing that this code calls is known to go wrong: "
-            f"{len(self.assessment.charted)} of its {plural(functions, 'function')} are charted."
+            f"{where} nothing that this code calls is known to go wrong: {charted} of its "
+            f"{plural(functions, 'function')} {_be(charted)} charted{self._unread}."
         )
+
+    @property
+    def _unread(self) -> str:
+        """The end of a sentence that finds nothing, if some of the code was not read. A link leads to other code."""
+        count = sum(file.reason != LINK for file in self.source.unread)
+        return f"; {plural(count, 'file')} {'was' if count == 1 else 'were'} not read" if count else ""
 
     @property
     def version_warning(self) -> str | None:
@@ -130,7 +138,8 @@ class AssessmentReport:
         uses = sum(charted_uses.values()) + sum(unknown_uses.values())
         return (
             f"{plural(self.source.files, 'file')}, {plural(uses, 'use')} of "
-            f"{plural(functions, 'function')}: {len(charted_uses)} are charted, {len(unknown_uses)} unknown"
+            f"{plural(functions, 'function')}: {len(charted_uses)} {_be(len(charted_uses))} charted, "
+            f"{len(unknown_uses)} unknown"
             + (f"; {plural(self.assessment.host_only, 'use')} of the host alone" if self.assessment.host_only else "")
         )
 
@@ -168,6 +177,10 @@ class AssessmentReport:
             return None
         functions = shlex.quote(" ".join(unknown[:MOST_CHARTED]))
         return f"portolan submit --suite library --targets {self.target.short} --functions {functions}"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def day(moment: datetime) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import WAYS, RecordedRun
 from coordinator.assess.report import AssessmentReport, kind_sentence
-from coordinator.assess.sites import Certainty, Site
+from coordinator.assess.sites import Certainty, Site, UnreadFile
 from coordinator.assess.verdicts import Kind, Weight
 from coordinator.figures.formats import join_words, plural
 
 WIDTH = 80
 SHOWN_PLACES = 3
+SHOWN_PATHS = 3
 SHOWN_CONDITIONS = 15
 SHOWN_CALLERS = 5
 SHOWN_QUESTIONS = 5
@@ -202,13 +203,24 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
             yield f"  {_place(site, report)}: {site.function}"[:WIDTH]
         yield from _more(len(reads), SHOWN_QUESTIONS, whole)
     if source.unread:
-        reasons = Counter(file.reason for file in source.unread)
-        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
-        yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({counts}).", hanging="  ")
+        paths_by_reason = _unread_paths(source.unread)
+        most = None if whole else SHOWN_PATHS
+        reasons = "; ".join(
+            f"{len(paths)} {reason}: {join_words(paths, most)}" for reason, paths in paths_by_reason.items()
+        )
+        yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({reasons}).", hanging="  ")
     if source.star_imports:
         yield from _wrap(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
     if report.ignored or report.known:
         yield from _wrap(f"Silenced: {plural(report.ignored, 'place')} by comments, {report.known:,} by the baseline.")
+
+
+def _unread_paths(files: Sequence[UnreadFile]) -> Mapping[str, Sequence[str]]:
+    """The paths by reason, the most frequent reason first."""
+    paths: dict[str, list[str]] = {}
+    for file in files:
+        paths.setdefault(file.reason, []).append(file.path)
+    return dict(sorted(paths.items(), key=lambda item: -len(item[1])))
 
 
 def _guards(finding: Finding) -> str:

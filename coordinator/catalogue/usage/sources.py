@@ -71,6 +71,8 @@ class FileFilter:
         return name.endswith(self.suffixes) or (self.opens_archives and _reader_of(name) is not None)
 
 
+LINK = "a link"
+"""The reason why a link is not followed."""
 CORPUS = FileFilter()
 """Every Python file of a corpus."""
 
@@ -105,8 +107,8 @@ def _folder(folder: Path, corpus: Path, choice: FileFilter) -> Iterator[SourceFi
     for entry in entries:
         path = Path(entry.path)
         if entry.is_symlink():
-            if choice.takes(entry.name) or (choice.names_linked_folders and entry.is_dir()):
-                yield SourceFile(_relative_name(path, corpus), "", refusal="a link")
+            if choice.takes(entry.name) or (choice.names_linked_folders and _leads_to_folder(entry)):
+                yield SourceFile(_relative_name(path, corpus), "", refusal=LINK)
         elif entry.is_dir(follow_symlinks=False):
             if choice.enters(entry):
                 yield from _folder(path, corpus, choice)
@@ -117,6 +119,14 @@ def _folder(folder: Path, corpus: Path, choice: FileFilter) -> Iterator[SourceFi
                 yield from _archive(path, _relative_name(path, corpus), choice)
             else:
                 yield read_file(path, _relative_name(path, corpus))
+
+
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:
+        # It leads to itself, or through a folder that may not be read.
+        return False
 
 
 def read_file(path: Path, name: str) -> SourceFile:
@@ -163,7 +173,7 @@ def _zip(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
             if info.is_dir() or not info.filename.endswith(suffixes):
                 continue
             if (info.external_attr >> 28) == 0xA:
-                yield info.filename, b"", "a link"
+                yield info.filename, b"", LINK
                 continue
             try:
                 with archive.open(info) as stream:
@@ -192,7 +202,7 @@ def _tar(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
                     return
                 continue
             if not info.isfile():
-                yield info.name, b"", "a link" if info.issym() or info.islnk() else "no plain file"
+                yield info.name, b"", LINK if info.issym() or info.islnk() else "no plain file"
             elif (stream := archive.extractfile(info)) is not None:
                 with stream:
                     yield info.name, *_read_bounded(stream)

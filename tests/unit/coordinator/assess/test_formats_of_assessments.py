@@ -18,6 +18,7 @@ from coordinator.assess.formats.sarif import RULES, sarif_of
 from coordinator.assess.formats.terminal import WIDTH, text_of
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.sites import DeviceQuestion, Guard, GuardKind, UnreadFile
+from coordinator.catalogue.usage.sources import LINK
 from protocol.enums import Cause, Ending
 from tests.unit.coordinator.assess.cases import FUNCTION, assessment_of, case, report, several, site, source, target
 
@@ -92,7 +93,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
     assert "src/train.py:4: x.device.type" in text
     assert "Values are read on the host at 1 place, where the program waits for the device:" in text
     assert "src/train.py:9: torch.Tensor.item" in text
-    assert "Not read: 1 file (1 does not parse)." in text
+    assert "Not read: 1 file (1 does not parse: broken.py)." in text
     assert "Silenced: 1 place by comments, 2 by the baseline." in text
     assert "only cases unlike this call" in " ".join(text_of(assessment_report, whole=True).split())
 
@@ -107,7 +108,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
         ),
         (
             ["torch.fine", "torch.unknown"],
-            "On torch/xla nothing that this code calls is known to go wrong: 1 of its 2 functions are charted.",
+            "On torch/xla nothing that this code calls is known to go wrong: 1 of its 2 functions is charted.",
         ),
         (
             ["torch.fine", "torch.some"],
@@ -120,6 +121,24 @@ def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites:
     used_sites = [site(name, positional=None if name == "torch.some" else 9) for name in sites]
     assessment = assessment_of(CASES, *used_sites) if used_sites else Assessment((), {}, {})
     assert report(assessment, *used_sites).first_line == first_line
+
+
+def test_a_first_line_that_finds_nothing_says_that_files_were_not_read() -> None:
+    unread = (UnreadFile("a.py", "no Python 3"), UnreadFile("b.py", "too large"), UnreadFile("c.py", LINK))
+    nothing_used = report(Assessment((), {}, {}), source=source(unread=unread))
+    assert nothing_used.first_line.endswith("this code uses no function of torch; 2 files were not read.")
+    nothing_wrong = report(
+        assessment_of(CASES, site("torch.fine")), source=source(site("torch.fine"), unread=unread[1:])
+    )
+    assert nothing_wrong.first_line.endswith("1 of its 1 function is charted; 1 file was not read.")
+
+
+def test_the_terminal_names_the_first_files_that_were_not_read() -> None:
+    unread = [UnreadFile(f"{name}.py", "too large") for name in "abcdef"]
+    assessed = report(Assessment((), {}, {}), source=source(unread=(UnreadFile("z.py", "Python 2"), *unread)))
+    text, whole_text = (" ".join(text_of(assessed, whole=whole).split()) for whole in (False, True))
+    assert "Not read: 7 files (6 too large: a.py, b.py, c.py and 3 more; 1 Python 2: z.py)." in text
+    assert "6 too large: a.py, b.py, c.py, d.py, e.py and f.py;" in whole_text
 
 
 def test_json_has_every_finding_with_its_places(assessment_report: AssessmentReport) -> None:

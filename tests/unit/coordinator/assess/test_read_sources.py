@@ -134,6 +134,7 @@ def test_what_cannot_be_read_is_named_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "large.py").write_bytes(b"#" * (files.LARGEST_FILE + 1))
     (tmp_path / "outside.py").symlink_to("/etc/hostname")
     (tmp_path / "circle").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "itself").symlink_to("itself")
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "list.ipynb").write_text("[]")
     (tmp_path / "cut.ipynb").write_text('{"cells": [')
