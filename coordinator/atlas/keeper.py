@@ -31,9 +31,9 @@ PAUSE = 10
 """The pause before the next build, as a multiple of the time of the last one, because a running campaign brings an
 outcome every moment.
 """
-START_S = 3.0
-"""The wait after a start before the shipped evidence is read. A start has more urgent work, and a first reader who
-comes earlier has it read at once.
+START_S = 10.0
+"""The wait after a start before the shipped evidence is read. A start has more urgent work, and after the first outcome
+nobody needs it. A reader who comes earlier waits a second for it.
 """
 
 
@@ -61,7 +61,7 @@ class KeptAtlas:
 class AtlasKeeper:
     """Keeps one atlas. If somebody asks for it and the evidence has changed, it is rebuilt, one build at a time. The
     first build for a large database takes long, so it begins when the coordinator starts. That of the shipped evidence
-    takes a second and begins soon after.
+    takes a second and begins some seconds later.
     """
 
     def __init__(self, engine: AsyncEngine, dsn: str) -> None:
@@ -84,15 +84,14 @@ class AtlasKeeper:
     async def _prepare(self) -> None:
         try:
             charts = await service.list_charts(self._engine)
+            if not charts:
+                await asyncio.sleep(START_S)
+                charts = await service.list_charts(self._engine)
         except DATABASE_AWAY as error:
             log.warning("the atlas is left to its first reader", reason=reason_of(error))
             return
-        if _outcomes(charts) > SMALL:
+        if self._kept is None and (not charts or _outcomes(charts) > SMALL):
             self._build_in_background(charts)
-        elif not charts:
-            await asyncio.sleep(START_S)
-            if self._kept is None:
-                self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
         """The atlas of all evidence, or the previous one during a build. Raises ``AtlasPendingError`` if there is no
