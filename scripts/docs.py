@@ -138,7 +138,7 @@ def _in_words(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         return "one of " + ", ".join(f"`{word}`" for word in field["enum"])
     match field["type"]:
         case "integer" | "number":
-            whole = "a whole number" if field["type"] == "integer" else "a number"
+            whole = "an integer" if field["type"] == "integer" else "a number"
             lowest = field.get("minimum", field.get("exclusiveMinimum"))
             above = "over" if "exclusiveMinimum" in field else "from"
             return f"{whole} {above} {_number(lowest)} to {_number(field.get('maximum'))}"
