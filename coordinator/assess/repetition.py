@@ -22,6 +22,8 @@ class Role(StrEnum):
 
     repeated = "repeated"
     """It runs again and again."""
+    loop = "loop"
+    """It has the loop, as its name says. Some of the functions that it calls run again and again."""
     offered = "offered"
     """Programs may call it with arrays. If the user's own code calls it, that code decides."""
     inner = "inner"
@@ -32,14 +34,17 @@ class Role(StrEnum):
     test = "test"
 
 
-_PASSED = (Role.repeated, Role.offered, Role.inner)
+_PASSED = (Role.repeated, Role.loop, Role.offered, Role.inner)
 """The roles of functions whose callees are reached too."""
 _REPEATED_METHOD = re.compile(
-    r"__call__|call|forward|backward"
-    r"|(?:\w+_)?(?:loss|step|loop|epoch|batch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
-    r"|(?:evaluate|fit|generate|sample|decode|encode|update|log_prob|run|main)(?:_\w+)?|compute"
+    r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run again and again, or that have the loop."""
+"""Names of functions that run again and again."""
+_LOOP = re.compile(
+    r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
+    r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
+)
+"""Names of functions that have the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
@@ -56,7 +61,9 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
     for site in source.sites:
         name = function_of(site, source.modules)
-        if roles.get(name or "") in (Role.offered, Role.inner) and _REPEATING_FUNCTION.fullmatch(site.function):
+        if roles.get(name or "") in (Role.loop, Role.offered, Role.inner) and _REPEATING_FUNCTION.fullmatch(
+            site.function
+        ):
             roles[name or ""] = Role.repeated
     callees = _callees(source)
     callers = _callers(callees, roles)
@@ -64,10 +71,11 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     starts = {name for name, role in roles.items() if role is Role.repeated}
     starts |= set(_handed_on_for_later(source, roles, set_up))
     repeated = _reach(source, roles, callees, starts)
-    # A function that returns a number counts or checks once, unless a layer or a loop calls it.
+    # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
-    offered = {name for name, role in roles.items() if role is Role.offered and not callers[name]}
-    return repeated | _reach(source, roles, callees, offered - numbers, numbers)
+    offered = {name for name, role in roles.items() if role is Role.offered and not callers[name]} - numbers
+    loops = {name for name, role in roles.items() if role is Role.loop}
+    return repeated | _reach(source, roles, callees, loops | offered, numbers)
 
 
 def _reach(
@@ -115,6 +123,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if function.bases or function.is_of_foreign_class:
         # The framework may call any method of its class, also one with an underscore.
         return Role.offered if method.startswith("_") else Role.repeated
+    if _LOOP.fullmatch(method):
+        return Role.loop
     constructor = functions.get(f"{function.owner}.__init__")
     has_arrays = function.has_arrays or (constructor is not None and constructor.has_arrays)
     return Role.offered if has_arrays and not method.startswith("_") else Role.inner
