@@ -43,7 +43,7 @@ class Measurement:
 
     @property
     def ratios(self) -> list[float]:
-        return [recorded / bare for bare, recorded in zip(self.bare_s, self.recorded_s, strict=True)]
+        return [seconds / bare_s for bare_s, seconds in zip(self.bare_s, self.recorded_s, strict=True)]
 
 
 def run() -> Iterator[Figure]:
@@ -150,8 +150,8 @@ class Block(torch.nn.Module):  # type: ignore[misc]
             if cache:
                 k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
             cache[:] = k, v
-        attended = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
-        x = x + self.out(attended.transpose(1, 2).reshape(batch, length, WIDTH))
+        values = F.scaled_dot_product_attention(q, k, v, is_causal=cache is None)
+        x = x + self.out(values.transpose(1, 2).reshape(batch, length, WIDTH))
         return x + self.mlp(self.second_norm(x))
 
 

@@ -44,7 +44,7 @@ from runners.suite.frozen import BFLOAT16, Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Elsewhere, Recorder, RecordingOptions
+from runners.suite.recording.recorder import ClaimedDevice, Recorder, RecordingOptions
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
 from runners.suite.recording.wrapping import FunctionLocation, Mode, wrap_functions
@@ -118,7 +118,7 @@ class JaxRecordingDialect:
     by_value = frozenset({type, type(jnp.float32), np.dtype})
     reads = READS
     not_computing: frozenset[str] = frozenset()
-    elsewhere: Elsewhere | None = None
+    claimed_device: ClaimedDevice | None = None
     carriers = frozenset({"array", "asarray", "device_put"})
 
     def layout(self, array: Any) -> bool:

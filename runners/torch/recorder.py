@@ -27,7 +27,7 @@ from runners.suite.frozen import Slot
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
 from runners.suite.recording.book import Book
-from runners.suite.recording.recorder import Caller, Elsewhere, Options, Recorder, RecordingOptions
+from runners.suite.recording.recorder import Caller, ClaimedDevice, Options, Recorder, RecordingOptions
 from runners.suite.recording.sites import Sites
 from runners.suite.recording.watcher import Watcher
 from runners.torch.placement.threads import entered_by_threads
@@ -170,8 +170,8 @@ class TorchRecordingDialect:
     carriers = frozenset({"to", "cuda", "tensor", "as_tensor"})
     settle = None
 
-    def __init__(self, elsewhere: Elsewhere | None = None) -> None:
-        self.elsewhere = elsewhere
+    def __init__(self, claimed_device: ClaimedDevice | None = None) -> None:
+        self.claimed_device = claimed_device
 
     def layout(self, array: Any) -> Any:
         return array.stride()

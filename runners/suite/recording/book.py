@@ -25,7 +25,7 @@ ELSEWHERE: Site = ("", 0)
 """Stands for all places beyond those that are told apart."""
 
 
-class Place:
+class SiteCount:
     """A site at which an entry was met, and how often."""
 
     __slots__ = ("count", "site")
@@ -42,7 +42,7 @@ class Entry:
     number: int
     kind: str
     seconds: float = 0.0
-    places: dict[Site, Place] = field(default_factory=dict)
+    site_counts: dict[Site, SiteCount] = field(default_factory=dict)
     is_told: bool = True
     """Whether the counts are as they were told last."""
     tallies: Sequence[CallTally] = ()
@@ -52,28 +52,28 @@ class Entry:
     def sites(self) -> dict[Site, int]:
         """How often it was met at each site."""
         # A list: another thread of the program may count meanwhile.
-        return {place.site: place.count for place in list(self.places.values())}
+        return {site_count.site: site_count.count for site_count in list(self.site_counts.values())}
 
-    def place(self, site: Site) -> Place:
-        """The place of a site; of a site beyond those that are told apart, the place that they share."""
-        places = self.places
-        if site not in places:
-            site = site if len(places) < MAX_SITES else ELSEWHERE
-            places.setdefault(site, Place(site))
-        return places[site]
+    def site_count(self, site: Site) -> SiteCount:
+        """The count of a site; all sites beyond those that are told apart share one."""
+        site_counts = self.site_counts
+        if site not in site_counts:
+            site = site if len(site_counts) < MAX_SITES else ELSEWHERE
+            site_counts.setdefault(site, SiteCount(site))
+        return site_counts[site]
 
     def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
         """Count the entry once more, or so many times."""
-        self.met_at(self.place(site), seconds, count)
+        self.met_at(self.site_count(site), seconds, count)
 
-    def met_at(self, place: Place, seconds: float, count: int = 1) -> None:
-        """Count the entry once more, or so many times, at one of its places."""
-        place.count += count
+    def met_at(self, site_count: SiteCount, seconds: float, count: int = 1) -> None:
+        """Count the entry once more, or so many times, at one of its sites."""
+        site_count.count += count
         self.seconds += seconds
         self.is_told = False
         if self.tallies:
             for tally in self.tallies:
-                tally.add(self, place.site, seconds, count)
+                tally.add(self, site_count.site, seconds, count)
 
 
 class CallTally:
@@ -89,7 +89,7 @@ class CallTally:
 
     def __len__(self) -> int:
         """The number of counts."""
-        return sum(len(part.places) for part in self._parts.values())
+        return sum(len(part.site_counts) for part in self._parts.values())
 
     def add(self, entry: Entry, site: Site, seconds: float, count: int) -> None:
         if entry.kind == CROSSING:

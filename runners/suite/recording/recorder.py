@@ -28,7 +28,7 @@ from runners.errors import UnfreezableError
 from runners.suite.frozen import Slot, encode
 from runners.suite.recording import arrays as recorded_arrays
 from runners.suite.recording.arrays import RecordedArray
-from runners.suite.recording.book import Book, Entry, Place
+from runners.suite.recording.book import Book, Entry, SiteCount
 from runners.suite.recording.sites import Site, Sites
 
 MOST_TEXT = 100_000
@@ -64,8 +64,8 @@ _CALLER = 2
 """Frames between a caller and the call that it makes."""
 
 
-class Elsewhere(Protocol):
-    """What is done to calls while arrays say that they are on the target, though their memory is the host's."""
+class ClaimedDevice(Protocol):
+    """The device that arrays say they are on, though their memory is the host's: how calls are made meanwhile."""
 
     def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
         """The arguments with the host in the place of the target; the same objects where nothing names it."""
@@ -89,11 +89,11 @@ class RecordingDialect(Protocol):
     """Last names of functions that are not recorded at all."""
     carriers: frozenset[str]
     """Last names of functions that may carry an array to a device."""
-    elsewhere: Elsewhere | None
+    claimed_device: ClaimedDevice | None
     """None: arrays say where they are."""
 
     def layout(self, array: Array) -> Any:
-        """What tells an array of these classes apart from others of its dtype and shape."""
+        """The part of an array's form beside dtype and shape, for these classes."""
 
     def form(self, value: Any) -> Any:
         """That by which calls are told apart of a value of any other class."""
@@ -154,8 +154,8 @@ class _DistinctCall:
         self.is_differentiated = False
         self.looks = 0
         # One value, since several threads may make the same call.
-        self.last_made: tuple[CodeType | None, int, Place | None] = (None, -1, None)
-        """An instruction of the user's code, and its place."""
+        self.last_made: tuple[CodeType | None, int, SiteCount | None] = (None, -1, None)
+        """An instruction of the user's code, and the count of its line."""
 
 
 class Recorder:
@@ -207,7 +207,7 @@ class Recorder:
         """Record calls."""
         calls: dict[Key, _DistinctCall] = {}
         key_of, getframe, clock, book, dialect = self._key_of, sys._getframe, perf_counter, self._book, self._dialect
-        elsewhere, settle, may_go_backward = dialect.elsewhere, dialect.settle, dialect.may_go_backward
+        claimed_device, settle, may_go_backward = dialect.claimed_device, dialect.settle, dialect.may_go_backward
 
         def recorded(args: Sequence[Any], kwargs: Options) -> Any:
             try:
@@ -228,17 +228,17 @@ class Recorder:
             try:
                 result = func(*args, **kwargs) if kwargs else func(*args)
             except Exception as error:
-                if elsewhere is None:
+                if claimed_device is None:
                     raise
-                result = _stood_in(elsewhere, error, func, args, kwargs or {})
+                result = _stood_in(claimed_device, error, func, args, kwargs or {})
             if settle is not None:
                 settle(result)
             end = clock()
             frame = getframe(_CALLER)
-            code, instruction, place = call.last_made
-            if place is None or frame.f_lasti != instruction or frame.f_code is not code:
-                place = self._place(call, entry, frame)
-            entry.met_at(place, end - start)
+            code, instruction, site_count = call.last_made
+            if site_count is None or frame.f_lasti != instruction or frame.f_code is not code:
+                site_count = self._site_count(call, entry, frame)
+            entry.met_at(site_count, end - start)
             if call.may_differentiate and may_go_backward(result):
                 self._watch_backward(call, entry, args, kwargs or {}, result)
             if end > book.tell_at:
@@ -247,17 +247,17 @@ class Recorder:
 
         return recorded
 
-    def _place(self, call: _DistinctCall, entry: Entry, frame: FrameType) -> Place:
-        """The place of a call that was made in this frame."""
-        place = entry.place(self._sites.of(frame))
+    def _site_count(self, call: _DistinctCall, entry: Entry, frame: FrameType) -> SiteCount:
+        """The count of the line that made a call in this frame."""
+        site_count = entry.site_count(self._sites.of(frame))
         # In a frame of a package the line depends on the frames above.
         if self._sites.is_own(frame.f_code.co_filename):
-            call.last_made = frame.f_code, frame.f_lasti, place
-        return place
+            call.last_made = frame.f_code, frame.f_lasti, site_count
+        return site_count
 
     def _on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
-        elsewhere = self._dialect.elsewhere
-        return (args, kwargs) if elsewhere is None else elsewhere.on_host(args, kwargs)
+        claimed_device = self._dialect.claimed_device
+        return (args, kwargs) if claimed_device is None else claimed_device.on_host(args, kwargs)
 
     def _first(
         self,
@@ -293,9 +293,9 @@ class Recorder:
         try:
             result = func(*args, **kwargs)
         except Exception as error:
-            if dialect.elsewhere is None:
+            if dialect.claimed_device is None:
                 raise
-            result = _stood_in(dialect.elsewhere, error, func, args, kwargs)
+            result = _stood_in(dialect.claimed_device, error, func, args, kwargs)
         if dialect.settle is not None:
             dialect.settle(result)
         seconds = perf_counter() - start
@@ -411,10 +411,12 @@ class Recorder:
         return self._sites.of(sys._getframe(_CALLER))
 
 
-def _stood_in(elsewhere: Elsewhere, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def _stood_in(
+    claimed_device: ClaimedDevice, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
     """The result of what stands in for a call that raised; raises the call's own error if that raises too."""
     with suppress(Exception):
-        return elsewhere.stand_in(func, args, kwargs)
+        return claimed_device.stand_in(func, args, kwargs)
     raise error
 
 
