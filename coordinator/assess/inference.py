@@ -69,7 +69,10 @@ _WRAPPERS = frozenset(
 )
 """Functions of frameworks that return another version of a given function."""
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
-_UNKNOWN_RESULTS = frozenset({"getattr", "max", "min", "next", "map", "filter", "eval", "vars", "object", "property"})
+_UNKNOWN_RESULTS = frozenset({"max", "min", "next", "map", "filter", "vars", "object", "property"})
+_MADE_AT_RUN_TIME = frozenset({"getattr", "eval", "exec", "__import__"})
+"""Functions that take the name of another, or code."""
+_OTHER_BUILTINS = frozenset({"super", "abs", "sum", "zip", "enumerate", "staticmethod"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
 _LAYER_LISTS = frozenset(
     {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
@@ -99,18 +102,16 @@ class Builtin(Value):
 _BUILTINS: Mapping[str, Binding] = {
     **dict.fromkeys(dir(builtins), OTHER),
     **dict.fromkeys(_UNKNOWN_RESULTS),
-    **{
-        name: Builtin(name)
-        for name in (*_SAME_ELEMENTS, *_KIND_QUESTIONS, "super", "abs", "sum", "zip", "enumerate", "staticmethod")
-    },
+    **{name: Builtin(name) for name in (*_SAME_ELEMENTS, *_MADE_AT_RUN_TIME, *_KIND_QUESTIONS, *_OTHER_BUILTINS)},
 }
 _STANDARD: Mapping[tuple[str, str], Binding] = {
     ("functools", "partial"): Builtin("partial"),
     ("functools", "reduce"): None,
+    ("importlib", "import_module"): Builtin("__import__"),
     ("copy", "deepcopy"): Builtin("deepcopy"),
     ("copy", "copy"): Builtin("deepcopy"),
 }
-_MODULES: Mapping[str, Binding] = {"functools": Builtin("functools"), "copy": Builtin("copy")}
+_MODULES: Mapping[str, Binding] = {name: Builtin(name) for name in ("functools", "copy", "importlib")}
 
 
 class SiteResolver(Resolver):
@@ -177,6 +178,8 @@ class SiteResolver(Resolver):
             self._define(f"{module}.{name}", value)
         self.reading.frameworks = frozenset(self.frameworks)
         self.reading.star_imports = self.star_imports
+        if not self.frameworks:
+            self.reading.dynamic_names = 0
         # It knows the resolver: without it no circle keeps the file's objects, and none is looked for.
         del self._annotations
         return self.reading
@@ -814,10 +817,34 @@ class SiteResolver(Resolver):
                 return Elements(Items((OTHER, element_of(first))))
             case "staticmethod":
                 return first
+            case "getattr":
+                return self._member_by_name(first, node.args[1:2]) if isinstance(first, str) else None
+            case "__import__" | "eval" | "exec":
+                return self._value_of_text(name, node.args[:1])
             case _ if name in _SAME_ELEMENTS:
                 return first if isinstance(first, Items | Symbol) or name == "deepcopy" else Elements(element_of(first))
             case _:
                 return None
+
+    def _member_by_name(self, module: str, names: Sequence[ast.expr]) -> Binding:
+        """The member of a framework's module that ``getattr`` gives; a name that is made at run time is counted."""
+        match names:
+            case [ast.Constant(value=str(name))]:
+                return f"{module}.{name}"
+        self.reading.dynamic_names += 1
+        return None
+
+    def _value_of_text(self, function: str, texts: Sequence[ast.expr]) -> Binding:
+        """The module that a text names; code in a text, and a name that is made at run time, are counted."""
+        match texts:
+            case [ast.Constant(value=str(name))] if function == "__import__":
+                root, _, rest = name.partition(".")
+                if root not in ROOTS:
+                    return None
+                self.frameworks.add(ROOTS[root])
+                return ".".join(filter(None, (ROOTS[root], rest)))
+        self.reading.dynamic_names += 1
+        return None
 
     def _make(
         self,

@@ -157,6 +157,7 @@ class FileReading:
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
     star_imports: int = 0
+    dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)
     facts: Facts = field(default_factory=Facts)
     own_members: dict[str, set[str]] = field(default_factory=dict)

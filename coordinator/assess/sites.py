@@ -161,6 +161,8 @@ class AssessedSource:
     """Number of files that were read."""
     star_imports: int = 0
     """Star imports, which hide the origin of names."""
+    dynamic_names: int = 0
+    """Places where a program that imports a framework makes a name or code at run time (``getattr``, ``eval``)."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     handed_on: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -82,6 +82,7 @@ def link_readings(
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
+        dynamic_names=sum(reading.dynamic_names for reading in readings),
         calls=_frozen(calls),
         handed_on=_frozen(handed_on),
         functions=dict(linker.user_functions(readings)),

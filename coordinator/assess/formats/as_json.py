@@ -58,6 +58,7 @@ def json_of(report: AssessmentReport) -> bytes:
                 "unread": [asdict(file) for file in report.source.unread],
                 "files": report.source.files,
                 "star_imports": report.source.star_imports,
+                "dynamic_names": report.source.dynamic_names,
                 "run": None if report.run is None else _run(report.run),
                 "whole": None if report.whole is None else _whole(report.whole),
                 "why_not_whole": report.why_not_whole,

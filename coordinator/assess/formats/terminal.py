@@ -211,6 +211,8 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
         yield from _wrap(f"Not read: {plural(len(source.unread), 'file')} ({reasons}).", hanging="  ")
     if source.star_imports:
         yield from _wrap(f"{plural(source.star_imports, 'import')} of everything (*) may hide uses.")
+    if count := source.dynamic_names:
+        yield from _wrap(f"{plural(count, 'name')} made at run time (getattr, eval) may hide uses.")
     if report.ignored or report.known:
         yield from _wrap(f"Silenced: {plural(report.ignored, 'place')} by comments, {report.known:,} by the baseline.")
 

@@ -60,6 +60,7 @@ def assessment_report(assessment: Assessment) -> AssessmentReport:
         device_questions=(DeviceQuestion("train.py", 4, "x.device.type"),),
         unread=(UnreadFile("broken.py", "does not parse"),),
         star_imports=1,
+        dynamic_names=2,
     )
     charted_target = target(CASES, notes=("XLA on the host CPU, not a TPU",))
     return report(assessment, source=code, target=charted_target, installed="2.8.0+cpu", ignored=1, known=2)
@@ -94,6 +95,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
     assert "Values are read on the host at 1 place, where the program waits for the device:" in text
     assert "src/train.py:9: torch.Tensor.item" in text
     assert "Not read: 1 file (1 does not parse: broken.py)." in text
+    assert "2 names made at run time (getattr, eval) may hide uses." in text
     assert "Silenced: 1 place by comments, 2 by the baseline." in text
     assert "only cases unlike this call" in " ".join(text_of(assessment_report, whole=True).split())
 

@@ -715,3 +715,21 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
 def test_a_result_that_goes_to_the_host_at_once_is_noted(code: str, goes_to_host: bool) -> None:
     all_sites = sites(f"def f(x: torch.Tensor):\n    {code}")
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [goes_to_host]
+
+
+def test_a_member_that_a_text_names_is_used() -> None:
+    code = (
+        "import importlib\n"
+        "getattr(torch, 'topk')(x, 2)\n"
+        "importlib.import_module('torch.nn.functional').relu(x)\n"
+        "__import__('torch').cumsum(x, 0)\n"
+    )
+    used_names = {name for name, certainty, _ in functions(code) if certainty == "resolved"}
+    assert used_names == {"torch.topk", "torch.nn.functional.relu", "torch.cumsum"}
+
+
+def test_names_that_are_made_at_run_time_are_counted_in_files_with_a_framework() -> None:
+    dynamic = "getattr(torch, name)(x)\neval(text)\nexec(text)\n__import__(name)\n"
+    otherwise = "model.eval()\ngetattr(x, name)\ngetattr(torch, 'sin')\n"
+    code = {"main.py": IMPORTS + dynamic + otherwise, "other.py": "eval(text)\n"}
+    assert read_code(code).dynamic_names == 4
