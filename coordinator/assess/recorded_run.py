@@ -70,14 +70,22 @@ class RecordedRun:
         """``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``"""
         recording = self.recording
         call_count = sum(call.count for call in recording.calls)
-        ending = {0: "", None: "; the command was killed before its end"}.get(
-            recording.exit_code, f"; the command ended with exit code {recording.exit_code}"
-        )
         backward = sum(call.gradient is not None for call in recording.calls)
         return (
             f"{plural(len(recording.calls), 'distinct call')} of {recording.framework} {recording.version}, "
-            f"made {call_count:,} times in {recording.seconds:.1f} s, backward through {backward:,}{ending}"
+            f"made {plural(call_count, 'time')} in {recording.seconds:.1f} s, backward through {backward:,}"
+            f"{self.early_end}"
         )
+
+    @property
+    def early_end(self) -> str:
+        """The end of a sentence about a command that did not end well: what it would have called is not known."""
+        code = self.recording.exit_code
+        if code is None:
+            return "; the command was killed before its end"
+        if code == 0:
+            return ""
+        return f"; the command ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
 
     @cached_property
     def crossings(self) -> tuple[CrossingLine, ...]:

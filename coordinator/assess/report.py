@@ -72,7 +72,9 @@ class AssessmentReport:
         if serious:
             return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:
-            return f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._unread}."
+            return (
+                f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._not_seen}."
+            )
         if not self.assessment.charted:
             return f"{where} nothing is known: none of the functions that this code uses is charted there."
         if conditional := self.assessment.conditional:
@@ -82,12 +84,17 @@ class AssessmentReport:
         charted = len(self.assessment.charted)
         return (
             f"{where} nothing that this code calls is known to go wrong: {charted} of its "
-            f"{plural(functions, 'function')} {_be(charted)} charted{self._unread}."
+            f"{plural(functions, 'function')} {_be(charted)} charted{self._not_seen}."
         )
 
     @property
-    def _unread(self) -> str:
-        """The end of a sentence that finds nothing, if some of the code was not read. A link leads to other code."""
+    def _not_seen(self) -> str:
+        """The end of a sentence that finds nothing, if some of the code was not read, or the command ended early.
+
+        A link leads to other code.
+        """
+        if self.run is not None:
+            return self.run.early_end
         count = sum(file.reason != LINK for file in self.source.unread)
         return f"; {plural(count, 'file')} {'was' if count == 1 else 'were'} not read" if count else ""
 
