@@ -62,13 +62,13 @@ class ChildProcess:
         self._settle()
         return status
 
-    def ask_to_stop(self) -> None:
+    def ask_to_stop(self, number: int = signal.SIGTERM) -> None:
         with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
+            self._process.send_signal(number)
 
-    def stop(self) -> None:
-        """Stop the process, with SIGTERM first. The process, or the kernel, ends its children."""
-        self.ask_to_stop()
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Stop the process, with this signal first. The process, or the kernel, ends its children."""
+        self.ask_to_stop(number)
         try:
             self._process.wait(STOP_LIMIT_S)
         except subprocess.TimeoutExpired:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -53,7 +54,13 @@ def record(command: str, framework: str, device: str) -> Path:
     digest = hashlib.sha256(f"{Path.cwd()} {command} {device}".encode()).hexdigest()[:8]
     out = _folder() / f"recording_{digest}.json"
     out.unlink(missing_ok=True)
-    code, complaint = _run("record", framework, "--target", device, "--out", str(out), "--", *words)
+    try:
+        code, complaint = _run("record", framework, "--target", device, "--out", str(out), "--", *words)
+    except KeyboardInterrupt:
+        if out.exists():
+            assess = f"portolan assess {shlex.quote(str(out))} --on {framework}/{device}"
+            print(f"interrupted; the calls until then are kept: assess them with `{assess}`", file=sys.stderr)
+        raise
     if code == COULD_NOT or not out.exists():
         raise AssessmentError(f"--run: {complaint}")
     return out
@@ -99,6 +106,10 @@ def _run(*arguments: str) -> tuple[int, str]:
     child = ChildProcess(command, stderr)
     try:
         code = child.wait()
+    except KeyboardInterrupt:
+        # It keeps what it has then, as after a Ctrl-C of its own.
+        child.stop(signal.SIGINT)
+        raise
     finally:
         child.stop()
     if code != COULD_NOT:

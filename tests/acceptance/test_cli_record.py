@@ -6,6 +6,7 @@ The environment is the one that ``portolan-runner setup torch`` made; ``make tes
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from protocol.recording import Recording
 from protocol.watched_run import WatchedRun
 from tests.portolan_process import COMMAND
 from tests.runner_process import environment
+from tests.waiting import until
 
 LIMIT_S = 600.0
 TRAIN = """\
@@ -257,6 +259,26 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_called(tmp_path: Path) -> Non
     _, stderr = recording.communicate(timeout=LIMIT_S)
     assert recording.returncode == 130, stderr
     assert read(tmp_path).calls[0].function == "torch.ones"
+
+
+def test_an_interrupted_assessment_of_a_command_says_where_its_calls_are(tmp_path: Path) -> None:
+    called = tmp_path / "called"
+    script = f"import torch\ntorch.ones(2, device='cpu')\nopen({str(called)!r}, 'w')\nwhile True:\n    pass\n"
+    (tmp_path / "train.py").write_text(script)
+    assessment = subprocess.Popen(
+        [*COMMAND, "assess", "--run", "python train.py", "--on", "torch/xla"],
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(called.exists, "the command has made a call")
+    assessment.send_signal(signal.SIGINT)
+    _, stderr = assessment.communicate(timeout=LIMIT_S)
+    assert assessment.returncode == 130, stderr
+    (file,) = re.findall(r"portolan assess (\S+) --on torch/xla", stderr)
+    assert Recording.model_validate_json(Path(file).read_bytes()).calls[0].function == "torch.ones"
 
 
 def watched(folder: Path, script: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[int, WatchedRun]:
