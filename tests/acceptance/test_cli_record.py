@@ -262,8 +262,8 @@ def test_ctrl_c_ends_the_command_and_keeps_what_it_called(tmp_path: Path) -> Non
 
 
 def test_an_interrupted_assessment_of_a_command_says_where_its_calls_are(tmp_path: Path) -> None:
-    called = tmp_path / "called"
-    script = f"import torch\ntorch.ones(2, device='cpu')\nopen({str(called)!r}, 'w')\nwhile True:\n    pass\n"
+    mark = tmp_path / "mark"
+    script = f"import torch\ntorch.ones(2, device='cpu')\nopen({str(mark)!r}, 'w')\nwhile True:\n    pass\n"
     (tmp_path / "train.py").write_text(script)
     assessment = subprocess.Popen(
         [*COMMAND, "assess", "--run", "python train.py", "--on", "torch/xla"],
@@ -273,7 +273,7 @@ def test_an_interrupted_assessment_of_a_command_says_where_its_calls_are(tmp_pat
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(called.exists, "the command has made a call")
+    until(mark.exists, "the command has made a call")
     assessment.send_signal(signal.SIGINT)
     _, stderr = assessment.communicate(timeout=LIMIT_S)
     assert assessment.returncode == 130, stderr

@@ -58,21 +58,21 @@ def test_a_campaign_that_continues_is_named_with_commands_for_its_coordinator(
     (target,) = [target for target in evidence_file.load_shipped().targets if target.framework == "torch"]
     other_functions = replace(target, functions={"torch.add": target.functions["torch.add"]})
     (tmp_path / "evidence.json").write_bytes(evidence_file.document_of([other_functions], target.charted_at))
-    said = tmp_path / "said.txt"
+    log = tmp_path / "log.txt"
     portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
-    with said.open("wb") as stream:
+    with log.open("wb") as stream:
         watching = subprocess.Popen(
             [*COMMAND, command, *options],
             env=portolan.variables, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
         )  # fmt: skip
     try:
-        until(lambda: "failing" in said.read_text() or watching.poll() is not None, "the progress of the campaign")
+        until(lambda: "failing" in log.read_text() or watching.poll() is not None, "the progress of the campaign")
         watching.send_signal(signal.SIGINT)
-        assert watching.wait(STOP_LIMIT_S) == INTERRUPTED, said.read_text()
+        assert watching.wait(STOP_LIMIT_S) == INTERRUPTED, log.read_text()
     finally:
         watching.kill()
         watching.wait()
-    (campaign, url), of_cancel = re.findall(r"`portolan (?:status|cancel) (\d+) --url (\S+)`", said.read_text())
+    (campaign, url), of_cancel = re.findall(r"`portolan (?:status|cancel) (\d+) --url (\S+)`", log.read_text())
     assert url == coordinator.url
     assert of_cancel == (campaign, url)
     newest = coordinator.http.get("/campaigns").json()["campaigns"][0]

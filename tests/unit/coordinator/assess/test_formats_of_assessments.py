@@ -137,8 +137,8 @@ def test_a_first_line_that_finds_nothing_says_that_files_were_not_read() -> None
 
 def test_the_terminal_names_the_first_files_that_were_not_read() -> None:
     unread = [UnreadFile(f"{name}.py", "too large") for name in "abcdef"]
-    assessed = report(Assessment((), {}, {}), source=source(unread=(UnreadFile("z.py", "Python 2"), *unread)))
-    text, whole_text = (" ".join(text_of(assessed, whole=whole).split()) for whole in (False, True))
+    own_report = report(Assessment((), {}, {}), source=source(unread=(UnreadFile("z.py", "Python 2"), *unread)))
+    text, whole_text = (" ".join(text_of(own_report, whole=whole).split()) for whole in (False, True))
     assert "Not read: 7 files (6 too large: a.py, b.py, c.py and 3 more; 1 Python 2: z.py)." in text
     assert "6 too large: a.py, b.py, c.py, d.py, e.py and f.py;" in whole_text
 

@@ -188,9 +188,9 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
 def test_a_first_line_that_finds_nothing_says_that_the_command_ended_early(exit_code: int | None, ending: str) -> None:
     nothing_wrong = Assessment((), {"torch.sin": 1}, {})
     run = RecordedRun(recording(call("torch.sin", "float32-1", 3), exit_code=exit_code), None)
-    assessed = make_report(nothing_wrong, run)
-    assert assessed.first_line.endswith(ending)
-    assert "made 1 time in 3.0 s" in assessed.charted_line
+    own_report = make_report(nothing_wrong, run)
+    assert own_report.first_line.endswith(ending)
+    assert "made 1 time in 3.0 s" in own_report.charted_line
 
 
 def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) -> None:
