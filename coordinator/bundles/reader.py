@@ -116,7 +116,7 @@ def _header(line: bytes) -> BundleHeader:
     if mark.format > FORMAT:
         raise BundleError(
             f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
-            f"this coordinator reads up to {FORMAT}: upgrade it"
+            f"this portolan reads up to {FORMAT}: upgrade it"
         )
     try:
         header = BundleHeader.model_validate_json(line)
@@ -128,7 +128,7 @@ def _header(line: bytes) -> BundleHeader:
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
             f"the bundle's outcomes are in protocol {header.runner.protocol}; "
-            f"this coordinator speaks {PROTOCOL_VERSION}: use a matching version of both"
+            f"this portolan speaks {PROTOCOL_VERSION}: use a matching version of both"
         )
     return header
 

@@ -48,7 +48,8 @@ def publish(
     trusted_signers = _signers(bundles, signers, revoked)
     evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted_signers, is_completed=False)
     targets = tuple(target for target in evidence.targets if selector.matches(target))
-    atlas = whole_atlas(replace(evidence, targets=targets))
+    origin = _predicate(evidence.origin)
+    atlas = whole_atlas(replace(evidence, targets=targets, origin=origin))
     if not atlas.frameworks:
         guess = did_you_mean(on, sorted({target.short for target in evidence.targets})) or ";"
         raise PublicationError(
@@ -57,7 +58,13 @@ def publish(
     files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
+    print(f"the evidence {origin}")
     print(f"open {folder / 'index.html'}")
+
+
+def _predicate(origin: str) -> str:
+    """The origin in words that follow *the evidence*: ``is from FILE``, ``ships with Portolan``."""
+    return f"is {origin}" if origin.startswith("from ") else origin
 
 
 def _signers(bundles: list[Path] | None, allowed_file: Path | None, revoked_file: Path | None) -> Signers | None:

@@ -18,6 +18,8 @@ from coordinator.assess import evidence_file
 from coordinator.atlas.marks import cell_of
 from coordinator.cli.output import writing
 from protocol.host_only import load_host_only
+from tests import bundles
+from tests.coordinator_process import CoordinatorProcess
 from tests.portolan_process import Portolan
 
 MOST_OF_FRONT = 150_000
@@ -143,6 +145,8 @@ def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
         sink.write(evidence_file.document_of(shipped.targets, shipped.targets[0].charted_at))
     said = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
     assert " on torch@2.9.0/xla\n" in said
+    assert f"the evidence is from {file}\n" in said
+    assert f"This evidence is from {file};" in (tmp_path / "site" / "index.html").read_text()
     names = sorted(path.name for path in (tmp_path / "site" / "data").glob("portability-*"))
     assert names == ["portability-torch.json", "portability-torch.parquet"]
 
@@ -160,3 +164,26 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex")
     )
     assert not (tmp_path / "site").exists()
+
+
+def test_of_a_coordinator_without_a_campaign_it_is_said_that_the_evidence_ships(
+    coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+    said = portolan.ask("publish", str(tmp_path / "site"), "--on", "torch/xla")
+    assert "the evidence ships with Portolan\n" in said
+
+
+def test_a_bundle_of_a_newer_format_is_refused_and_an_earlier_site_stays(portolan: Portolan, tmp_path: Path) -> None:
+    lines = bundles.lines_of(bundles.make(tmp_path / "made.bundle", runs=1).read_bytes())
+    lines[0]["runner"]["device"] = "xla"
+    bundle, site = tmp_path / "lab.bundle", tmp_path / "site"
+    bundle.write_bytes(bundles.sealed(lines))
+    assert "the evidence is from a bundle\n" in portolan.ask("publish", str(site), str(bundle))
+    files = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    lines[0].update(format=2, portolan="9.0")
+    bundle.write_bytes(bundles.sealed(lines))
+    assert portolan.refused("publish", str(site), str(bundle)) == (
+        f"portolan: {bundle}: the bundle has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade it"
+    )
+    assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == files
