@@ -54,7 +54,8 @@ class Lab:
         return said
 
     def publish(self, *options: str) -> Path:
-        self.portolan.ask("publish", str(self.folder / "site"), str(self.bundle), *self._options(options))
+        said = self.portolan.ask("publish", str(self.folder / "site"), str(self.bundle), *self._options(options))
+        assert "the evidence is from a bundle\n" in said
         return self.folder / "site"
 
     def _options(self, options: tuple[str, ...]) -> tuple[str, ...]:
