@@ -98,14 +98,18 @@ class AtlasKeeper:
         previous one and the evidence is large.
         """
         charts = await service.list_charts(self._engine)
-        is_current = self._kept is not None and charts == self._kept.charts
-        if not is_current and (building := self._build_in_background(charts)) is not None:
+        # A build that began before the newest outcome is followed by another one.
+        while not self._is_of(charts) and (building := self._build_in_background(charts)) is not None:
             await asyncio.wait([building], timeout=self._patience_s(charts))
-            if building.done():
-                building.result()
+            if not building.done():
+                break
+            building.result()
         if self._kept is None:
             raise AtlasPendingError(self._progress(charts))
-        return KeptAtlas(self._kept.collection, self._kept.charts, is_behind=charts != self._kept.charts)
+        return KeptAtlas(self._kept.collection, self._kept.charts, is_behind=not self._is_of(charts))
+
+    def _is_of(self, charts: Charts) -> bool:
+        return self._kept is not None and self._kept.charts == charts
 
     async def close(self) -> None:
         """Stop a build."""
@@ -115,8 +119,11 @@ class AtlasKeeper:
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """How long a reader waits for the next atlas; None: until it is complete."""
-        if self._kept is not None:
+        """How long a reader waits for the next atlas; None: until it is complete.
+
+        Nobody who has results of their own is to see the shipped ones instead, only because a machine is busy.
+        """
+        if self._kept is not None and not self._kept.atlas.ships:
             return WAIT_S
         return None if _outcomes(charts) <= SMALL else 0.0
 

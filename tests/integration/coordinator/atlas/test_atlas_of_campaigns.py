@@ -138,6 +138,24 @@ async def test_the_atlas_of_the_evidence_that_ships_is_begun_soon_after_the_star
     await engine.dispose()
 
 
+async def test_a_first_result_during_the_build_of_the_shipped_atlas_is_what_the_next_reader_gets(
+    http: httpx.AsyncClient, database: str, lines: Lines
+) -> None:
+    engine = make_engine(application(database), pool_size=2)
+    keeper = AtlasKeeper(engine, application(database))
+    first_reader = asyncio.create_task(keeper.current())
+
+    async def is_being_built() -> bool:
+        return "atlas" in {task.get_name() for task in asyncio.all_tasks()}
+
+    await async_until(is_being_built, "the shipped atlas is being built")
+    await send(http, lines)
+    assert [framework.name for framework in (await keeper.current()).atlas.frameworks] == ["hazards"]
+    await first_reader
+    await keeper.close()
+    await engine.dispose()
+
+
 async def test_the_front_page_is_made_once_for_each_atlas(http: httpx.AsyncClient, database: str, lines: Lines) -> None:
     engine = make_engine(application(database), pool_size=1)
     keeper = AtlasKeeper(engine, application(database))
