@@ -1,6 +1,6 @@
-"""The pages: HTML for people, served beside the REST API, from the same services.
+"""The pages: HTML for people, next to the REST API and from the same services.
 
-Each module is one kind of page: its routes, and the pure functions that prepare a service's answer
-for the template. ``site.py`` puts them together; ``pages.py`` has the parts that all share.
-Everything works offline and, but for live progress and interactive figures, without scripts.
+Each module is one kind of page: its routes, and pure functions that prepare a service's results for the template.
+``site.py`` combines them; ``pages.py`` has the parts that all pages share. Everything works offline, and without
+scripts except for live progress and interactive figures.
 """

@@ -1,4 +1,4 @@
-"""Signing in and out, and the pages of tokens and of the record of changes."""
+"""Signing in and out, and the pages of tokens and of the audit log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coordinator.web.pages import page
 
 router = PageRouter()
 open_router = PageRouter()
-"""The routes of callers who have no role yet."""
+"""The routes for callers without a role."""
 
 ROWS = 100
 Once = Annotated[Text | None, Query(max_length=200)]
@@ -31,7 +31,7 @@ Next = Annotated[Text | None, Query(max_length=2000)]
 
 @open_router.get("/login")
 async def login(request: Request, context: Context, once: Once = None, next: Next = None) -> Response:
-    """The form; a link that signs in once needs none."""
+    """The sign-in form. A link that signs in once needs no input."""
     if once is None:
         return _form(request, next)
     # Another site must not be able to sign its readers in as a user of its choice (login CSRF), also by a link.

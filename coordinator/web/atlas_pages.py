@@ -1,4 +1,4 @@
-"""The atlas: the front page of the site, and the pages of frameworks, functions, modules and targets behind it."""
+"""The atlas: the front page of the site, and the pages of frameworks, functions, modules and targets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ router = PageRouter()
 
 ROOT = "/atlas/"
 MOST_MATCHES = 50
-"""Functions that a search without scripts lists."""
+"""The maximum number of functions that a search without scripts lists."""
 
 
 def _keeper(request: Request) -> AtlasKeeper:
@@ -121,7 +121,7 @@ async def operation(request: Request, file: PathName, keeper: Keeper) -> Respons
 
 
 def front_of(request: Request, current: KeptAtlas, data: Any, **more: Any) -> Response:
-    """The front; ``more`` is what was found in its atlas or in a script."""
+    """The front page. ``more`` are the results of a search in its atlas, or of reading a script."""
     values = {
         "assessed": None,
         "may_assess": caller_of(request).may_change,
@@ -140,20 +140,20 @@ def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Res
 
 
 async def _stored_columns(context: Context, framework: str, function: str) -> list[TargetColumn]:
-    """The columns with the cases of one function, which the atlas of a database lacks."""
+    """The columns with the cases of one function, which a database's atlas does not contain."""
     evidence = await service.evidence_of_functions(context.engine, framework, [function])
     return [column_of(target, frozenset()) for target in evidence]
 
 
 def _function_of_file(atlas: Atlas, file: str) -> str:
-    """The function of a page's file name. A name that was shortened is looked up among the charted ones."""
+    """The function for a page's file name. A shortened name is looked up among the charted functions."""
     name = name_of(file)
     names = (name for framework in atlas.frameworks for name in framework.functions)
     return name or next((one for one in names if file_name(one) == file), file)
 
 
 def charted_name(atlas: Atlas, function: str) -> str:
-    """The name under which a function, or what does the same, was charted; its own if it was under none."""
+    """The name under which a function or an equivalent one was charted; its own name if neither was charted."""
     names = {name for framework in atlas.frameworks for name in framework.ranks}
     if function in names:
         return function
@@ -161,7 +161,7 @@ def charted_name(atlas: Atlas, function: str) -> str:
 
 
 def _framework_of(atlas: Atlas, function: str) -> FrameworkOverview:
-    """The framework that has a function, charted or not. Raises ``NotFoundError`` with the nearest names."""
+    """The framework of a function, charted or not. Raises ``NotFoundError`` with similar names."""
     for framework in atlas.frameworks:
         if function in framework.ranks:
             return framework
@@ -187,7 +187,7 @@ def _with(columns: Iterable[TargetColumn], function: str) -> Iterable[TargetColu
 
 
 def summary(current: KeptAtlas) -> dict[str, Any]:
-    """The front as json."""
+    """The content of the front page as JSON."""
     return {
         "origin": current.atlas.origin,
         "is_behind": current.is_behind,

@@ -1,4 +1,4 @@
-"""Campaigns: the list, the page of one with its progress, and cancelling it."""
+"""The pages of campaigns: the list, one campaign with its progress, and cancelling."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from protocol.enums import Cause, is_lowered
 router = PageRouter()
 
 FAILURES = 100
-"""Latest failures that are read."""
+"""The number of latest failures that are read."""
 GROUPS = 10
-"""Groups of them on the page."""
+"""The maximum number of groups of failures on the page."""
 NO_FAILURES = frozenset(
     {Cause.removed, Cause.not_applicable, Cause.lowered, Cause.environment, Cause.infrastructure, Cause.cancelled}
 )
-"""Causes of outcomes that count in no verdict."""
+"""Causes of outcomes that no verdict counts."""
 WORDS = ("success", "partial", "complete", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
-    """The part of the jobs that is done, and the rate at which they were."""
+    """The finished share of the jobs, and the rate at which they finish."""
 
     percent: float
     per_second: float | None
@@ -59,13 +59,14 @@ class CampaignProgress:
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """A cause, and of how many functions on a target it is the main one, by each of the rules side by side."""
+    """A cause, and the number of functions on a target for which it is the main cause, by each rule shown side by
+    side."""
 
     cause: str
     functions: dict[str, int]
-    """By the name of the rule."""
+    """The number of functions by the name of the rule."""
     addresses: dict[str, str]
-    """Addresses of the matrices that show them."""
+    """The addresses of the matrices with these functions, by the name of the rule."""
 
     @property
     def is_failure(self) -> bool:
@@ -74,34 +75,34 @@ class CauseCount:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """The latest failures of one function on one target by one cause."""
+    """The latest failures of one function on one target with one cause."""
 
     function: str
     framework: str
     target: str
     cause: str | None
     said: str | None
-    """By the latest of them."""
+    """The text of the latest failure."""
     jobs: tuple[int, ...]
-    """The latest first."""
+    """The job ids of the failures, latest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetLine:
-    """One target, with its functions by their verdicts."""
+    """One target, with its functions by verdict."""
 
     target: CampaignTarget
     progress: CampaignProgress
     functions: dict[str, dict[str, int]]
-    """How many have each verdict, by the name of the rule."""
+    """The number of functions with each verdict, by the name of the rule."""
     bar: dict[str, int]
-    """How many of the rated functions have each verdict on the device."""
+    """The number of rated functions with each verdict on the device."""
     answer: str | None
-    """How much ports, in a sentence; None while no function has a verdict."""
+    """How many functions port, as a sentence; None while no function has a verdict."""
     lowering: str | None
-    """The rate of a target whose programs are lowered and not run, in words; its functions have no verdict."""
+    """The rate in words for a target that only lowers programs; its functions have no verdict."""
     waits: bool
-    """It has jobs left that no runner serves."""
+    """Whether jobs are left that no runner serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +111,17 @@ class Overview:
 
     campaign: CampaignDetail
     freshness: Freshness | None
-    """From how many outcomes its functions are counted; None while it runs."""
+    """The number of outcomes that the functions were counted from; None while the campaign runs."""
     progress: CampaignProgress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
     failed_lately: tuple[FailureGroup, ...]
     incomplete: tuple[FailureGroup, ...]
-    """The outcomes without a verdict, by their reason."""
+    """The outcomes without a verdict, by reason."""
     coverage: tuple[str, ...]
-    """How much of each framework was charted, in sentences."""
+    """The share of each framework that was charted, in sentences."""
     sample: CampaignSample | None
-    """The sample that its functions are, if they are one."""
+    """The sample that the campaign's functions form, if they do."""
 
 
 @router.get("/campaigns")
@@ -195,7 +196,7 @@ def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -
 
 
 def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCount, ...]:
-    """The main causes of all that did not pass, the most frequent first. A function counts once a target."""
+    """The main causes of failures, the most frequent first. A function counts once for each target."""
     functions_by_cause: dict[str, Counter[str]] = {rule.name: Counter() for rule in SIDE_BY_SIDE}
     for row in verdicts:
         # A lowered function has no failure.
@@ -218,7 +219,7 @@ def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCou
 
 
 def group_failures(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...]:
-    """Failures of one function on one target by one cause as one, in the order of their latest."""
+    """Group failures of one function on one target with one cause, in the order of their latest."""
     groups: dict[tuple[str, str, str | None], list[RecentFailure]] = defaultdict(list)
     for failure in failures:
         target = f"{failure.framework}@{failure.version}/{failure.device}"
@@ -259,7 +260,7 @@ def _line(
 
 
 def _row(line: TargetLine) -> dict[str, Any]:
-    """The target's line of the csv."""
+    """The target's row of the csv."""
     target = line.target
     return {
         **target.model_dump(include={"target", "hardware", "environment", "simulated", "suite_revision"}),

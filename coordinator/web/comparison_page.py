@@ -1,4 +1,4 @@
-"""Two campaigns, or two targets, against each other."""
+"""The comparison of two campaigns or two targets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from coordinator.web.pages import page, stream_page
 router = PageRouter()
 
 MOST = 200
-"""Functions listed under one heading; the json and csv have all."""
+"""The maximum number of functions under one heading. JSON and csv have all."""
 Side = Annotated[Text, Query(max_length=300)]
 
 
@@ -73,7 +73,7 @@ async def compare(
 
 
 def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange]]:
-    """The most important changes first; headings without any are left out."""
+    """The changes by heading, the most important first. Headings without changes are left out."""
     changes_by_heading: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
     for change in changes:
         changes_by_heading[_heading(change)].append(change)
@@ -81,7 +81,7 @@ def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange
 
 
 def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]:
-    """The greatest change first; then those that lack data."""
+    """The changes of latency by heading, the greatest first, then those without sufficient data."""
     by_ratio = sorted(changes, key=lambda change: change.ratio or 0)
     slower = [change for change in reversed(by_ratio) if change.change == "slower"]
     faster = [change for change in by_ratio if change.change == "faster"]
@@ -91,7 +91,7 @@ def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]
 
 
 def _records(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """One record a function and pair whose verdict or latency changed, or cannot be compared."""
+    """One record for each function and pair whose verdict or latency changed, or cannot be compared."""
     for pair in comparison.pairs:
         latencies = {change.function: change for change in pair.latencies.changes}
         verdicts = {change.function: change for change in pair.verdicts.changes}

@@ -1,4 +1,5 @@
-"""The coverage: how much of each framework's public surface, and of its use, the suites of registered runners chart."""
+"""The coverage: the share of each framework's public functions, plain and by use, that registered runners' suites
+chart."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ async def coverage(request: Request, context: Context) -> Response:
 
 
 def _record(row: Coverage) -> dict[str, Any]:
-    """A line of the csv: each share as its numbers."""
+    """A row of the csv, with the numbers of each share."""
     line: dict[str, Any] = {}
     for name, value in row:
         if name == "removed":

@@ -1,4 +1,4 @@
-"""A campaign's figures, tables and report, beside the study; and the study's own page."""
+"""A campaign's figures, tables and report, compared with the study; and the page of the study."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from coordinator.web.pages import page, stream_page
 router = PageRouter()
 
 ROWS = 60
-"""Rows of a table on the page; its csv has all."""
+"""The maximum number of rows of a table on the page. Its csv has all."""
 UNCHANGING = {"Cache-Control": "private, max-age=31536000, immutable"}
 Drawn = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="the drawing that a page has made")]
 Form = Annotated[Literal["svg", "json"], Path()]
@@ -38,7 +38,7 @@ Form = Annotated[Literal["svg", "json"], Path()]
 async def figures(
     request: Request, campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options
 ) -> Response:
-    """The head of the page goes out before anything is computed."""
+    """The page of figures. Its beginning is sent before anything is computed."""
     campaign = await campaigns.detail(context.engine, campaign_id)
 
     async def contents() -> ReportContents:
@@ -72,7 +72,7 @@ async def picture(
     drawn: Drawn = None,
     theme: Theme = "auto",
 ) -> Response:
-    """A figure for a page that has its title already: a picture, or its specification."""
+    """A figure for a page that shows the title itself, as a picture or as its specification."""
 
     async def contents() -> ReportContents:
         async with context.exports.hold(caller.name):
@@ -90,7 +90,7 @@ async def report(
     options: Options,
     download: bool = False,
 ) -> Response:
-    """The page is the file itself: one sees the same as a colleague gets."""
+    """The report. The page is the same file that can be sent to a colleague."""
     campaign = await campaigns.detail(context.engine, campaign_id)
     await service.check(context.engine, campaign_id, options)
 
@@ -109,12 +109,12 @@ async def report(
 
 @router.get("/reference")
 async def reference(request: Request, context: Context) -> Response:
-    """The study's published figures, and the errors in them."""
+    """The study's published figures, with their errors."""
     if request.query_params.get("as") == "json":
         return page(request, "reference.html", contents_data(await service.study(context.engine, PAPER)))
 
     async def contents() -> ReportContents:
-        """Without the figures that the study leaves nothing to draw of."""
+        """The tables and figures of the study, without figures that its data are not enough for."""
         study = await service.study(context.engine, PAPER)
         figures = tuple(figure for figure in study.figures if figure.bare is not None)
         return replace(study, figures=figures, tables=tuple(table for table in study.tables if table.rows))
@@ -155,7 +155,7 @@ def report_data(report: CampaignReport) -> dict[str, object]:
 
 
 def contents_data(contents: ReportContents) -> dict[str, Any]:
-    """The figures and tables of the page, for programs."""
+    """The figures and tables of the page as data for programs."""
     return {
         "figures": [describe(figure) for figure in contents.figures],
         "tables": [to_json(table) for table in contents.tables],
@@ -170,6 +170,6 @@ async def _picture(
     drawing_key: str | None,
     theme: Theme,
 ) -> Response:
-    """The figure that a page has drawn, if that is still there; else it is computed again."""
+    """The figure that a page has drawn, if it is still stored; otherwise it is computed again."""
     spec = context.renderer.recall(drawing_key) or (await contents()).figure(figure).drawing(with_title=False)
     return await picture_response(context.renderer, spec, form, theme, {} if drawing_key is None else UNCHANGING)

@@ -1,4 +1,4 @@
-"""Forms that change something: the token in each, and the one place where it is looked at."""
+"""Forms that change something: their CSRF tokens, and the only place that checks the tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELD = "form_token"
 
 @dataclass
 class FormProtection:
-    """The key and the cookie that the token in a page's forms is made of."""
+    """The key and the cookie from which the tokens of a page's forms are made."""
 
     key: bytes
     cookie: str | None
@@ -33,7 +33,7 @@ class FormProtection:
 
 
 async def protect(request: Request, context: Context) -> None:
-    """Refuse a form without the token of its reader: a dependency of every page."""
+    """Refuse a form without its reader's token. Every page depends on this."""
     key = await context.form_key.get()
     cookie = request.cookies.get(COOKIE)
     session = session_secret(request) or ""
@@ -43,13 +43,13 @@ async def protect(request: Request, context: Context) -> None:
 
 
 def form_token(request: Request) -> Markup:
-    """The field that every form of a page holds which changes something."""
+    """The token field, which every form must contain that changes something."""
     protection: FormProtection = request.state.forms
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, protection.token())
 
 
 def keep_cookie(request: Request, response: Response) -> None:
-    """Give the reader the cookie that the page's forms were made with, unless it was theirs already."""
+    """Set the cookie with which the page's forms were made, unless the browser already has it."""
     protection: FormProtection | None = getattr(request.state, "forms", None)
     if protection is not None and protection.is_new and protection.cookie is not None:
         response.set_cookie(

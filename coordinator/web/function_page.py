@@ -1,4 +1,4 @@
-"""One function in one campaign: every case and run on every target, with its evidence."""
+"""One function in one campaign: every case and run on every target, with the evidence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from coordinator.web.plots import PlotScale, scale_of, strips
 router = PageRouter()
 
 SAID = 600
-"""So many characters of a failure's message; its outcome's page has all."""
+"""The maximum number of characters of a failure's message. The page of the outcome has all."""
 
 
 @router.get("/campaigns/{campaign_id}/functions/{framework}/{function:path}")
@@ -43,7 +43,7 @@ async def function(
 
 
 def _records(detail: FunctionDetail) -> Iterator[dict[str, Any]]:
-    """One record a run, for csv."""
+    """One record per run, for the csv."""
     for target in detail.targets:
         for case in target.cases:
             for run in case.runs:

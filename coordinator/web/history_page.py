@@ -19,7 +19,7 @@ from coordinator.web.plots import PlotScale, dot, scale_of
 router = PageRouter()
 
 Line = tuple[str, str, str]
-"""Device, hardware and suite."""
+"""Device, hardware and suite, which identify a line."""
 
 
 @router.get("/history/{framework}/{function:path}")
@@ -43,6 +43,6 @@ def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
 
 
 def _scale(cells: Sequence[HistoryCell]) -> PlotScale | None:
-    """One that the steady times of all these cells fit on."""
+    """A scale for the steady times of all these cells."""
     scale = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
     return scale and scale.at_least(10)

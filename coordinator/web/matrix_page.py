@@ -1,4 +1,4 @@
-"""The matrix of a campaign: functions down, targets across, found by a query."""
+"""The matrix of a campaign: functions in rows, targets in columns, filtered by a query."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from coordinator.web.pages import page
 router = PageRouter()
 
 ROWS = 100
-"""Functions on a page."""
+"""The number of functions per page."""
 QueryText = Annotated[Text, Query(max_length=1000)]
 
 
 async def _room_for_file(request: Request, context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
-    """A file has its room until it has been sent; a page needs none."""
+    """Reserve a download slot until a file has been sent. A page needs no slot."""
     if request.query_params.get("as") != "csv":
         yield
         return
@@ -90,16 +90,16 @@ async def _sample_sentence(engine: AsyncEngine, campaign_id: int, part: MatrixPa
 
 @dataclass(frozen=True)
 class FrameworkTable:
-    """The functions of one framework on this page, over those of its targets that have a cell of any of them."""
+    """The functions of one framework on this page, with the targets on which any of them has a cell."""
 
     framework: str
     targets: tuple[Target, ...]
     modules: tuple[tuple[Module, list[tuple[MatrixRow, list[Any]]]], ...]
-    """With each module its rows, and of a row for every target the cell and its counts by two rules, or None."""
+    """Each module with its rows. A row has, for every target, the cell and its counts by two rules, or None."""
 
 
 def tables(part: MatrixPage, rule: CountingRule) -> Iterator[FrameworkTable]:
-    """The part's rows by framework, and by module within it."""
+    """The rows by framework, and within it by module."""
     by_name = {(module.framework, module.name): module for module in part.modules}
     for framework, own in groupby(part.rows, key=lambda row: row.framework):
         rows = list(own)
@@ -121,19 +121,19 @@ def _cell_counts(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[An
 
 
 def other_rule(rule: CountingRule) -> CountingRule:
-    """The rule whose counts are shown beside this one's where they differ."""
+    """The rule whose counts are shown next to this rule's counts if they differ."""
     return ON_DEVICE if rule == ANYWHERE else ANYWHERE
 
 
 def by_two_rules(cell: Cell, rule: CountingRule) -> tuple[Counts, Counts | None]:
-    """The counts that are shown first, and those by the other rule where they differ."""
+    """The counts that are shown first, and the counts by the other rule if they differ."""
     first, second = cell.shown_counts(rule), cell.counts_by(other_rule(rule))
     same = second is None or (second.verdict, second.fraction) == (first.verdict, first.fraction)
     return first, None if same else second
 
 
 async def _csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
-    """Everything that the query finds, not only one page of it: a line a function and target."""
+    """All rows that match the query, not only one page: one row per function and target."""
     yield csv_text([(*_OF_ROW, *_OF_TARGET, "notes", *_OF_CELL, "fails_on")])
     async for part in parts:
         yield csv_text(_lines(part))
@@ -153,5 +153,5 @@ def _lines(part: MatrixPage) -> Iterator[list[Any]]:
 _OF_ROW = ("framework", "module", "function")
 _OF_TARGET = ("target", "hardware", "environment", "suite_revision", "simulated")
 _LISTS = ("failed_inputs", "passed_inputs")
-"""A line has their meaning in words."""
+"""Columns that are lists. The csv has their meaning in words instead."""
 _OF_CELL = tuple(name for name in CELL_COLUMNS if name not in _LISTS)

@@ -1,4 +1,4 @@
-"""The operations of a campaign that fell back, failed or lack a lowering, and the cases that met one of them."""
+"""The operations of a campaign that fell back, failed or lack a lowering, and the cases that use one of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def operations(
     operation: Annotated[Text, Query(max_length=500)] = "",
     name: Annotated[Text, Query(max_length=200)] = "",
 ) -> Response:
-    """All of them, or the cases that met the ``operation`` that is named."""
+    """All operations, or the cases that use ``operation``."""
     if operation:
         cases = await found_operations.cases_of(context.engine, campaign_id, operation)
         return page(request, "operation.html", cases, rows=[case.model_dump(mode="json") for case in cases.cases])

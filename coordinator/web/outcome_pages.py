@@ -1,4 +1,4 @@
-"""One outcome with everything that is known of it, and a form to name the cause of a failure."""
+"""One outcome with all details, and a form to set the cause of a failure."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from protocol.enums import Cause
 router = PageRouter()
 
 MOST_TEXT = 64 * 1024
-"""Characters of a log or a message on the page; a link leads to the whole text."""
+"""The maximum number of characters of a log or a message on the page. A link leads to the whole text."""
 MOST_TYPED = 4000
 
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 
 class OverrideForm(BaseModel):
-    """The cause of a failure as a person names it."""
+    """The form in which a person sets the cause of a failure."""
 
     cause: Cause
     why: Words
@@ -47,7 +47,7 @@ async def outcome(request: Request, campaign_id: CampaignId, job_id: JobId, cont
 
 @router.get("/campaigns/{campaign_id}/outcomes/{job_id}/log")
 async def log(campaign_id: CampaignId, job_id: JobId, context: Context) -> Response:
-    """All of the log that was kept, as plain text."""
+    """The whole stored log, as plain text."""
     text = await details.log(context.engine, campaign_id, job_id)
     return PlainTextResponse(text)
 
@@ -79,7 +79,7 @@ async def undo(campaign_id: CampaignId, job_id: JobId, context: Context) -> Resp
 
 
 def problems(error: ValidationError | ConflictError) -> dict[str, str]:
-    """The sentence beside each field that is wrong; under ``form`` the one about the form as a whole."""
+    """The error sentence for each invalid field. The sentence under ``form`` is about the form as a whole."""
     if isinstance(error, ConflictError):
         return {"form": str(error)}
     return {str(problem["loc"][0]): _PROBLEMS[str(problem["loc"][0])] for problem in error.errors()}
@@ -92,7 +92,7 @@ _PROBLEMS = {
 
 
 def cut(text: str) -> tuple[str, int]:
-    """The end of the text, and how many characters are left out before it."""
+    """The end of the text, and the number of characters omitted before it."""
     return text[-MOST_TEXT:], max(0, len(text) - MOST_TEXT)
 
 

@@ -1,4 +1,4 @@
-"""The parts that all pages share: templates, the same data as json and csv, and problems as pages."""
+"""The parts that all pages share: templates, the same data as JSON and csv, and problems as pages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ templates.globals |= {"form_token": form_token, "function_address": function_add
 install(templates)
 _streaming = templates.overlay(enable_async=True)
 PIECE = 500
-"""Words of a template sent at once."""
+"""The number of template fragments that are sent together."""
 SOON_S = 0.02
 
 
@@ -79,9 +79,9 @@ def page(
     status: int = 200,
     **more: Any,
 ) -> Response:
-    """The page as html, with ``?as=json`` its ``data`` as json, with ``?as=csv`` its ``rows``, if it has any.
+    """The page as HTML; with ``?as=json`` its ``data``, and with ``?as=csv`` its ``rows``, if it has any.
 
-    The template gets ``data``, ``more`` and ``link``, which makes the present address with another query.
+    The template gets ``data``, ``more`` and ``link``, which returns the current address with another query.
     """
     form = request.query_params.get("as")
     if form == "json":
@@ -99,9 +99,9 @@ def page(
 def stream_page(
     request: Request, template: str, data: Any, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """A page that begins at once. A coroutine function that is called in it is awaited where it stands.
+    """A page that is sent while it is rendered. Coroutine functions that the template calls are awaited at that point.
 
-    Its reader gets no cookie: one with a form that changes something answers such a form.
+    The response sets no cookie, so a page with a form that changes something cannot be sent in this way.
     """
     values = _values(request, data)
     body = _streaming.get_template(template).generate_async(values, **more)
@@ -119,7 +119,7 @@ def _values(request: Request, data: Any) -> dict[str, Any]:
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Large pieces instead of single words; and all that is ready when the next word is not."""
+    """Combine fragments into large pieces. If the next fragment is not ready, send everything that is."""
     waiting: list[str] = []
     step = asyncio.ensure_future(anext(body, None))
     try:
@@ -143,7 +143,7 @@ async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 def problem_page(request: Request, problem: Problem) -> Response | None:
-    """The problem as a page for a browser; None for the clients of the API, who get theirs as json."""
+    """The problem as a page for a browser; None for API clients, which get JSON."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
         return None
     return page(request, "problem.html", problem, status=problem.status or 500)

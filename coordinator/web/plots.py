@@ -1,4 +1,4 @@
-"""Small drawings inside a page: samples of runs as dots on one logarithmic scale. Pure."""
+"""Small drawings inside a page: the samples of runs as dots on a logarithmic scale. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from coordinator.results.statistics import middle
 from coordinator.web.filters import milliseconds
 
 MOST_DOTS = 80
-"""Dots of one run; with more samples every n-th is drawn, and the extremes."""
+"""The maximum number of dots of one run. If there are more samples, every n-th is drawn, and the extremes."""
 ROW = 14
 EDGE = 6
 
 
 @dataclass(frozen=True)
 class PlotScale:
-    """From ``low`` to ``high`` milliseconds, each step the same number of times the one before."""
+    """A logarithmic scale from ``low`` to ``high`` milliseconds."""
 
     low: float
     high: float
@@ -30,19 +30,19 @@ class PlotScale:
         return EDGE + share * (width - 2 * EDGE)
 
     def at_least(self, times: float) -> PlotScale:
-        """One from whose beginning to its end it is so many times, so that small differences look small."""
+        """A scale whose end is at least this many times its beginning, so that small differences look small."""
         lacking = math.sqrt(max(times / (self.high / self.low), 1.0))
         return PlotScale(self.low / lacking, self.high * lacking)
 
 
 def scale_of(runs: Iterable[Sequence[float]]) -> PlotScale | None:
-    """One that all samples of these runs fit on; None if there is none."""
+    """A scale that fits all samples of these runs; None if there are no samples."""
     samples = [value for run in runs for value in run if value > 0]
     return PlotScale(min(samples), max(samples)) if samples else None
 
 
 def strips(runs: Sequence[Sequence[float]], scale: PlotScale | None, width: int = 160) -> Markup | None:
-    """One row of dots a run, its median a line; None if nothing was measured."""
+    """One row of dots per run, with a line at its median; None if nothing was measured."""
     samples_by_run = {number: [value for value in run if value > 0] for number, run in enumerate(runs, 1)}
     samples_by_run = {number: values for number, values in samples_by_run.items() if values}
     if scale is None or not samples_by_run:
@@ -59,7 +59,7 @@ def strips(runs: Sequence[Sequence[float]], scale: PlotScale | None, width: int 
 
 
 def dot(value: float | None, scale: PlotScale | None, width: int = 120) -> Markup | None:
-    """One value on a scale that it shares with others; None if there is none."""
+    """One value on a shared scale; None if there is no value or scale."""
     if scale is None or value is None or value <= 0:
         return None
     return Markup(
@@ -69,7 +69,7 @@ def dot(value: float | None, scale: PlotScale | None, width: int = 120) -> Marku
 
 
 def thin(values: Sequence[float]) -> list[float]:
-    """In order of size; never more than ``MOST_DOTS``, the least and the greatest among them."""
+    """At most ``MOST_DOTS`` of the values, sorted, including the smallest and the largest."""
     by_size = sorted(values)
     if len(by_size) <= MOST_DOTS:
         return by_size

@@ -28,7 +28,8 @@ router = PageRouter()
 
 @dataclass
 class RunningCheck:
-    """A check whose findings are read as they come; it ends with the runner registered, or a reason why not."""
+    """A running check, whose findings can be read as they are made. It ends with the runner registered, or with a
+    reason why not."""
 
     context: HandlerContext
     registration: RunnerRegistration
@@ -81,7 +82,8 @@ async def send(
     secret: Annotated[str, Form()] = "",
     anyway: Annotated[str, Form()] = "",
 ) -> Response:
-    """A mistake that shows at once stands beside its field; the rest is a page that goes on while the check does."""
+    """Handle the form. Mistakes that are found at once are shown at their fields; otherwise the response is a page that
+    shows the progress of the check."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
         runner_id = await admission.find_registered(context.engine, registration, context.times)
@@ -102,7 +104,7 @@ async def send(
 
 
 async def _update(context: HandlerContext, registration: RunnerRegistration, runner_id: int) -> Response:
-    """It is served already: nothing may take its events, so it is brought up to date without a check."""
+    """Update a runner that is already registered. It is not checked, because the check would take its events."""
     runner = await service.get(context.engine, runner_id)
     where = "elsewhere"
     if runner.url == registration.url:
@@ -113,7 +115,7 @@ async def _update(context: HandlerContext, registration: RunnerRegistration, run
 
 
 def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:
-    """The sentence beside each field that is wrong."""
+    """The error sentence for each invalid field."""
     if isinstance(error, UnicodeError):
         return {"secret": "a runner can be checked with a secret of ASCII letters only: start it with such a one"}
     if isinstance(error, RunnerError):

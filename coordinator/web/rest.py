@@ -1,4 +1,4 @@
-"""The calls of the REST API, as a page that needs nothing from elsewhere."""
+"""The page about the calls of the REST API. It loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = PageRouter()
 class Parameter:
     name: str
     where: str
-    """In the path, the query, or the body."""
+    """Where the parameter belongs: in the path, the query, or the body."""
     required: bool
     said: str
 
@@ -43,7 +43,7 @@ async def docs(request: Request) -> Response:
 
 
 def groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of an OpenAPI description, by what they are about."""
+    """The calls of an OpenAPI description, grouped by subject."""
     calls = sorted(_calls(document), key=lambda call: call.tag)
     return [{"tag": tag, "calls": list(of_it)} for tag, of_it in groupby(calls, key=lambda call: call.tag)]
 

@@ -1,4 +1,4 @@
-"""Runners: all of them, the page of one, and taking one off the chart. Registering is in ``registration.py``."""
+"""The pages of runners: the list, one runner, and removing it. ``registration.py`` registers runners."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from coordinator.web.pages import page
 router = PageRouter()
 
 RECENT = 25
-"""Jobs and outcomes on a runner's page."""
+"""The maximum number of jobs and outcomes on a runner's page."""
 HAS_PLACE = frozenset({"notes", "libraries", "hardware", "environment", "image"})
-"""Members of the fingerprint that the page shows elsewhere."""
+"""Members of the fingerprint that the page shows in their own places."""
 
 
 @router.get("/runners")
@@ -68,7 +68,7 @@ async def remove(runner_id: RunnerId, context: Context) -> Response:
 
 
 def _row(runner: Runner, waiting: int) -> dict[str, Any]:
-    """The runner's line of the csv."""
+    """The runner's row of the csv."""
     image = runner.fingerprint.get("image")
     suites = "; ".join(f"{name} {revision}" for name, revision in sorted(runner.suites.items()))
     values = runner.model_dump(mode="json", exclude={"fingerprint", "suites"})

@@ -1,4 +1,4 @@
-"""A script on the front page of the atlas: the functions that it uses, their marks, and what of it goes wrong."""
+"""A script on the front page of the atlas: the functions that it uses, their marks, and the findings about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def assess(
     caller: CurrentCaller,
     script: Annotated[UploadFile, File(description="a .py file or a notebook")],
 ) -> Response:
-    """The front with what a script uses and what of it goes wrong. The script is not stored."""
+    """The front page with the functions that a script uses and the findings about it. The script is not stored."""
     current = await keeper.current()
     source = Script((script.filename or "")[-LONGEST_NAME:], await script.read())
     try:
@@ -77,7 +77,7 @@ class ScriptTable:
 
 
 def script_tables(atlas: Atlas, functions: Sequence[str]) -> list[ScriptTable]:
-    """The marks of the functions, by framework; those of a framework that nobody charted are left out."""
+    """The marks of the functions by framework. A framework that nobody charted is left out."""
     tables = []
     for framework in atlas.frameworks:
         root = ROOTS.get(framework.name, framework.name)

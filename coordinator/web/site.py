@@ -1,4 +1,4 @@
-"""The site: every page's routes and the static files, put onto the application."""
+"""The site: adds the routes of all pages and the static files to the application."""
 
 from __future__ import annotations
 

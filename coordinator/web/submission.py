@@ -46,31 +46,31 @@ FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timed_case
 
 
 MOST_TYPED = 250_000
-"""Letters: a thousand functions of the longest names."""
+"""The maximum number of characters in a form, enough for a thousand functions with the longest names."""
 Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as it was typed: every value still a text. An empty one has its default over REST."""
+    """The form as it was filled in, with every value as text. An empty value has its default over REST."""
 
     name: Typed = ""
     suite: Typed = DEFAULT_SUITE
     targets: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Form(max_length=100)] = ()
-    """Targets of the checkboxes."""
+    """The targets of the selected checkboxes."""
     other: Typed = ""
-    """Further selectors, one a line."""
+    """Further selectors, one per line."""
     functions: Typed = ""
     runs: Typed = "3"
     timing: Typed = ""
-    """Empty: the default timing of the suite."""
+    """The timing policy; empty for the suite's default."""
     timed_cases: Typed = ""
-    """Empty: the default of the suite."""
+    """The timed cases; empty for the suite's default."""
     verdicts_first: Typed = ""
     """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
     rerun: Typed = ""
-    """The campaign of which a part is rerun."""
+    """The campaign of which a part is run again."""
     which: Typed = ""
 
     @property
@@ -123,7 +123,7 @@ async def form(
     which: Which = "failed",
     like: CampaignNumber = None,
 ) -> Response:
-    """Empty, or filled in from a campaign, or from the query: its address can be sent to somebody."""
+    """An empty form, or one filled in from a campaign or from the query, whose address can be sent to others."""
     choices = offer(await registry.list_runners(context.engine))
     earlier = rerun or like
     if earlier is None:
@@ -142,7 +142,8 @@ async def send(
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
     key: Annotated[str | None, Form(max_length=200, pattern="^[!-~]+$")] = None,
 ) -> Response:
-    """With a ``key`` that this form was sent with before, as by a reload after an outage, nothing more is submitted."""
+    """Preview or submit the campaign. If the form was already sent with this ``key``, for example before a reload,
+    nothing is submitted."""
     plan, errors = None, {}
     try:
         campaign_request = fields.request()
@@ -157,7 +158,7 @@ async def send(
 
 
 def problems(error: ValidationError | RequestError) -> dict[str, str]:
-    """The sentence beside each field that is wrong; under ``form`` the first about no single field."""
+    """The error sentence for each invalid field. The sentence under ``form`` is about no single field."""
     if isinstance(error, RequestError):
         return {(error.field if isinstance(error, UnknownNameError) else None) or "form": str(error)}
     sentences: dict[str, str] = {}
@@ -178,7 +179,8 @@ def words(text: str) -> list[str]:
 
 
 def offer(runners: Sequence[Runner]) -> Choices:
-    """Targets and suites of the runners that can be given jobs now. One selector names all its hardware."""
+    """The targets and suites of the runners that can get jobs now. One selector stands for all of a target's
+    hardware."""
     live = [runner for runner in runners if runner.state == "online"]
     by_target: dict[str, list[Runner]] = {}
     for runner in live:
@@ -207,7 +209,8 @@ def _sort_unique(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def first(choices: Choices) -> Filled:
-    """The default choice: the study's suite, else the first one, on all targets that have it."""
+    """The default choice: the study's suite if it is offered, otherwise the first suite, on all targets that have
+    it."""
     suite = DEFAULT_SUITE
     if choices.suites and suite not in choices.suites:
         suite = choices.suites[0]
@@ -215,7 +218,7 @@ def first(choices: Choices) -> Filled:
 
 
 def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
-    """The form that submits this campaign again, or only the part that it left failed or incomplete."""
+    """The form that submits this campaign again, or only its failed or incomplete part."""
     return Filled(
         name=f"{campaign.name}, what was {which}"[:200] if which else campaign.name,
         suite=campaign.suite,
@@ -232,7 +235,7 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
 
 
 def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
-    """Override the form's fields by those of the query. ``targets`` may be repeated."""
+    """Replace fields of the form by values of the query. ``targets`` may be repeated."""
     from_url: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
     if "targets" in from_url:
         from_url["targets"] = tuple(value for name, value in query if name == "targets")
@@ -240,7 +243,7 @@ def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
 
 
 def address(fields: Filled) -> str:
-    """The address of the form, filled in like this."""
+    """The address of the form with these values."""
     values = asdict(fields) | {"which": fields.which if fields.rerun else ""}
     return f"/campaigns/new?{urlencode({name: value for name, value in values.items() if value}, doseq=True)}"
 
