@@ -1,8 +1,8 @@
 """Addresses of the atlas: one rule turns a name into a path, the same in every publication. Pure.
 
 Links to a published page must stay valid, and some file systems do not distinguish ``torch.nn.Softmax`` from
-``torch.nn.softmax``. So a capital letter becomes ``~`` and the small letter, and any other special character becomes
-its number: ``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
+``torch.nn.softmax``. So a capital letter becomes ``~`` and the lowercase letter, and any other special character
+becomes its number: ``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from urllib.parse import quote
 _NOT_PLAIN = re.compile(r"^\.|[^a-z0-9._-]")
 _ESCAPED = re.compile(r"~([a-z])|=([0-9a-f]{1,8})=")
 LONGEST = 180
-"""Characters of a file's name; a file system takes 255 bytes."""
+"""The maximum number of characters of a file name. File systems allow 255 bytes."""
 
 
 def file_name(name: str) -> str:
-    """The file name for a name. Different names get different ones, also where case is ignored; none is a folder."""
+    """The file name for a name. Different names get different file names, even if case is ignored, and none contains a
+    folder."""
     plain = _NOT_PLAIN.sub(_escape, name)
     if len(plain) <= LONGEST:
         return plain
@@ -32,7 +33,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def name_of(file: str) -> str | None:
-    """The name that a file name stands for; None if it stands for none that is short enough."""
+    """The name that a file name stands for; None if it stands for no name or is too long."""
     name = _ESCAPED.sub(_unescape, file)
     return name if file_name(name) == file else None
 
@@ -59,10 +60,10 @@ def operation_path(framework: str, operation: str) -> str:
 
 
 def target_path(target: str, hardware: str) -> str:
-    """``target`` is spelled as in ``torch@2.9.0/xla``."""
+    """The path of a target's page. ``target`` has the form ``torch@2.9.0/xla``."""
     return f"targets/{file_name(target.replace('@', '-').replace('/', '-'))}-{file_name(hardware)}.html"
 
 
 def as_link(path: str) -> str:
-    """A path as it is written in a link."""
+    """The path in the form of a link."""
     return quote(path, safe="/~=")

@@ -1,4 +1,4 @@
-"""Changes between two publications, or two charted versions: additions, removals and different marks. Pure."""
+"""Changes between two publications, or two charted versions: added and removed functions and different marks. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from coordinator.atlas.portability import Portability
 
 
 class MarkChange(BaseModel):
-    """A function with another mark on a target; null: not charted."""
+    """A function whose mark on a target changed. A null mark means that it was not charted."""
 
     function: str
     target: str
@@ -31,7 +31,7 @@ class Changes(BaseModel):
     functions_added: list[str]
     functions_removed: list[str]
     marks: list[MarkChange]
-    """Only for targets and functions that both publications have."""
+    """Only for targets and functions that are in both publications."""
 
     @property
     def is_empty(self) -> bool:
@@ -60,26 +60,26 @@ class VersionChanges:
     before: TargetColumn
     after: TargetColumn
     changes: Sequence[MarkChange]
-    """The most used function first."""
+    """The changes of marks, the most used function first."""
 
     @property
     def marks(self) -> Sequence[MarkChange]:
-        """Only for functions that were charted under both versions."""
+        """Changes of functions that were charted with both versions."""
         return [change for change in self.changes if change.before and change.after]
 
     @property
     def added(self) -> Sequence[str]:
-        """Functions that were charted under the newer version only."""
+        """Functions that were charted with the newer version only."""
         return [change.function for change in self.changes if change.before is None]
 
     @property
     def removed(self) -> Sequence[str]:
-        """Functions that were charted under the older version only."""
+        """Functions that were charted with the older version only."""
         return [change.function for change in self.changes if change.after is None]
 
     @property
     def has_same_cases(self) -> bool:
-        """Whether both versions ran the same suites and revisions. If not, a mark may differ for that reason."""
+        """Whether both versions ran the same suites and revisions. If not, a mark may differ for this reason."""
         return _revisions(self.before) == _revisions(self.after)
 
 
@@ -94,8 +94,9 @@ def version_changes(framework: FrameworkOverview, after: TargetColumn) -> Versio
 
 
 def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
-    """The changes to the newest version of each device and hardware with several charted versions. The device that was
-    charted last comes first; those without a change are left out.
+    """The changes in the newest version of each device and hardware with several charted versions.
+
+    The device that was charted last comes first. Devices without changes are left out.
     """
     pairs = (version_changes(framework, column) for framework in atlas.frameworks for column in framework.newest)
     different = [pair for pair in pairs if pair is not None and pair.changes]

@@ -1,10 +1,9 @@
 """Collects all evidence of a database into an atlas with its front page.
 
 A large database is read in a separate process, ``python -m coordinator.atlas.collection``, because reading a million
-outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch. It prints a line for each target
-that it has read, then an empty line, then the pickled result.
-
-A coordinator whose database has no evidence shows what ships with Portolan instead.
+outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch. The process prints a line for
+each target that it has read, then an empty line, then the pickled result. A coordinator whose database has no evidence
+shows the shipped evidence instead.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from protocol.host_only import load_host_only
 ORIGIN = "is of all campaigns of this coordinator"
 
 Report = Callable[[int, int], None]
-"""Called after each target with the number of targets read so far, and the number of all."""
+"""A function that is called after each target, with the number of targets read so far and the total number."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,10 @@ class Collection:
     """An atlas with its front page."""
 
     atlas: Atlas
-    """Without its cases, which are as large as the database; that of the shipped evidence has them."""
+    """A database's atlas contains no cases, because they are as large as the database. The atlas of the shipped
+    evidence contains them."""
     front: Page
-    """Made once, because its index of names and its changes take longer than rendering it."""
+    """The front page. It is prepared once, because its index of names and its changes take longer than rendering it."""
 
 
 async def collect(engine: AsyncEngine, report: Report) -> Collection:
@@ -58,13 +58,13 @@ async def collect(engine: AsyncEngine, report: Report) -> Collection:
 
 
 def collect_shipped() -> Collection:
-    """The evidence that ships with Portolan: about a second of work."""
+    """Collect the evidence that ships with Portolan, which takes about a second."""
     atlas = whole_atlas(load_shipped())
     return Collection(atlas, front_page(atlas))
 
 
 async def collect_apart(dsn: str, report: Report) -> Collection:
-    """Collect in a separate process. Raises ``DatabaseAwayError``, or ``PortolanError`` if it fails otherwise."""
+    """Collect in a separate process. Raises ``DatabaseAwayError``, or another ``PortolanError`` if it fails."""
     content = await run_module(
         __name__, dsn, "the evidence could not be collected", read=partial(_read_result, report=report)
     )

@@ -1,4 +1,4 @@
-"""A function's page: its results on every target, and since which version. Pure."""
+"""The content of a function's page: its results on every target, and since which version they hold. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause, is_lowered
 
 MOST_MESSAGES = 5
-"""The maximum number of different failure messages that are shown for one target."""
+"""The maximum number of different failure messages for one target."""
 UNKNOWN_DTYPE = "not known"
 
 
@@ -29,7 +29,7 @@ class FailureMessage:
     causes: tuple[str, ...]
     cases: int
     repeat: str
-    """The command that repeats the first of them."""
+    """The command that repeats the first case with the message."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class DtypeCount:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An older chart whose cases end differently from the evidence that counts, with the number of such cases."""
+    """An older chart in which some cases of the function have other results than the evidence, with the number of these
+    cases."""
 
     chart: Chart
     number: int
@@ -66,10 +67,10 @@ class FunctionResults:
     messages: tuple[FailureMessage, ...]
     more_messages: int
     ratio: float | None
-    """How many times as long as on the CPU; None unless both were measured."""
+    """The ratio to the latency on the CPU; None unless both were measured."""
     operations: tuple[MetOperation, ...]
     second_shape: SecondShape | None
-    """The time of the first call in a second shape; None: not measured."""
+    """The time of the first call with a second shape; None: not measured."""
 
     @property
     def words(self) -> str:
@@ -77,7 +78,7 @@ class FunctionResults:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The options that distinguish cases that do not work from the others, in sentences."""
+        """The options that distinguish cases that do not work from other cases, in sentences."""
         conditions = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
         return tuple(
             f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
@@ -85,13 +86,13 @@ class FunctionResults:
 
     @property
     def campaigns(self) -> tuple[int, ...]:
-        """The campaigns that its evidence comes from, if a coordinator has it."""
+        """The campaigns that its evidence comes from, if it comes from a coordinator."""
         charts = self.column.evidence.charts
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """The names of the signers of the bundles that its evidence comes from."""
+        """The signers of the bundles that its evidence comes from."""
         charts = self.column.evidence.charts
         return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
 
@@ -130,20 +131,20 @@ class FunctionView:
     name: str
     uses: int | None
     rank: int | None
-    """The rank by uses among the charted functions of the framework, from 1; None if it was not among them."""
+    """The rank by use among the charted functions of the framework, from 1; None if the function is not among them."""
     functions: int
     targets: tuple[FunctionResults, ...]
-    """All targets with evidence of it, newer versions first."""
+    """All targets with evidence about the function, newer versions first."""
     missing: tuple[str, ...]
-    """Targets of the newest version on which it was not charted."""
+    """The targets of the newest version on which the function was not charted."""
     lines: tuple[VersionHistory, ...]
     before: str | None
     after: str | None
-    """The next and the previous function by name."""
+    """The names of the previous and the next function."""
 
     @property
     def newest(self) -> tuple[FunctionResults, ...]:
-        """The newest version of each device and hardware that has evidence of it."""
+        """The results on the newest version of each device and hardware with evidence about the function."""
         return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
 
     def span(self, target: FunctionResults) -> Span:
@@ -158,7 +159,7 @@ class FunctionView:
 
 
 def function_views(framework: FrameworkOverview) -> Iterator[FunctionView]:
-    """The views of all functions of a framework, in the order of their names."""
+    """The views of all functions of a framework, sorted by name."""
     for before, name, after in _with_neighbours(sorted(framework.functions)):
         yield _view(framework, name, before, after)
 
@@ -220,7 +221,7 @@ def _line(framework: FrameworkOverview, newest: TargetColumn, name: str) -> Vers
 
 
 def _disagreements(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[Disagreement]:
-    """The newest chart first."""
+    """The older charts that disagree with the evidence, the newest first."""
     counts = Counter(number for case in cases for number in case.disagreeing)
     for number in sorted(counts):
         yield Disagreement(column.evidence.charts[number], number, counts[number])

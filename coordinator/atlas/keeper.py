@@ -1,5 +1,6 @@
-"""The coordinator's atlas: built from the database when the evidence has changed, and kept in memory. As long as the
-database has no evidence, it is the atlas of what ships with Portolan.
+"""The coordinator's atlas: built from the database when the evidence has changed, and kept in memory.
+
+While the database has no evidence, it is the atlas of the evidence that ships with Portolan.
 """
 
 from __future__ import annotations
@@ -22,19 +23,16 @@ from coordinator.process.logs import get_logger
 log = get_logger(__name__)
 
 WAIT_S = 1.0
-"""How long a reader waits for an atlas that is being built; after that, the previous one is shown."""
+"""The seconds that a reader waits for an atlas that is being built. After that, the previous one is shown."""
 SMALL = 20_000
-"""The maximum number of outcomes that are read in this process while the first reader waits, about a second. More are
-read in a separate process, and the first reader is told to come back.
-"""
+"""The maximum number of outcomes that are read in this process while the first reader waits, which takes about a
+second. A larger database is read in a separate process, and the first reader is asked to come back."""
 PAUSE = 10
-"""The pause before the next build, as a multiple of the time of the last one, because a running campaign brings an
-outcome every moment.
-"""
+"""The pause before the next build, as a multiple of the duration of the last build. Without it, a running campaign
+would cause builds all the time."""
 START_S = 10.0
-"""The wait after a start before the shipped evidence is read. A start has more urgent work, and after the first outcome
-nobody needs it. A reader who comes earlier waits a second for it.
-"""
+"""The seconds after the start before the shipped evidence is read, because a start has more urgent work, and after the
+first outcome nobody needs it. A reader who comes earlier waits a second for it."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
@@ -43,7 +41,7 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas with its front page, and whether newer evidence exists that it lacks."""
+    """An atlas with its front page, and whether there is newer evidence that it does not include."""
 
     collection: Collection
     charts: Charts
@@ -59,9 +57,10 @@ class KeptAtlas:
 
 
 class AtlasKeeper:
-    """Keeps one atlas. If somebody asks for it and the evidence has changed, it is rebuilt, one build at a time. The
-    first build for a large database takes long, so it begins when the coordinator starts. That of the shipped evidence
-    takes a second and begins some seconds later.
+    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt, one build at a time.
+
+    The first build for a large database takes long, so it begins when the coordinator starts. The build from the
+    shipped evidence takes a second, and begins some seconds later.
     """
 
     def __init__(self, engine: AsyncEngine, dsn: str) -> None:
@@ -71,14 +70,13 @@ class AtlasKeeper:
         self._preparing: asyncio.Task[None] | None = None
         self._building: asyncio.Task[None] | None = None
         self._targets_read = 0, 0
-        """The number of targets read so far, and of all."""
+        """The number of targets read so far, and the total number."""
         self._failure: BaseException | None = None
         self._not_before = 0.0
 
     def prepare(self) -> None:
-        """Begin to build the atlas of a large database or of the shipped evidence. That of a small database is built
-        for its first reader.
-        """
+        """Begin to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
+        built for its first reader."""
         self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
 
     async def _prepare(self) -> None:
@@ -94,8 +92,9 @@ class AtlasKeeper:
             self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence, or the previous one during a build. Raises ``AtlasPendingError`` if there is no
-        previous one and the evidence is large.
+        """The atlas of all evidence, or the previous one during a build.
+
+        Raises ``AtlasPendingError`` if there is no previous one and the database is large.
         """
         charts = await service.list_charts(self._engine)
         # A build that began before the newest outcome is followed by another one.
@@ -112,16 +111,16 @@ class AtlasKeeper:
         return self._kept is not None and self._kept.charts == charts
 
     async def close(self) -> None:
-        """Stop a build."""
+        """Stop a running build."""
         for task in (self._preparing, self._building):
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """How long a reader waits for the next atlas; None: until it is complete.
+        """The seconds that a reader waits for the next atlas; None: until it is complete.
 
-        Nobody who has results of their own is to see the shipped ones instead, only because a machine is busy.
+        A reader who has results of their own never sees the shipped ones only because the machine is busy.
         """
         if self._kept is not None and not self._kept.atlas.ships:
             return WAIT_S

@@ -1,4 +1,4 @@
-"""Marks: one word for how well a function works on a target, decided from how its cases end. Pure."""
+"""Marks: one word for how well a function works on a target, decided from the results of its cases. Pure."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Mark(StrEnum):
     fails = "fails"
     """Every case fails."""
     falls_back = "falls back"
-    """No case runs on the device: the framework silently runs the passing cases on the host."""
+    """No case runs on the device: the passing cases silently ran on the host."""
     partly = "works in part"
-    """Some cases run on the device, others fail or fall back."""
+    """Some cases run on the device, and others fail or fall back."""
     unproven = "unproven"
-    """No case fails, and no case is proven to have run on the device."""
+    """No case fails, and no case surely ran on the device."""
     works = "works"
-    """No case fails or falls back, and it is proven that cases ran on the device."""
+    """No case fails or falls back, and some cases surely ran on the device."""
     host_work = "work of the host"
     """All failing cases work with data sets, strings, tables, files or prints, which no accelerator supports."""
 
     @property
     def letter(self) -> str:
-        """The mark in published data and in the picture."""
+        """The mark's letter in published data and in the picture."""
         return _LETTERS[self]
 
 
@@ -47,26 +47,27 @@ NOT_CHARTED = "."
 
 
 def mark_words(mark: Mark, *, is_lowered: bool) -> str:
-    """The mark as pages name it. On a target that only lowers programs nothing works or fails."""
+    """The mark as pages name it. On a target that only lowers programs, other words are used, because nothing runs
+    there."""
     return _LOWERED_WORDS.get(mark, mark) if is_lowered else mark
 
 
 @dataclass(frozen=True)
 class AtlasCell:
-    """A function on a target: the number of cases by how they end."""
+    """A function on a target: the numbers of cases by their results."""
 
     total: int
-    """Cases that count: all except ``host_work``."""
+    """The cases that count, which are all except ``host_work``."""
     failed: int
     wrong: int
     """The failed cases that ran and returned wrong values without an error."""
     fell_back: int
     unproven: int
-    """Passing cases without proof of where they ran."""
+    """Passing cases with unknown placement."""
     host_work: int = 0
-    """Failed cases that are work of the host: data sets, strings, tables, files and prints."""
+    """Failed cases that do work of the host: data sets, strings, tables, files and prints."""
     accepted: int = 0
-    """Cases that returned a result where the host refuses the call; excluded from all other counts."""
+    """Cases that returned a result where the host raises an error. They are in no other count."""
 
     def __post_init__(self) -> None:
         counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work, self.accepted)
@@ -80,7 +81,7 @@ class AtlasCell:
 
     @property
     def on_device(self) -> int:
-        """Passing cases that are proven to have run on the device."""
+        """Passing cases that surely ran on the device."""
         return self.total - self.failed - self.fell_back - self.unproven
 
     @property
@@ -115,9 +116,8 @@ def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
 
 
 def cell_words(cell: AtlasCell, *, is_lowered: bool) -> str:
-    """``3 of 12 cases fail; 1 of 12 falls back to the host``; for a target that only lowers programs, how many were
-    lowered.
-    """
+    """The cell in words: ``3 of 12 cases fail; 1 of 12 falls back to the host``. For a target that only lowers
+    programs, how many cases were lowered."""
     end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
     return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 

@@ -1,4 +1,5 @@
-"""Operations: a framework's own operations that made cases fail or fall back on a target, with the functions. Pure.
+"""Operations: a framework's own operations involved in cases that fail or fall back on a target, with their functions.
+Pure.
 
 People call functions; a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
 Operations that ran on the device are not recorded.
@@ -21,23 +22,23 @@ MET_WORDS = {
     Met.diverged: "differed from the host",
     Met.not_lowered: "has no lowering",
 }
-"""The words for each way in which a case met an operation; they follow the operation's name."""
+"""The words for each kind of involvement, which follow the operation's name."""
 
 
 @dataclass(frozen=True)
 class MetOperation:
-    """An operation, and one way in which cases of one function met it."""
+    """An operation and its kind of involvement in cases of one function."""
 
     operation: str
     met: Met
     cases: int
     chart: int
-    """The index of the chart of one of these cases among the charts of the target."""
+    """The index of the chart of one of these cases, among the charts of the target."""
 
 
 @dataclass(frozen=True)
 class TargetOperation:
-    """An operation on one target, with the ways in which cases of each function met it."""
+    """An operation on one target, with its kinds of involvement in the cases of each function."""
 
     operation: str
     functions: Mapping[str, Sequence[MetOperation]]
@@ -46,29 +47,31 @@ class TargetOperation:
         return sum(one.cases for of_function in self.functions.values() for one in of_function if one.met is met)
 
     def functions_that_met(self, met: Met) -> Sequence[tuple[str, int]]:
-        """The functions with their number of cases, the highest first."""
+        """The functions with cases in which the operation has this involvement, with the number of cases, the highest
+        first."""
         rows = [(name, one.cases) for name, own in self.functions.items() for one in own if one.met is met]
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
 
 @dataclass(frozen=True)
 class TargetOperations:
-    """All operations on one target, the one with the most functions first."""
+    """All operations on one target. The operation with the most functions comes first."""
 
     operations: Sequence[TargetOperation]
     cases: int
-    """Cases that failed, fell back, or returned a result where the host refuses the call."""
+    """Cases that failed, fell back, or returned a result where the host raises an error."""
     named: int
     """The number of these cases whose evidence names an operation."""
 
     @property
     def ways(self) -> Sequence[Met]:
-        """The ways in which any case met an operation; a table has columns for these only."""
+        """The kinds of involvement that occur. A table has columns for these only."""
         return [met for met in Met if any(one.cases(met) for one in self.operations)]
 
 
 def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
-    """The operations that cases of one function met, the one with the most cases first; without work of the host."""
+    """The operations involved in the cases of one function, the one with the most cases first. Cases that do work of
+    the host are left out."""
     counts: Counter[tuple[str, Met]] = Counter()
     charts: dict[tuple[str, Met], int] = {}
     for case in cases:
@@ -82,7 +85,7 @@ def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
 
 
 def target_operations(column: TargetColumn) -> TargetOperations:
-    """The operations on a target; none if the column was loaded without its cases."""
+    """The operations on a target; empty if the column was loaded without its cases."""
     by_operation: dict[str, dict[str, list[MetOperation]]] = defaultdict(lambda: defaultdict(list))
     cases = [case for name in column.cells for case in column.evidence.functions.get(name, ())]
     cases = [case for case in cases if case.met is not None and case.cause is not Cause.host_work]
@@ -98,7 +101,7 @@ def target_operations(column: TargetColumn) -> TargetOperations:
 
 
 def operations_by_name(framework: FrameworkOverview) -> Mapping[str, Sequence[tuple[TargetColumn, TargetOperation]]]:
-    """Each operation of a framework by name, on all targets where cases met it."""
+    """Each operation of a framework by name, with all targets where cases use it."""
     by_name: dict[str, list[tuple[TargetColumn, TargetOperation]]] = defaultdict(list)
     for column in framework.columns:
         for one in target_operations(column).operations:

@@ -15,7 +15,7 @@ from coordinator.figures.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
 
 Uses = Mapping[str, Mapping[str, int]]
-"""For each framework, how often other people's code uses each function, as far as it was counted."""
+"""For each framework, how often other people's code uses each function, if this was counted."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class TargetColumn:
 
     evidence: TargetEvidence
     cells: Mapping[str, AtlasCell]
-    """By function name; functions that never touch a device are excluded."""
+    """The cells by function name. Functions that never use a device are excluded."""
 
     @property
     def target(self) -> str:
@@ -32,7 +32,7 @@ class TargetColumn:
 
     @property
     def line(self) -> tuple[str, str]:
-        """Device and hardware, which are the same in every version."""
+        """Device and hardware, which are equal in all versions."""
         return self.evidence.device, self.evidence.hardware
 
     @property
@@ -57,12 +57,13 @@ class TargetColumn:
 
     @property
     def rate(self) -> Rate:
-        """The share of functions that work on the device, out of the charted ones that are not work of the host."""
+        """The share of functions that work on the device, among the charted functions that do not do work of the
+        host."""
         return Rate(self.counts[Mark.works], len(self.cells) - self.counts[Mark.host_work])
 
     @property
     def sentence(self) -> str:
-        """``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
+        """The marks in words: ``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
             lowered_count = sum(not cell.failed for cell in self.cells.values())
@@ -73,7 +74,7 @@ class TargetColumn:
         return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
 
     def letters(self, functions: Iterable[str]) -> str:
-        """The marks of functions, one letter each."""
+        """The marks of these functions, one letter each."""
         cells = self.cells
         return "".join(cells[name].mark.letter if name in cells else NOT_CHARTED for name in functions)
 
@@ -87,12 +88,12 @@ _VERBS = {
     Mark.fails: ("fails", "fail"),
     Mark.host_work: ("is work of the host", "are work of the host"),
 }
-"""The verb for each mark, for one function and for several."""
+"""The verb for each mark, for one function and for several functions."""
 
 
 @dataclass(frozen=True)
 class FrameworkOverview:
-    """A framework with its targets. The newest version of each device and hardware comes first."""
+    """A framework with its targets. For each device and hardware, the newest version comes first."""
 
     name: str
     columns: tuple[TargetColumn, ...]
@@ -135,7 +136,7 @@ class Atlas:
 
     frameworks: tuple[FrameworkOverview, ...]
     origin: str
-    """The origin in words: ``ships with Portolan``."""
+    """The source of the evidence in words: ``ships with Portolan``."""
 
     @property
     def _columns(self) -> tuple[TargetColumn, ...]:
@@ -152,12 +153,12 @@ class Atlas:
 
     @property
     def ships(self) -> bool:
-        """Whether its evidence is what ships with Portolan."""
+        """Whether all evidence ships with Portolan."""
         return bool(self._charts) and all(chart.ships for chart in self._charts)
 
     @property
     def scope(self) -> str:
-        """``torch@2.9.0/xla on AMD EPYC, from 2026-11-27 to 2026-11-29``"""
+        """The targets and dates of the evidence: ``torch@2.9.0/xla on AMD EPYC, from 2026-11-27 to 2026-11-29``."""
         targets = [column.target for column in self._columns]
         hardware = sorted({column.evidence.hardware for column in self._columns})
         days = [f"{chart.at:%Y-%m-%d}" for chart in self._charts]
@@ -180,13 +181,13 @@ class Atlas:
 
 
 def column_of(target: TargetEvidence, host_only: Container[str]) -> TargetColumn:
-    """A target's column. Functions in ``host_only`` never touch a device, so they have no mark."""
+    """A target's column. The functions in ``host_only`` never use a device, so they have no mark."""
     cells = {name: cell_of(cases) for name, cases in target.functions.items() if name not in host_only}
     return TargetColumn(target, {name: cell for name, cell in cells.items() if cell is not None})
 
 
 def atlas_of(columns: Iterable[TargetColumn], uses: Uses, origin: str) -> Atlas:
-    """Assemble columns into an atlas; columns without any cell are left out."""
+    """Combine columns into an atlas. Columns without any cell are left out."""
     by_framework: dict[str, list[TargetColumn]] = defaultdict(list)
     for column in columns:
         if column.cells:

@@ -1,4 +1,4 @@
-"""The pages of the atlas as HTML: the same bodies for the coordinator's pages and for a published site."""
+"""The pages of the atlas as HTML, with the same bodies for the coordinator's pages and for a published site."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.hos
 """The marks that are listed on a target's page."""
 
 MOST_DISAGREEMENTS = 3
-"""The maximum number of older disagreeing charts that are listed for a target, newest first; the data has all."""
+"""The maximum number of older disagreeing charts in the list for a target, newest first. The data contain all."""
 MOST_OPERATIONS = 10
-"""The maximum number of operations that are listed for a function on a target, the ones with the most cases; the data
-has all.
-"""
+"""The maximum number of operations in the list for a function on a target, those with the most cases first. The data
+contain all."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,10 @@ class Page:
     """A page before it is rendered."""
 
     path: str
-    """Relative to the front page of the atlas."""
+    """The path relative to the front page of the atlas."""
     title: str
     body: str
-    """The template for its body."""
+    """The template of its body."""
     values: Mapping[str, Any]
 
     @property
@@ -61,8 +60,8 @@ class Page:
 def front_page(atlas: Atlas) -> Page:
     """The front page: a search, the targets of each framework, and the latest changes.
 
-    Without scripts, the search works only where a server answers it and sets ``search_action``, ``found`` and
-    ``query``. A server that assesses scripts sets ``script_form``, the template of their form and findings.
+    Without scripts, the search works only if a server handles it and sets ``search_action``, ``found`` and ``query``. A
+    server that assesses scripts sets ``script_form``, the template with the form and the findings.
     """
     values = {
         "atlas": atlas,
@@ -88,7 +87,7 @@ def function_page(view: FunctionView) -> Page:
 
 
 def framework_page(framework: FrameworkOverview) -> Page:
-    """The modules of a framework. There are hundreds, too many for the front page."""
+    """The page of a framework with its modules. There are hundreds, too many for the front page."""
     return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
 
 
@@ -114,8 +113,9 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
 def operation_page(
     framework: FrameworkOverview, operation: str, targets: Sequence[tuple[TargetColumn, TargetOperation]]
 ) -> Page:
-    """The functions whose cases met an operation, by target. Only a published site has this page: a coordinator has
-    pages of the operations of each campaign.
+    """The functions whose cases use an operation, by target.
+
+    Only a published site has this page. A coordinator has pages about the operations of each campaign.
     """
     values = {"framework": framework, "operation": operation, "targets": targets, "met_words": MET_WORDS}
     return Page(operation_path(framework.name, operation), operation, "operation_body.html", values)
@@ -126,7 +126,7 @@ def _mark(column: TargetColumn, name: str) -> Mark | None:
 
 
 def rate_words(rate: Rate) -> str:
-    """``66 % (95 % interval 63–69 %)``"""
+    """The rate in words: ``66 % (95 % interval 63–69 %)``."""
     if rate.interval is None:
         return formats.UNKNOWN
     low, high = rate.interval
@@ -162,7 +162,7 @@ def _day(moment: datetime) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates of a published site."""
+    """The template environment of a published site."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=select_autoescape(default=True),
@@ -176,7 +176,7 @@ def environment() -> Environment:
 
 
 def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
-    """All pages that show evidence, one at a time, because together they are as large as the site."""
+    """Yield all pages that show evidence one at a time, because together they are as large as the site."""
     yield front_page(atlas)
     for framework in atlas.frameworks:
         yield framework_page(framework)

@@ -1,4 +1,4 @@
-"""Published data as parquet: one row for each cell of the JSON document, under the same names."""
+"""Published data as parquet: one row for each cell of the JSON document, with the same names."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _COLUMNS = pa.schema(
 def to_parquet(document: Portability) -> bytes:
     """A file with the version of the format as ``portability_version`` in its metadata.
 
-    The column ``version`` is the framework's version. ``charts`` of a row, and of its disagreements, are the charts of
-    its cell.
+    The column ``version`` is the framework's version. The ``charts`` of a row, and of its disagreements, are the charts
+    of its cell.
     """
     columns = _COLUMNS.with_metadata({"portability_version": document.version})
     sink = pa.BufferOutputStream()

@@ -1,7 +1,7 @@
 """Published data: ``portability-torch.json``, the content of the pages for programs. Pure.
 
-The format has a semantic version: a new member raises the minor number; a removed member, or one with another meaning,
-raises the major number. A function without a cell was not charted there, which is not zero.
+The format has a semantic version. A new member increases the minor number; a removed member, or one with another
+meaning, increases the major number. A function without a cell was not charted there, which does not mean zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ADDED_SPARSELY = ("second_shape_ms", "first_call_ms", "operations")
 
 
 class PublishedChart(BaseModel):
-    """The origin of evidence: a suite and revision, and the time of the chart."""
+    """The source of evidence: a suite and revision, and the time of the chart."""
 
     suite: str
     revision: str
@@ -51,14 +51,14 @@ class PublishedTarget(BaseModel):
 
 
 class PublishedDisagreement(BaseModel):
-    """An older chart in which cases of a function end differently from the evidence that counts."""
+    """An older chart in which some cases of a function have other results than the evidence."""
 
     chart: int = Field(ge=0, description="Its place in the target's `charts`.")
     cases: int = Field(ge=1, description="Cases that end otherwise there.")
 
 
 class PublishedOperation(BaseModel):
-    """One of the framework's own operations that cases of a function met."""
+    """One of the framework's own operations involved in cases of a function."""
 
     operation: str
     met: Met = Field(
@@ -69,7 +69,7 @@ class PublishedOperation(BaseModel):
 
 
 class PublishedCell(BaseModel):
-    """A function on a target: its cases by how they end, and the conditions on which cases do not work."""
+    """A function on a target: its cases by result, and the conditions under which cases do not work."""
 
     target: int = Field(ge=0, description="The place of the target in `targets`.")
     mark: Mark
@@ -129,7 +129,7 @@ class PublishedCell(BaseModel):
 
 
 class PublishedFunction(BaseModel):
-    """A function on all targets with evidence of it."""
+    """A function on all targets with evidence about it."""
 
     uses: int | None = Field(description="How often counted packages use it; null: not counted.")
     cells: list[PublishedCell]
@@ -149,19 +149,18 @@ class Portability(BaseModel):
 
 
 def portability(framework: FrameworkOverview, views: Iterable[FunctionView]) -> Portability:
-    """The document of a framework, from the views of its functions."""
+    """The document of a framework, built from the views of its functions."""
     return _document(framework.name, framework.columns, views)
 
 
 def function_portability(view: FunctionView) -> Portability:
-    """The document of one function, with the targets that have evidence of it."""
+    """The document of one function, with the targets that have evidence about it."""
     return _document(view.framework, [target.column for target in view.targets], [view])
 
 
 def document_json(document: Portability) -> bytes:
-    """The document as it is published. Empty members that 1.3.0 added are omitted: most cells have none, and they would
-    be a tenth of the file.
-    """
+    """The document as it is published. Empty members that 1.3.0 added are omitted, because most cells have none, and
+    they would take a tenth of the file."""
     values = document.model_dump(mode="json")
     for function in values["functions"].values():
         for cell in function["cells"]:

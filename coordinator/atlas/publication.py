@@ -1,4 +1,4 @@
-"""Publishing: a site's files get their final names only when all are written; files of others stay."""
+"""Publishes a site: its files get their final names only when all are written, and files of others stay."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MANIFEST = "portolan-site.json"
 
 
 class Manifest(BaseModel):
-    """The files of a publication: those that the next publication may replace."""
+    """The files of a publication, which the next publication may replace."""
 
     type: str = "portolan-site"
     files: list[str]
 
 
 def published_before(folder: Path) -> list[Portability]:
-    """The data of the publication in ``folder``; none if there is none or its format is another one."""
+    """The data of the publication in ``folder``; empty if there is none or its format is another one."""
     documents = []
     for path in sorted((folder / "data").glob("portability-*.json")):
         try:
@@ -36,10 +36,10 @@ def published_before(folder: Path) -> list[Portability]:
 
 
 def check_folder(folder: Path) -> Manifest | None:
-    """The manifest of the publication in the folder; None if the folder has none yet.
+    """The manifest of the publication in the folder; None if there is none yet.
 
-    Raises ``PublicationError`` for a folder that contains other files and no publication, and for a mount point,
-    because a publication replaces its folder and no mount point can be replaced.
+    Raises ``PublicationError`` for a folder that contains other files but no publication, and for a mount point, which
+    cannot be replaced as publishing requires.
     """
     try:
         folder.stat()  # unlike exists(), raises for links that lead in a circle
@@ -60,9 +60,9 @@ def check_folder(folder: Path) -> Manifest | None:
 
 
 def publish(files: Iterable[SiteFile], folder: Path) -> int:
-    """Write a site in place of the current one; returns its number of files.
+    """Replace the current site by this one. Returns its number of files.
 
-    Files in ``folder`` that no publication wrote stay. If anything fails, the folder is as it was.
+    Files in ``folder`` that no publication wrote stay. If anything fails, the folder stays as it was.
     """
     before = check_folder(folder)
     folder = folder.resolve()
@@ -85,9 +85,8 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
 
 def _public_name(error: OSError, folder: Path, new: Path) -> str:
-    """The path that a complaint about the error names. Files of ``new`` are removed at the end, and a failed write,
-    as on a full disk, names no file.
-    """
+    """The path for a message about the error. Files in ``new`` are temporary, and a failed write, for example on a full
+    disk, names no file."""
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return str(folder.parent)  # the new folder could not be made in it
     if error.filename is None or Path(error.filename).is_relative_to(new):
@@ -128,7 +127,7 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
 
 
 def _place_in_use(path: Path) -> Path | None:
-    """The path, if something is there, or the file where the path needs a folder; None if the path is free."""
+    """The path if it exists, or a file that is in the place of one of its folders; None if the path is free."""
     if path.exists():
         return path
     return next((parent for parent in path.parents if parent.is_file()), None)

@@ -1,4 +1,4 @@
-"""The search over names for readers without scripts; the script of the front page has the same rule. Pure."""
+"""Searches names for readers without scripts. The script of the front page uses the same rule. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from coordinator.atlas.overview import Atlas
 
 
 def search(atlas: Atlas, text: str, most: int) -> Sequence[str]:
-    """The functions with ``text`` in their names; first those whose last part is the text or begins with it."""
+    """The functions with ``text`` in their names. Functions whose name after the last dot begins with the text come
+    first."""
     part = text.strip().lower()
     matches = [
         (score, rank, name)

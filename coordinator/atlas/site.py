@@ -1,4 +1,4 @@
-"""The files of a published site: pages, data and everything that they need; nothing is loaded from elsewhere."""
+"""The files of a published site: pages, data and everything that they need. Nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ from coordinator.atlas.portability import VERSION, Portability, document_json, p
 STATIC = ("atlas.css", "atlas.js", "portolan.css", "rose.svg")
 SCHEMA = "data/portability.schema.json"
 _NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>")
-"""End tags that HTML allows a page to omit: 7 % of a site with thousands of tables. Text from other people contains no
-tag, because templates escape it.
-"""
+"""End tags that HTML allows to omit: 7 % of a site with thousands of tables. Text from other people contains no tags,
+because templates escape it."""
 
 
 @dataclass(frozen=True)
 class SiteFile:
-    """A file of a site; ``path`` is relative to its folder."""
+    """A file of a site. ``path`` is relative to the site's folder."""
 
     path: str
     content: bytes
 
 
 def data_path(framework: str, suffix: str) -> str:
-    """``suffix`` is ``json`` or ``parquet``."""
+    """The path of a framework's data. ``suffix`` is ``json`` or ``parquet``."""
     return f"data/portability-{file_name(framework)}.{suffix}"
 
 
 def site_files(atlas: Atlas, before: Sequence[Portability], published_at: datetime | None = None) -> Iterator[SiteFile]:
-    """All files of a site; ``before`` is the data of the publication that the site replaces."""
+    """All files of a site. ``before`` is the data of the publication that the site replaces."""
     views = {framework.name: list(function_views(framework)) for framework in atlas.frameworks}
     documents = [portability(framework, views[framework.name]) for framework in atlas.frameworks]
     all_changes = [changes(old, new) for new in documents for old in before if old.framework == new.framework]

@@ -10,7 +10,7 @@ from coordinator.catalogue.releases import nearest, shipped_release, version_num
 
 
 def shipped_uses(targets: Iterable[TargetEvidence]) -> Uses:
-    """For each framework the certain uses of each function, under any of its names, in the newest charted version."""
+    """The certain uses of each function under all its names, by framework, in the newest charted version."""
     newest: dict[str, str] = {}
     for target in targets:
         before = newest.get(target.framework)

@@ -11,7 +11,7 @@ from coordinator.atlas.marks import Mark, mark_words
 
 @dataclass(frozen=True)
 class VersionMark:
-    """The mark of a function under one version; None: not charted."""
+    """The mark of a function with one version; None: not charted."""
 
     version: str
     mark: Mark | None
@@ -19,18 +19,18 @@ class VersionMark:
 
 @dataclass(frozen=True)
 class Span:
-    """Consecutive charted versions under which a function has the same mark on one device and hardware.
+    """Consecutive charted versions with the same mark of a function on one device and hardware.
 
-    Nothing is known about versions between two charted ones, so a change lies somewhere between its two bounds.
+    Nothing is known about versions between two charted ones, so a change happened somewhere between its two bounds.
     """
 
     mark: Mark
     versions: tuple[str, ...]
-    """The charted versions, the oldest first."""
+    """The charted versions, oldest first."""
     since_after: str | None
-    """The previous charted version, which has another mark; None: no older version was charted."""
+    """The previous charted version, which has another mark; None if no older version was charted."""
     until_before: str | None
-    """The next charted version, which has another mark; None: no newer version was charted."""
+    """The next charted version, which has another mark; None if no newer version was charted."""
 
     @property
     def since(self) -> str:
@@ -42,9 +42,9 @@ class Span:
 
 
 def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
-    """The spans of a function, the oldest first; versions under which it was not charted are in no span.
+    """The spans of a function, oldest first. Versions with which it was not charted are in no span.
 
-    ``observations`` are of one device and hardware, the oldest version first.
+    ``observations`` are about one device and hardware, oldest version first.
     """
     charted_marks = [(one.version, one.mark) for one in observations if one.mark is not None]
     rows = [(mark, [version for version, _ in same]) for mark, same in groupby(charted_marks, key=lambda one: one[1])]
@@ -60,7 +60,7 @@ def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
 
 
 def since(history: Sequence[Span], *, is_lowered: bool = False) -> str | None:
-    """The version since which the newest mark holds, in a sentence; None if no version was charted."""
+    """A sentence about the version since which the newest mark holds; None if no version was charted."""
     if not history:
         return None
     newest = history[-1]
