@@ -1,1 +1,1 @@
-"""Assessment: a user's own code set against what campaigns found on a target."""
+"""Assessment: compares a user's own code with the results of campaigns on a target."""

@@ -1,4 +1,4 @@
-"""Advice: a dtype, or a value of one keyword, with which the cases pass. It rests only on outcomes. Pure."""
+"""Advice: a dtype, or a value of one keyword, with which the cases pass. It is based only on outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, given_keywor
 from protocol.enums import GRADIENT
 
 FEWEST_PASSING = 2
-"""Minimum number of cases for advice, as for a finding."""
+"""The minimum number of cases for advice, the same as for a finding."""
 MOST_ADVICE = 2
 
 
@@ -20,7 +20,8 @@ def advice(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> tuple[str, ...]:
-    """Sentences about calls that pass: ``passes with mode='nearest' (4 of 4 cases)``; empty if none are known.
+    """Sentences about calls that pass: ``passes with mode='nearest' (4 of 4 cases)``; empty if no such call is known.
+
     ``usual`` are the cases that the call is compared with, ``cases`` all cases of its function.
     """
     sentences = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, cases, usual, is_failing)]
@@ -30,7 +31,7 @@ def advice(
 def _keywords(
     call: CallSite, usual: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]
 ) -> Iterator[str]:
-    """The call with one keyword left out, or with another of its values."""
+    """Advice to omit one keyword of the call, or to pass another of its values."""
     for name in sorted(call.keywords):
         rest = {other: value for other, value in call.keywords.items() if other != name}
         if (count := passing(matching(CallSite(call.positional, rest), usual), is_failing)) is not None:
@@ -59,8 +60,10 @@ def _dtypes(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> Iterator[str]:
-    """A dtype that no compared case has. The cases in it have the other dtypes of a failing case: that ``x[0]`` passes
-    in float16 says nothing about ``x[mask]``.
+    """Advice to use a dtype that no compared case has.
+
+    Cases in this dtype must have the other dtypes of a failing case, because a pass of ``x[0]`` in float16 says nothing
+    about ``x[mask]``.
     """
     plain = [case for case in cases if GRADIENT not in case.tags]
     candidates = (matching(call, plain) if call else []) or plain
@@ -82,7 +85,8 @@ def _dtypes_of(case: CaseEvidence) -> frozenset[str]:
 
 
 def passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
-    """``4 of 4 cases``; None if one of them does not pass on the device, or if there are too few."""
+    """The number of passing cases: ``4 of 4 cases``; None if one of them does not pass on the device, or if there are
+    too few."""
     if len(cases) < FEWEST_PASSING or any(is_failing(case) or case.end in ("failed", "fell_back") for case in cases):
         return None
     return f"{len(cases)} of {len(cases)} cases"

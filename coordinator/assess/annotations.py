@@ -1,4 +1,4 @@
-"""Type annotations, and the values that they describe. Pure."""
+"""Reads type annotations as the values that they describe. Pure."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "Fr
 _FORMS = frozenset(
     {*_COLLECTIONS, "Optional", "Union", "Dict", "Mapping", "Tuple", "Annotated", "list", "dict", "tuple", "set"}
 )
-"""Names of ``typing`` and of Python that are indexed by types."""
+"""Names from ``typing`` and Python that are indexed by types."""
 _ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
 
 
 class Annotations:
-    """Reads annotations; ``resolve`` gives the object that a name refers to at the annotation.
+    """Reads annotations. ``resolve`` returns the object that a name refers to at the annotation.
 
-    ``define`` gives a name to a value that takes other files to know.
+    ``define`` gives a name to a value that can be known only from other files.
     """
 
     def __init__(
@@ -60,7 +60,8 @@ class Annotations:
                 return None
 
     def value_passed(self, node: ast.expr) -> Binding:
-        """The value of a parameter; of a number or an array nothing, as programs hardly ever hand over the array."""
+        """The value of a parameter. For an annotation that also allows numbers, nothing is known, because programs
+        hardly ever pass an array."""
         value = self.value(node)
         has_number = any(isinstance(option, ast.Name) and option.id in _NUMBERS for option in _options(node))
         return None if has_number and isinstance(value, Thing) and value.is_array else value
@@ -87,7 +88,7 @@ class Annotations:
 
 
 def _options(node: ast.expr) -> Sequence[ast.expr]:
-    """The sides of ``A | B | C``, and the types in ``Union[A, B, C]``."""
+    """The alternatives of ``A | B | C``, and the types in ``Union[A, B, C]``."""
     match node:
         case ast.BinOp(op=ast.BitOr()):
             return [*_options(node.left), *_options(node.right)]
@@ -102,5 +103,5 @@ def _head(node: ast.Subscript) -> str:
 
 
 def is_alias_of_types(node: ast.expr) -> bool:
-    """Whether an assigned expression is one of types by its form: ``Union[jax.Array, Any]``, ``Optional[Tensor]``."""
+    """Whether an assigned expression has the form of a type alias: ``Union[jax.Array, Any]``, ``Optional[Tensor]``."""
     return isinstance(node, ast.Subscript) and _head(node) in _FORMS

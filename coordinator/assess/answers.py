@@ -1,4 +1,4 @@
-"""Answers a question in Python: ``can_i("torch.multinomial", on="torch/xla", dtype="float16")``."""
+"""Answers questions from Python: ``can_i("torch.multinomial", on="torch/xla", dtype="float16")``."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ DTYPES = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "bfloat16", "float16", "float32", "float64", "complex64", "complex128",
 })  # fmt: skip
-"""Those that every framework has, charted or not."""
+"""The dtypes that are valid for every framework, charted or not."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """The answer whether a function works on a target, for all its usual calls or for one call."""
+    """The question whether a function works on a target, for all its usual calls or for one call."""
 
     function: str
     selector: Selector
@@ -40,29 +40,28 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer for one function on one target."""
+    """The answer about one function on one target."""
 
     function: str
     target: str
     """The target, with the version of the evidence: ``torch@2.9.0/xla``."""
     works: bool | None
-    """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: it is not
-    charted or only lowered, it depends on unknown arguments, or only a single case or the last digits of values
-    differ."""
+    """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: the function
+    is not charted or only lowered, the result depends on unknown arguments, or only a single case or the last digits of
+    values differ."""
     failing: int
-    """The number of similar cases with the worst result that was found."""
+    """The number of similar cases with the worst result that occurs."""
     of: int
-    """The number of similar cases; for a function that works, of usual ones. 0: not charted in this form, or not run.
-    """
+    """The number of similar cases, or of usual cases if the function works. 0: not charted in this form, or not run."""
     sentences: tuple[str, ...]
-    """One sentence for each relevant finding or condition, the worst first. For an uncharted function, what is
+    """One sentence for each relevant finding or condition, the worst first. For an uncharted function, they say what is
     missing."""
     second_shape: SecondShape | None = None
-    """The time of the first call in a second shape; None: not measured."""
+    """The time of the first call with a second shape; None: not measured."""
 
     @property
     def word(self) -> str:
-        """``yes``, ``no``, ``it depends`` or ``unknown``."""
+        """The answer in a word: ``yes``, ``no``, ``it depends`` or ``unknown``."""
         if self.works is None:
             return "it depends" if self.of else "unknown"
         return "yes" if self.works else "no"
@@ -77,12 +76,12 @@ def can_i(
     keywords: Mapping[str, Any] | None = None,
     data: Path | None = None,
 ) -> Answer:
-    """Say whether a function works on a target, by the evidence that ships with Portolan, or by a file of it.
+    """Say whether a function works on a target, from the evidence that ships with Portolan, or from an evidence file.
 
-    ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of arguments without a name, of a method
-    after its receiver; without it, the call is set against all usual cases. Raises ``AssessmentError`` for a target
-    that nobody charted or a file that cannot be used, ``UnknownNameError`` for what is no selector, for a name that the
-    framework does not have, and for what is no dtype.
+    ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of positional arguments, for a method
+    without the receiver; if it is None, all usual cases are considered. Raises ``AssessmentError`` for a target that
+    nobody charted or an unusable file, and ``UnknownNameError`` for an invalid selector, a name that the framework does
+    not have, or an unknown dtype.
     """
     evidence = (
         evidence_file.load_shipped()
@@ -146,7 +145,7 @@ def _dtypes(cases: Iterable[CaseEvidence]) -> list[str]:
 
 
 def _require_dtype(dtype: str, target: TargetEvidence) -> None:
-    """Raise ``UnknownNameError`` for a name that no dtype has."""
+    """Raise ``UnknownNameError`` for an unknown dtype."""
     dtypes = DTYPES.union(*(_dtypes(cases) for cases in target.functions.values()))
     if dtype not in dtypes:
         guess = did_you_mean(dtype, sorted(dtypes)) or "; name it as in float16"
@@ -154,7 +153,8 @@ def _require_dtype(dtype: str, target: TargetEvidence) -> None:
 
 
 def _require_public(function: str, names: Names) -> None:
-    """Raise ``UnknownNameError`` for a name that the framework does not have, if its surface is known."""
+    """Raise ``UnknownNameError`` for a name that the framework does not have. Nothing is checked if its surface is
+    unknown."""
     if names.surface is not None and names.surface.resolve(function) is None:
         guess = did_you_mean(function, sorted(names.functions)) or "; name it as the framework's documentation does"
         raise UnknownNameError(f"{names.surface.release} has no function {function}{guess}", "function")

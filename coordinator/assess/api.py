@@ -35,11 +35,11 @@ async def evidence(
 
 
 MOST_CHARACTERS = 1 << 20
-"""Maximum length of a script; a whole request may have as many bytes, unless that limit is raised."""
+"""The maximum length of a script. A request may have the same number of bytes, unless its limit is raised."""
 
 
 class AssessmentRequest(BaseModel):
-    """A script to be assessed. It is read, never run, and not stored."""
+    """A script to assess. It is read, never run, and not stored."""
 
     source: str = Field(max_length=MOST_CHARACTERS, description="Its text; of a notebook the JSON of its file.")
     name: Text = Field("script.py", max_length=200, description="Its file's name: a `.py` file or an `.ipynb`.")

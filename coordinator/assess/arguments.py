@@ -1,4 +1,4 @@
-"""The arguments of a call as far as its source shows them: their number, literals and dtypes. Pure."""
+"""The arguments of a call that its source shows: their number, literals and dtypes. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASIC = "basic"
 """The kind of an index without arrays."""
 USUAL_DTYPE = "float32"
 CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
-"""Methods of PyTorch's arrays that are named after the dtype they give."""
+"""Methods of PyTorch's arrays that are named after the dtype that they return."""
 
 
 def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
@@ -47,8 +47,8 @@ def index_kind(node: ast.expr, value: Binding) -> str:
 def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
     """The dtypes by which cases of indexing are compared with a call: those of the index.
 
-    A mask decides how an array is indexed, and the array may be a mask itself: ``mask[:, None]`` is not indexed by one.
-    An index without arrays has no dtype, so that of the array stands for it.
+    A mask decides how an array is indexed. The array may be a mask itself: ``mask[:, None]`` is not indexed by one. An
+    index without arrays has no dtype, so the dtype of the array is used instead.
     """
     if kind != BASIC:
         return dtypes_of(index.values if isinstance(index, Items) else (index,))
@@ -67,13 +67,13 @@ def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[s
 
 @cache
 def _plain_call(positional: int) -> CallSite:
-    """A call without keywords. Most calls are such, so equal ones share one object."""
+    """A call without keywords. Most calls have none, so equal ones share one object."""
     return CallSite(positional, {})
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of a literal in JSON's types. ``ast.literal_eval`` is not used, because it leaves functions in memory
-    at each call."""
+    """The value of a literal, as a JSON type. ``ast.literal_eval`` is not used, because each call leaves functions in
+    memory."""
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):
             return node.value
@@ -89,7 +89,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def dtype_of(value: Binding) -> str | None:
-    """The dtype that a framework's name stands for."""
+    """The dtype that a framework's name stands for; None if it is no dtype."""
     if not isinstance(value, str) or value.count(".") > 2:
         return None
     last = value.rpartition(".")[2]

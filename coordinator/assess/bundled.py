@@ -1,4 +1,4 @@
-"""Evidence from bundles, read one by one without a coordinator."""
+"""Reads evidence from bundles one by one, without a coordinator."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from protocol.limits import LEAST_MILLISECONDS
 from protocol.outcomes import Outcome
 
 NO_KEY = Key(0, 1)
-"""The job number of an outcome that is in no database."""
+"""The job key of outcomes that are in no database."""
 
 
 class _Suite(NamedTuple):
-    """The suite and version that two devices must share for their latencies to be compared."""
+    """The suite and version. Two devices must have both in common for their latencies to be compared."""
 
     framework: str
     version: str
@@ -43,7 +43,7 @@ class _Cold(NamedTuple):
 
     ms: float
     position: int
-    """The number of cases that its process had run before."""
+    """The number of cases that ran before in the same process."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Read:
     runs: Mapping[str, Sequence[Run]]
     """The outcomes by case, in the order of runs."""
     levels: Mapping[str, float]
-    """The best run's latency in milliseconds, for cases that passed on the device and were timed."""
+    """The latency of the best run in milliseconds, for cases that passed on the device and were timed."""
     colds: Mapping[str, Sequence[_Cold]]
     """The first calls of cases that passed on the device and were timed."""
 
@@ -67,8 +67,10 @@ class _Read:
 
 
 def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
-    """The evidence of all targets except the CPU, with latencies relative to the CPU. Raises ``BundleError``, which
-    names the file, for an incomplete bundle, or, with ``signers``, for one that none of them signed.
+    """The evidence about all targets except the CPU, with latencies relative to the CPU.
+
+    Raises ``BundleError`` with the name of the file for an incomplete bundle, or, with ``signers``, for a bundle that
+    none of them signed.
     """
     bundles = [_read(path, signers) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {
@@ -115,7 +117,7 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
 
 
 def _operations(outcome: Outcome) -> tuple[str, ...]:
-    """The operations that the host ran in a pass, or the one of the evidence; the same as ``operations`` of the
+    """The operations that the host ran in a pass, or the operation in the evidence; the same as ``operations`` of the
     store."""
     if outcome.verdict is Verdict.passed:
         return tuple(outcome.proof.fallbacks)
@@ -131,8 +133,7 @@ def _failure_text(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> float | None:
-    """The level of the run, the same as ``low`` of the views; None if it was not timed, or is too short to be
-    compared."""
+    """The level of the run, the same as ``low`` of the views; None if it was not timed, or is too short to compare."""
     samples = outcome.timing.samples_ms
     level: float | None
     if len(samples) > 1:

@@ -1,4 +1,4 @@
-"""The user's functions that directly or indirectly call a function with a finding. Pure."""
+"""Finds the user's functions that directly or indirectly call a function with a finding. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from coordinator.assess.verdicts import SiteVerdict
 
 @dataclass(frozen=True)
 class CallingFunction:
-    """A user's function that reaches a finding."""
+    """A user's function that leads to a finding."""
 
     name: str
     verdicts: tuple[SiteVerdict, ...]
     path: tuple[str, ...]
-    """The path of functions from this one to the one with the finding, both included."""
+    """The functions on the way from this one to the one with the finding, including both."""
 
 
 def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunction, ...]:
-    """The functions that reach a serious finding, each with its shortest path; those that reach most come first."""
+    """The functions that lead to a serious finding, each with its shortest path. Functions that lead to most findings
+    come first."""
     called_by: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         for name in names:
@@ -37,8 +38,7 @@ def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunc
 
 
 def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """The shortest path from every function that leads to one of ``starts``; for the starts themselves, only the
-    function."""
+    """The shortest path from every function that leads to one of ``starts``. The path of a start is the start alone."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(starts)}
     waiting = deque(ways)
     while waiting:

@@ -1,6 +1,6 @@
-"""Readers of charts in the database: which cases their suites have, and how those ended.
+"""Readers of charts in the database: the cases of their suites, and the results of these cases.
 
-Whole charts are as large as the database, so that they are read one after the other. Of some functions all charts are
+Whole charts are as large as the database, so they are read one after the other. For a few functions, all charts are
 read at once.
 """
 
@@ -19,7 +19,7 @@ from coordinator.assess.runs import CaseTimes
 from coordinator.assess.store import ChartKey
 
 Times = Mapping[int, CaseTimes]
-"""By the id of the case."""
+"""The times of cases, by case id."""
 
 
 class ChartReader(Protocol):
@@ -29,10 +29,10 @@ class ChartReader(Protocol):
         """The cases that the chart may have outcomes of."""
 
     async def ends(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        """How its cases ended."""
+        """The results of its cases."""
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        """How its cases ended, with options, messages and tags."""
+        """The results of its cases, with options, messages and tags."""
 
     async def times(self, chart: Row[Any]) -> Times:
         """The times of its cases."""
@@ -41,7 +41,7 @@ class ChartReader(Protocol):
 class WholeCharts:
     """Reads all functions of a chart.
 
-    The cases of a suite are read once, since most campaigns of an instance chart the same suites.
+    The cases of a suite are read only once, because most campaigns of an instance chart the same suites.
     """
 
     def __init__(self, connection: AsyncConnection) -> None:
@@ -71,7 +71,7 @@ class WholeCharts:
 
 
 class FunctionCharts:
-    """Reads some functions of many charts, with a query for the ends of all and one for the newest in full."""
+    """Reads some functions of many charts, with one query for all results, and one for the details of the newest."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class FunctionCharts:
     async def open(
         cls, connection: AsyncConnection, functions: Sequence[str], charts: Sequence[Row[Any]]
     ) -> FunctionCharts:
-        """A reader of these charts, of which the newest come first."""
+        """Open a reader of these charts. The newest charts come first."""
         suite_ids = {chart.suite_id for chart in charts}
         digests = await store.digests_of_functions(connection, suite_ids, functions)
         ends = await store.ends_of_functions(connection, charts, functions)
@@ -123,7 +123,7 @@ class FunctionCharts:
 
 
 def _leading(charts: Sequence[Row[Any]], ends: Mapping[ChartKey, Sequence[Row[Any]]]) -> list[Row[Any]]:
-    """The charts that have a case which no newer chart of their target and suite has. The newest come first."""
+    """The charts with a case that no newer chart of their target and suite has. The newest come first."""
     leading = []
     names_of: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for chart in charts:

@@ -1,4 +1,4 @@
-"""The lines of the assessed folder, file, notebook or archive."""
+"""The source lines of the assessed folder, file, notebook or archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator.catalogue.usage.sources import sources
 from coordinator.errors import CatalogueError
 
 AROUND = 2
-"""Number of lines shown before and after a line."""
+"""The number of lines shown before and after a line."""
 
 
 class SourceLine(NamedTuple):
@@ -21,19 +21,19 @@ class SourceLine(NamedTuple):
 
 
 class Code:
-    """The files under a root, each read when one of its lines is needed. Unreadable files have no lines."""
+    """The files below a root. Each is read when one of its lines is needed; unreadable files have no lines."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lines: dict[str, Sequence[str]] = {}
 
     def line(self, path: str, number: int) -> str:
-        """The line at the path and number of a site; empty if there is none."""
+        """The line with this path and number; empty if there is none."""
         lines = self._of(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
     def excerpt(self, path: str, number: int) -> list[SourceLine]:
-        """The line with those around it."""
+        """The line with its neighboring lines."""
         first = max(number - AROUND, 1)
         lines = self._of(path)[first - 1 : number + AROUND]
         return [SourceLine(at, text) for at, text in enumerate(lines, first)]
@@ -61,7 +61,7 @@ class Code:
 
     @cached_property
     def _members(self) -> dict[str, bytes]:
-        """The files of an archive; empty if the file is no archive."""
+        """The files of an archive; empty if the file is not an archive."""
         try:
             return {source.name.rpartition("!")[2]: source.content for source in sources(self._root)}
         except CatalogueError:
@@ -69,7 +69,7 @@ class Code:
 
 
 class CodeInMemory(Code):
-    """The lines of a single file that belongs to no folder."""
+    """The lines of a single file that is not in a folder."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(Path())

@@ -1,6 +1,6 @@
-"""Evidence: the results of a function's cases on each target, over their runs. Pure.
+"""Evidence: the results of functions' cases on each target, over their runs. Pure.
 
-The same type has three sources: a coordinator, a file, and what ships with Portolan.
+The same type is used for three sources: a coordinator, a file, and the evidence that ships with Portolan.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from protocol.enums import HOST, RECOMPILED, WRONG_ON_HOST, Cause, DeviceClass, 
 from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
-"""Maximum length of a failure's text."""
+"""The maximum length of a failure's text."""
 
 
 def _share_options(options: CaseOptions | None, info: ValidationInfo) -> CaseOptions | None:
@@ -47,12 +47,11 @@ def _share_words(words: _Words, info: ValidationInfo) -> _Words:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseEvidence(EndedCase):
-    """A case of a function on a target, over the runs of the newest campaign with an outcome for it. On a target that
-    only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered one.
+    """A case of a function on a target, over the runs of the newest campaign with an outcome of it.
 
-    Most cases have the options, the tags and the operations of others. With a dictionary as the context of their
-    validation, equal ones become one object. Without it, the options of what ships take half of all memory of an
-    assessment.
+    On a target that only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered case.
+    Most cases share their options, tags and operations with others. If a dictionary is the context of validation, equal
+    ones become one object; otherwise the options of the shipped evidence take half of the memory of an assessment.
     """
 
     options: Annotated[CaseOptions | None, AfterValidator(_share_options)] = None
@@ -61,30 +60,30 @@ class CaseEvidence(EndedCase):
     )
     case: str
     chart: int
-    """The index of its chart in the target's list."""
+    """The index of the case's chart in the target's list."""
     cause: Cause | None = None
-    """The cause of a failure or an accepted call; the next two members are for these too."""
+    """The cause of a failure or an accepted call. The next two members also belong to failures and accepted calls."""
     ending: Ending | None = None
     said: str | None = None
     ratio: float | None = None
     """The time of a call relative to the CPU; None: not measured on both."""
     first_call_ms: float | None = None
-    """The median time of the first call in its process, or, with the tag ``recompiled``, of the first call in a second
-    shape; None: not measured."""
+    """The median time of the first call in its process; with the tag ``recompiled``, of the first call with a second
+    shape. None: not measured."""
     disagreeing: tuple[int, ...] = ()
-    """The indexes of older charts in which the case has another result."""
+    """The indexes of older charts with another result for the case."""
     operations: Annotated[tuple[str, ...], AfterValidator(_share_words)] = ()
-    """The framework's own operations that the host ran, or the one at which the case failed; see ``met``. Empty: the
-    case passed on the device, or its evidence names none."""
+    """The framework's own operations that the host ran, or the one at which the case failed (see ``met``). Empty if the
+    case passed on the device, or its evidence names no operation."""
 
     @property
     def is_wrong(self) -> bool:
-        """It ran, and a value was wrong without any error."""
+        """Whether the case ran and gave a wrong value without any error."""
         return self.end == "failed" and self.ending is Ending.mismatched
 
     @property
     def met(self) -> Met | None:
-        """How the operations are involved; None of a case that neither failed nor fell back."""
+        """How the operations are involved; None for a case that neither failed nor fell back."""
         match self.end:
             case "fell_back":
                 return Met.fell_back
@@ -99,13 +98,13 @@ class CaseEvidence(EndedCase):
 
     @property
     def is_imprecise(self) -> bool:
-        """Its wrong values are right in the next narrower float type."""
+        """Whether its wrong values are right for the next narrower float type."""
         return self.is_wrong and self.cause is Cause.precision
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart: one campaign's outcomes for one suite under one revision."""
+    """A chart: the outcomes of one campaign for one revision of a suite."""
 
     suite: str
     revision: str
@@ -114,9 +113,9 @@ class Chart:
     campaign: int | None = None
     """The campaign's number; None for a bundle."""
     repeat: str | None = None
-    """The runner's template of the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
+    """The runner's template for the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
     signed_by: str | None = None
-    """The name of the trusted key that signed the bundle; None: no signature was checked."""
+    """The name of the trusted key that signed the bundle; None if no signature was checked."""
     ships: bool = False
     """Whether it ships with Portolan."""
 
@@ -144,7 +143,7 @@ class TargetEvidence:
     functions: Mapping[str, tuple[CaseEvidence, ...]]
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    """Sentences that must accompany every figure, according to the runner."""
+    """Sentences of the runner that must be shown with every figure."""
 
     @property
     def key(self) -> TargetKey:
@@ -156,17 +155,17 @@ class TargetEvidence:
 
     @property
     def device_type(self) -> str:
-        """The type that a program sees in a value's device; PyTorch reaches TPUs as ``xla``."""
+        """The device type that a program sees on a value. PyTorch uses ``xla`` for TPUs."""
         return "xla" if (self.framework, self.device) == ("torch", "tpu") else self.device
 
     @property
     def short(self) -> str:
-        """The framework and device, as people write them: ``torch/xla``."""
+        """The framework and device in short: ``torch/xla``."""
         return f"{self.framework}/{self.device}"
 
     @property
     def own_charts(self) -> tuple[Chart, ...]:
-        """The charts that did not ship with Portolan."""
+        """The charts that do not ship with Portolan."""
         return tuple(chart for chart in self.charts if not chart.ships) or self.charts
 
     @property
@@ -179,7 +178,7 @@ class TargetEvidence:
 
     @property
     def shipped_functions(self) -> frozenset[str]:
-        """The functions whose evidence ships with Portolan, if other charts contribute too; empty if all of it
+        """The functions whose evidence ships with Portolan, if there are also other charts; empty if all evidence
         ships."""
         if self.own_charts == self.charts:
             return frozenset()
@@ -194,7 +193,7 @@ class TargetEvidence:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must accompany every figure of the target."""
+        """The sentences that must be shown with every figure of the target."""
         return target_sentences(
             self.device,
             self.device_class,
@@ -206,7 +205,7 @@ class TargetEvidence:
 
     @cached_property
     def _drawn_cases(self) -> Counter[bool]:
-        """For the host: the numbers of drawn cases, by whether the host failed them when they were drawn."""
+        """For the host: the numbers of generated cases, by whether the host failed them when they were generated."""
         if self.device != HOST:
             return Counter()
         cases = (case for cases in self.functions.values() for case in cases)
@@ -219,7 +218,7 @@ class TargetEvidence:
 
     @cached_property
     def usual_ratio(self) -> float | None:
-        """The median ratio to the CPU over all functions: the usual cost of a single call on this target."""
+        """The median ratio to the CPU over all functions, which is the usual cost of a single call on this target."""
         ratios = [ratio for cases in self.functions.values() if (ratio := mean_ratio(cases)) is not None]
         return median(ratios) if ratios else None
 
@@ -232,12 +231,12 @@ class EvidenceSet:
     origin: str
     """The source in words: ``ships with Portolan``."""
     made_at: datetime | None = None
-    """The time when the file was written; None: the current state of a coordinator."""
+    """The time at which the file was written; None for the current state of a coordinator."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The selected target, and the others that the selector matches."""
+    """The selected target, and the other targets that the selector matches."""
 
     chosen: TargetEvidence
     others: tuple[TargetEvidence, ...] = field(default=())
@@ -250,15 +249,17 @@ def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
 
 
 def second_shape_of(cases: Sequence[CaseEvidence]) -> SecondShape | None:
-    """The cost of a second shape, beside the first calls of the same chart; None: not measured."""
+    """The cost of a second shape, with the first calls of the same chart; None: not measured."""
     chart = next((case.chart for case in cases if RECOMPILED in case.tags and case.first_call_ms is not None), None)
     return second_shape((RECOMPILED in case.tags, case.first_call_ms) for case in cases if case.chart == chart)
 
 
 def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:
-    """The target that the selector means: of several, that of the installed version, else the newest; of several
-    hardware models, the one that was charted last. Raises ``AssessmentError`` if none is charted, or if the selector
-    matches more than one framework.
+    """The target that the selector means.
+
+    Among several versions it is the installed one, otherwise the newest. Among several hardware models it is the one
+    that was charted last. Raises ``AssessmentError`` if no target is charted, or if the selector matches several
+    frameworks.
     """
     targets = [target for target in evidence.targets if selector.matches(target)]
     if not targets:

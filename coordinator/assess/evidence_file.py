@@ -1,7 +1,7 @@
-"""Files of evidence: one JSON document, compressed. One ships with Portolan; ``GET /evidence`` sends the same.
+"""Files of evidence: one compressed JSON document. One ships with Portolan; ``GET /evidence`` sends the same format.
 
-A document with a higher ``format`` than ours is refused by name. One of the same format may have members that we do
-not know, which are left alone.
+A document with a higher ``format`` is rejected with a clear message. A document of the same format may have unknown
+members, which are ignored.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
 FORMAT: Literal[2] = 2
-"""A writer raises it when older readers cannot read its files. 2 added cases that end as ``accepted``. Older readers
-leave the operations of cases alone, and files without them can be read."""
+"""The format version. A writer increases it when older readers cannot read its files. Version 2 added cases with the
+result ``accepted``. Operations of cases are optional, and older readers ignore them."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 
 
 class EvidenceMark(BaseModel):
-    """The members that every format has; they are checked first."""
+    """The members that every format version has. They are checked first."""
 
     type: Literal["portolan-evidence"]
     format: int = Field(ge=1)

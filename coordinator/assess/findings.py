@@ -1,4 +1,4 @@
-"""Findings: the results of the functions that a source uses, for its kind of calls on a target. Pure."""
+"""Findings: the results that a source's calls can expect on a target, function by function. Pure."""
 
 from __future__ import annotations
 
@@ -23,50 +23,50 @@ from coordinator.results.conditions import CallSite
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict with the places in the source to which it applies."""
+    """A verdict, with the sites in the source to which it applies."""
 
     verdict: SiteVerdict
     places: tuple[Site, ...]
 
     @property
     def is_guarded(self) -> bool:
-        """Whether all places are under a condition, so that the target may never reach them."""
+        """Whether all sites are inside conditions, so that the target may never reach them."""
         return all(site.guards for site in self.places)
 
     @property
     def is_unreached(self) -> bool:
-        """Whether a program was measured that ran none of its places."""
+        """Whether a program run was measured and ran none of the sites."""
         return all(site.reached is False for site in self.places)
 
     @property
     def is_guessed(self) -> bool:
-        """Whether at all places the function is only guessed from a method's name."""
+        """Whether the function is only guessed from a method's name at all sites."""
         return all(site.certainty is Certainty.guessed for site in self.places)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """The findings of a source on a target: the most serious first."""
+    """The findings about a source on a target, the most serious first."""
 
     findings: tuple[Finding, ...]
     charted: Mapping[str, int]
-    """Functions with evidence, with their number of places, the largest first."""
+    """The number of sites of each function with evidence, the largest first."""
     unknown: Mapping[str, int]
-    """Uncharted functions, in the same form."""
+    """The number of sites of each uncharted function, the largest first."""
     host_only: int = 0
-    """Number of places of functions that never touch a device, which are in neither list."""
+    """The number of sites of functions that never use a device. Neither mapping includes them."""
 
     def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.verdict.weight is weight)
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """The findings on which an engineer must act, and that the target reaches."""
+        """The findings that require action, at sites that the target reaches."""
         return self._findings_of(Weight.finding)
 
     @property
     def conditional(self) -> tuple[Finding, ...]:
-        """The conditions that apply to some similar calls, and that the target reaches."""
+        """The conditions that apply to some similar calls, at sites that the target reaches."""
         return self._findings_of(Weight.condition)
 
     def _findings_of(self, weight: Weight) -> tuple[Finding, ...]:
@@ -76,8 +76,9 @@ class Assessment:
 def assess(
     source: AssessedSource, target: TargetEvidence, names: Names, slow: float = SLOW, host_only: Container[str] = ()
 ) -> Assessment:
-    """Compare every site of the source with the evidence for its function. ``host_only`` are functions that never touch
-    a device and need no evidence.
+    """Compare every site of the source with the evidence about its function.
+
+    The functions in ``host_only`` never use a device and need no evidence.
     """
     places: dict[SiteVerdict, list[Site]] = defaultdict(list)
     charted_uses: dict[str, int] = defaultdict(int)
@@ -125,19 +126,20 @@ def assess(
 
 
 def _is_doubtful(site: Site) -> bool:
-    """Whether the target may never reach a place. Such places are shown last."""
+    """Whether the target may never reach a site. Such sites are shown last."""
     return bool(site.guards) or site.reached is False
 
 
 def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
-    """A verdict on a function of another kind of device is a condition: the source has to choose that device."""
+    """Turn a verdict about a function for another kind of device into a condition, because the source must choose this
+    device."""
     if verdict.weight is Weight.finding and is_for_other_device(verdict.function, target.device_type):
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict
 
 
 def _open_guards(site: Site, target: TargetEvidence) -> tuple[Guard, ...]:
-    """The guards that may keep the target from a place."""
+    """The guards that may prevent the target from reaching a site."""
     return tuple(guard for guard in site.guards if not guard.reaches(target.device_type))
 
 
@@ -169,5 +171,5 @@ def rank(finding: Finding) -> tuple[object, ...]:
 
 
 def most_first(counts: Mapping[str, int]) -> dict[str, int]:
-    """Functions by number of places, the largest first."""
+    """The functions sorted by their number of sites, the largest first."""
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

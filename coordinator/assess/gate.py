@@ -19,7 +19,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read the option. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
+        """Parse the option. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
         kinds, slow = set[Kind](), SLOW
         for word in filter(None, (part.strip() for part in text.split(","))):
             name, has_number, number = word.partition(":")
@@ -34,8 +34,10 @@ class Gate:
         return cls(frozenset(kinds), slow)
 
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
-        """The findings that fail the check. Places under a condition in the code, and uncharted functions, do not. The
-        source does not show whether a call has arguments that the host refuses, so that kind has only conditions.
+        """The findings that fail the check, without sites under a condition and uncharted functions.
+
+        Calls that are silently accepted are never among them: the source does not show whether a call has arguments
+        that the host rejects, so this kind has only conditions.
         """
         accepting = (finding for finding in assessment.conditional if finding.verdict.kind is Kind.accepts)
         return tuple(finding for finding in (*assessment.serious, *accepting) if finding.verdict.kind in self.kinds)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from coordinator.assess.sites import Guard, GuardKind
 
 LONGEST_TEXT = 200
-"""Maximum length of a condition's source in characters."""
+"""The maximum length of a condition's source in characters."""
 _CATCHES = frozenset(
     {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
 )
@@ -19,7 +19,7 @@ _DEVICE_MEMBERS = frozenset(
     """.split()  # noqa: SIM905
 )
 _DEVICE_OF_MEMBER = {f"is_{device}": device for device in ("cuda", "cpu", "xla", "mps", "xpu", "hpu", "npu", "meta")}
-"""The device type on which a property of PyTorch's tensors is true."""
+"""The device type for which each property of PyTorch's tensors is true."""
 _DEVICE_CALLS = re.compile(
     r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
     r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
@@ -30,7 +30,7 @@ _DEVICE_AVAILABILITY = re.compile(
     r"|is_torch_(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa)_available"
 )
 _DEVICE_FLAG = re.compile(r"(?:(?:use|on|with|has)_)?(cuda|gpu|hpu|mps|npu|tpu|xla|xpu)")
-"""A variable that says whether to use a device: ``if use_cuda:``."""
+"""The name of a variable that decides whether to use a device: ``if use_cuda:``."""
 _VERSION_NAMES = re.compile(
     r"__version__|(is_)?(torch|tf|tensorflow|jax|jaxlib)_(version|greater|less|higher|lower)\w*|TORCH_\w*VERSION\w*"
     r"|JAX_\w*VERSION\w*|is_torch_version|is_torch_greater\w*|TORCH_(MAJOR|MINOR)",
@@ -39,7 +39,7 @@ _VERSION_NAMES = re.compile(
 
 
 def guard_of(test: ast.expr) -> Guard | None:
-    """The guard that a condition forms if it tests the device, its availability or a version."""
+    """The guard for the code under a condition, if the condition tests the device, its availability or a version."""
     kinds = {*_kinds(test), *([GuardKind.device] if _device_named_by(test)[0] else ())}
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
@@ -49,7 +49,7 @@ def guard_of(test: ast.expr) -> Guard | None:
 
 
 def guard_of_else(test: ast.expr) -> Guard | None:
-    """The guard that a condition forms for what is done if it does not hold."""
+    """The guard for the code that runs if a condition does not hold."""
     guard = guard_of(test)
     if guard is None or not guard.device:
         return guard
@@ -60,8 +60,7 @@ def guard_of_else(test: ast.expr) -> Guard | None:
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
-    """The guard that a ``try`` forms: its first handler for exceptions that functions raise on a device without
-    them."""
+    """The guard for a ``try``: its first handler for exceptions that functions raise on a device without support."""
     for handler in handlers:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
@@ -71,7 +70,7 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
 
 
 def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
-    """Whether an expression tests which device is present, or on which device a value is."""
+    """Whether an expression tests which device is present, or which device a value is on."""
     if isinstance(node, ast.Call):
         name = _last_name(node.func)
         return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
@@ -90,7 +89,7 @@ def one_line(node: ast.expr) -> str:
 
 
 def _device_named_by(test: ast.expr) -> tuple[str, bool]:
-    """The device type that a condition names, and whether it holds on that device or on all others."""
+    """The device type that a condition names, and whether the condition holds on this device or on all others."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp()):
             return "", True

@@ -1,4 +1,4 @@
-"""Harmless places: why a finding does not concern a place, as far as the source shows. Pure."""
+"""Harmless sites: reasons in the source why a finding does not matter at a site. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAM_CONSTANT = "a compiler makes it a constant of the program"
 _DEVICE_CALL = re.compile(
     r"torch\.(?:cuda|mps|mtia|xpu)\.(?:\w+\.)*\w+|torch\.(?:Tensor|nn\.Module)\.(?:cuda|hpu|ipu|mtia|npu|xpu)"
 )
-"""Functions of one kind of device."""
+"""Functions that belong to one kind of device."""
 _DEVICE_WORD = re.compile(r"cuda|cudnn|hpu|ipu|mps|mtia|npu|xpu")
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|test_utils)/")
 _TEST_FILE = re.compile(r"(?:^|/)(?:\w+_test|conftest)\.py$")
@@ -42,30 +42,31 @@ _DATA_CODE = re.compile(
 )
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
-"""Where the callable classes prepare data; other classes there may be those of distributions."""
+"""Files whose callable classes prepare data. Other classes there may belong to distributions."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
-"""Classes of data sets and loaders that inherit from none of the framework's."""
+"""Classes of data sets and loaders that do not inherit from the framework's classes."""
 _SHOWING_FUNCTION = re.compile(
     r"(?:^|\.)_*(?:\w+_)?(?:(?:plot|print|show|visuali[sz]e|display|summary|summari[sz]e|verbose)(?:_\w+)?"
     r"|draw_\w*(?:box|mask|keypoint|line|text|label)\w*)(?:\.|$)"
 )
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
-"""Kinds that cost time and nothing else, so that what happens once costs little."""
+"""Kinds of findings that only cost time, so that they matter little for code that runs once."""
 _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
-"""Functions that make a constant, of no array."""
+"""Functions that create a constant without an input array."""
 
 
 def is_for_other_device(function: str, device: str) -> bool:
-    """Whether a function belongs to another kind of device than this one: ``torch.cuda.synchronize`` on XLA."""
+    """Whether a function belongs to another kind of device than this one, such as ``torch.cuda.synchronize`` for
+    XLA."""
     return _DEVICE_CALL.fullmatch(function) is not None and device not in function.split(".")
 
 
 def is_test_code(site: Site) -> bool:
-    """Whether a place is in a test: ``tests/models.py``, ``models_test.py``, ``test_models.py`` within ``TestModels``.
+    """Whether a site is in test code: ``tests/models.py``, ``models_test.py``, or ``TestModels`` in ``test_models.py``.
 
-    The file's name ``test_time_pooling.py`` alone may as well be that of a pooling layer.
+    The file name ``test_time_pooling.py`` alone is not enough, because it may be a pooling layer.
     """
     if is_test_file(site.path):
         return True
@@ -73,14 +74,13 @@ def is_test_code(site: Site) -> bool:
 
 
 def is_test_file(path: str) -> bool:
-    """Whether all code of a file is that of tests."""
+    """Whether all code of a file is test code."""
     return _TEST_FOLDER.search(path) is not None or _TEST_FILE.search(path) is not None
 
 
 def why_aside(path: str, within: str) -> str:
-    """The reason why a function does not run on the device in a loop, by the names of its file and itself; empty if
-    there is none.
-    """
+    """The reason, from the names of its file and itself, why a function does not run on the device repeatedly; empty if
+    there is none."""
     if _EXPORT_CODE.search(path):
         return EXPORTS
     is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
@@ -90,8 +90,9 @@ def why_aside(path: str, within: str) -> str:
 
 
 def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
-    """The reason why a place does not run on the device; empty if the source shows none. ``are_tests_apart``: the
-    source has other code than tests.
+    """The reason why a site does not run on the device; empty if the source shows none.
+
+    ``are_tests_apart`` says that the source also has code other than tests.
     """
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
@@ -106,8 +107,9 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
 
 
 def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:
-    """The reason why a place costs little though the call runs on the host or is slow; empty if there is none.
-    ``is_repeated``: the function around it runs again and again, as far as the source shows.
+    """The reason why a site costs little although its call runs on the host or is slow; empty if there is none.
+
+    ``is_repeated`` says that the function around the site runs repeatedly, as far as the source shows.
     """
     if kind not in _COSTS:
         return ""
@@ -126,7 +128,7 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
 
 
 def is_setup_place(site: Site) -> bool:
-    """Whether a place is in a method that sets a module up, or in a function that reads or writes its state."""
+    """Whether a site is in a method that sets up a module, or in a function that reads or writes a module's state."""
     return site.is_at_setup or is_setup_function(site.within)
 
 
@@ -140,7 +142,7 @@ def is_setup_method(method: str) -> bool:
 
 
 def _is_chosen(site: Site) -> bool:
-    """Whether the code around a call names its device: ``def cuda(self):``, ``if use_cuda:``."""
+    """Whether the code around a call selects its device: ``def cuda(self):``, ``if use_cuda:``."""
     return _DEVICE_WORD.search(site.within.lower()) is not None or any(
         guard.kind in (GuardKind.device, GuardKind.availability) for guard in site.guards
     )

@@ -1,7 +1,7 @@
-"""Host arrays: the arrays of PyTorch that a source makes on the host and puts on no device. Pure.
+"""Host arrays: PyTorch arrays that a source creates on the host and does not move to a device. Pure.
 
-PyTorch makes an array on the host unless the call or a default names a device. What computes with such an array runs
-on the host on every target: the shuffled indices of a sampler, the coordinates of a crop.
+PyTorch creates an array on the host unless the call or a default names a device. Calls with such an array run on the
+host for any target: shuffling the indices of a sampler, computing the coordinates of a crop.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MAKERS = frozenset(
     kaiser_window linspace logspace ones rand randint randn randperm tensor tril_indices triu_indices zeros
     """.split()  # noqa: SIM905
 )
-"""Functions that make an array of no other array."""
+"""Functions that create an array without an input array."""
 _MOVES = frozenset({"cuda", "hpu", "ipu", "npu", "to", "type_as", "xpu"})
 """Methods that may put an array on a device."""
 _TO_HOST = frozenset({"cpu", "numpy"})
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
-"""Functions that change where arrays are made."""
+"""Functions that change on which device arrays are created."""
 DATA_PACKAGE = "torch.utils.data."
 """The package of data sets, samplers and loaders, which work on the host."""
 
@@ -38,7 +38,7 @@ def is_host_call(
     *,
     is_cast: bool,
 ) -> bool:
-    """Whether a call computes on the host, wherever the program runs. ``is_cast``: it only changes the dtype."""
+    """Whether a call computes on the host for any target. ``is_cast`` says that it only changes the dtype."""
     if call is None or "out" in keywords:
         return False
     if "device" in keywords:
@@ -61,8 +61,10 @@ def is_host_call(
 
 
 def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
-    """Whether a call puts a value of unknown class on the host, which is most likely an array: ``batch.cpu()``,
-    ``batch["x"].to("cpu")``. An instance of a class that the code defines may be a module.
+    """Whether a call moves a value of unknown class, most likely an array, to the host: ``batch.cpu()``,
+    ``batch["x"].to("cpu")``.
+
+    An instance of a class that the code defines does not count, because it may be a module.
     """
     owner, _, method = callee.path.rpartition(".")
     if owner.endswith(CALLED) and not owner.endswith(f".detach{CALLED}"):
@@ -79,7 +81,7 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
 
 
 def is_host_operation(*operands: Binding) -> bool:
-    """Whether an operation computes on the host: one of its arrays is there, and none elsewhere."""
+    """Whether an operation computes on the host: at least one of its arrays is there, and none is elsewhere."""
     return any(array.is_on_host for array in _arrays(operands)) and not _is_elsewhere(operands)
 
 
@@ -95,7 +97,7 @@ def on_host(value: Binding) -> Binding:
 
 
 def anywhere(value: Binding) -> Binding:
-    """The same value without a statement where its arrays are: a module may move its attributes to a device."""
+    """The same value with unknown location, because a module may move its attributes to a device."""
     match value:
         case Thing():
             return replace(value, is_on_host=False)

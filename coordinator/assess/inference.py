@@ -1,7 +1,7 @@
-"""Inference: the walk of the resolver, with what one file says of places, arguments and values. Pure.
+"""Inference: walks one file and infers its call sites, their arguments, and the values of its names. Pure.
 
-What a name of the user's own code stands for is left open as a symbol: the file may use it before it defines it, or
-import it from another. `linking` closes it.
+A name of the user's own code becomes a symbol with an unknown value, because the file may use it before defining it, or
+import it from another file. ``linking`` finds its value.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
 from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
-"""Packages that are never the user's own, nor import a framework for them."""
+"""Packages that are neither the user's own nor import a framework on the user's behalf."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
     linearize
     lax.scan lax.map lax.cond lax.while_loop lax.fori_loop lax.associative_scan lax.switch""".split()  # noqa: SIM905
 )
-"""Functions of JAX that call a user's function with arrays."""
+"""JAX functions that call a user's function with arrays."""
 _WRAPPERS = frozenset(
     """jax.jit jax.vmap jax.pmap jax.checkpoint jax.remat jax.named_call jax.shard_map tf.function torch.compile
     torch.jit.script torch.jit.script_if_tracing torch.vmap torch.func.vmap torch.jit.ignore torch.jit.unused
     torch.jit.export torch.compiler.disable""".split()  # noqa: SIM905
 )
-"""Functions of frameworks that return another version of a given function."""
+"""Framework functions that return another version of a given function."""
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"max", "min", "next", "map", "filter", "vars", "object", "property"})
 _MADE_AT_RUN_TIME = frozenset({"getattr", "eval", "exec", "__import__"})
@@ -78,16 +78,16 @@ _LAYER_LISTS = frozenset(
     {"torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList", "torch.nn.ModuleDict"}
 )
 _TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
-"""Methods that carry an array to the host."""
+"""Methods that move an array to the host."""
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
-"""Python's functions that carry an array to the host."""
+"""Python functions that move an array to the host."""
 _PARTS = frozenset({"values", "indices", "data"})
-"""Attributes that are the result of a function, or a part of it."""
+"""Attributes that are the result of a function, or part of it."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
 _MODULE_SCOPES = 2
-"""Open scopes at the top of a file: that of Python's own names, and the module's."""
+"""The number of open scopes at the top of a file: Python's own names, and the module's."""
 
 
 class Builtin(Value):
@@ -158,18 +158,19 @@ class SiteResolver(Resolver):
         self._within: list[str] = []
         self._function_name = ""
         self._shared: dict[str, Symbol] = {}
-        """Equal symbols once each, by their paths: there are many, and few that differ."""
+        """Symbols by path, so that equal symbols share one object: there are many, and few differ."""
         self._classes: list[str | None] = [None]
-        """The path of the class in whose body each open scope directly is."""
+        """For each open scope, the path of the class whose body it directly belongs to, or None."""
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0
         self._overloads: dict[str, Binding] = {}
-        """By the path of a function, what the signatures before its definition say that it returns."""
+        """The declared return value of a function, by path, from the overload signatures before its definition."""
         self._host_bound: set[int] = set()
-        """The nodes whose values go to the host at once, by identity."""
+        """The identities of the nodes whose values go to the host at once."""
         self._takes_calls_alone = False
-        """Whether the current expression is an argument of ``isinstance`` or similar, whose names are no uses."""
+        """Whether the current expression is an argument of ``isinstance`` or a similar function, where names do not
+        count as uses."""
 
     def read(self, tree: ast.Module) -> FileReading:
         self.visit(tree)
@@ -188,14 +189,15 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Do not record uses in the block: names that describe a value do not use it."""
+        """Record no uses in the block, because names that describe a value do not use it."""
         self._silent += 1
         yield
         self._silent -= 1
 
     @contextmanager
     def _calls_alone(self) -> Iterator[None]:
-        """Record only calls in the block: ``isinstance(x, nn.Linear)`` makes no layer, ``print(x.sum())`` computes."""
+        """Record only calls in the block: ``isinstance(x, nn.Linear)`` creates no layer, but ``print(x.sum())``
+        computes."""
         before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
         self._takes_calls_alone = before
@@ -270,7 +272,7 @@ class SiteResolver(Resolver):
             )
 
     def _note_member(self, owner: Binding, name: str) -> None:
-        """Note the use of a member that may be a method of the user's own class."""
+        """Record the use of a member that may be a method of the user's own class."""
         match owner:
             case None:
                 members = self.reading.members
@@ -283,7 +285,7 @@ class SiteResolver(Resolver):
         members.setdefault(self._function_name, set()).add(name)
 
     def _send_to_host(self, node: ast.expr) -> None:
-        """Note that a value goes to the host at once, and with it what it is a part of."""
+        """Record that a value, and the value that it is part of, go to the host at once."""
         while True:
             self._host_bound.add(id(node))
             match node:
@@ -310,7 +312,7 @@ class SiteResolver(Resolver):
             self._facts.names[path] = either((self._facts.names.get(path), value))
 
     def _define_type(self, value: Value) -> Symbol:
-        """A name for a value of which an annotation speaks."""
+        """Define a name for a value that an annotation describes."""
         type_name = Symbol(f"{self.reading.module}.@{len(self._facts.names)}")
         self._facts.names[type_name.path] = value
         return type_name
@@ -372,7 +374,7 @@ class SiteResolver(Resolver):
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
-        """Note the value of which ``Array = Union[jax.Array, Any]`` speaks where it is an annotation."""
+        """Record the value that ``Array = Union[jax.Array, Any]`` describes when it is used as an annotation."""
         if isinstance(target, ast.Name):
             self._bind(target.id, Symbol(f"{self._path}.{target.id}"))
             self._define(f"{self._path}.{target.id}{CALLED}", self._annotation(types, is_passed=True))
@@ -402,7 +404,7 @@ class SiteResolver(Resolver):
                 self.visit(target)
 
     def _define_layers(self, path: str, source: ast.expr | None) -> None:
-        """Note the layers of a ``ModuleDict``, which are its attributes."""
+        """Record the layers of a ``ModuleDict``, which become its attributes."""
         match source:
             case ast.Call(func=function, args=[ast.Dict() as layers]):
                 members = list(_with_text_keys(layers))
@@ -452,7 +454,7 @@ class SiteResolver(Resolver):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
     def _test(self, node: ast.expr) -> None:
-        """Read a condition. To decide it, Python takes the value of an array to the host."""
+        """Read a condition. Python moves the value of an array to the host to decide the condition."""
         match node:
             case ast.BoolOp(values=parts):
                 for part in parts:
@@ -467,7 +469,7 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _with_tested_class(self, test: ast.expr) -> Iterator[None]:
-        """Read what stands under ``isinstance(x, jax.Array)`` with that value for the name."""
+        """Read the code under ``isinstance(x, jax.Array)`` with ``x`` as an array."""
         name, value = self._tested_class(test)
         scope = self._scopes[-1]
         before = scope.get(name)
@@ -478,11 +480,11 @@ class SiteResolver(Resolver):
             self._scopes[-1][name] = before if before is not None else self._lookup_outside(name)
 
     def _lookup_outside(self, name: str) -> Binding:
-        """The value that a name has around the innermost scope."""
+        """The value of a name in the scopes outside of the innermost one."""
         return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
 
     def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
-        """The name that a condition asks for its class, and the value that it has if the condition holds."""
+        """The name whose class a condition tests, and its value if the condition holds."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 name, value = self._tested_class(operand)
@@ -561,7 +563,7 @@ class SiteResolver(Resolver):
             return self._value(node, outer=False)
 
     def _decorator(self, node: ast.expr) -> str:
-        """Record the call that a decorator is; returns the last part of its name."""
+        """Record the call that a decorator makes. Returns the decorator's name after the last dot."""
         value = self._value(node, outer=False)
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
@@ -644,7 +646,7 @@ class SiteResolver(Resolver):
     # Annotations
 
     def _annotation(self, node: ast.expr | None, *, is_passed: bool = False) -> Any:
-        """The value of which an annotation speaks; ``is_passed`` to a parameter."""
+        """The value that an annotation describes. ``is_passed`` says that it annotates a parameter."""
         if node is None:
             return None
         with self._quiet():
@@ -695,7 +697,7 @@ class SiteResolver(Resolver):
     def _use_parameter(self, owner: Binding, member: str, *, is_called: bool) -> None:
         """Treat a parameter as an array if the function uses a member that only arrays have.
 
-        A method has to be called: ``measurement.cov`` is a number or an array that something else keeps.
+        A method must be called, because ``measurement.cov`` can be a number or an array in another object.
         """
         if not (isinstance(owner, Symbol) and owner.is_parameter and len(self.frameworks) == 1):
             return
@@ -750,15 +752,14 @@ class SiteResolver(Resolver):
         return on_host(value) if is_on_host else value
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
-        """Whether it is a method whose name suffices to identify its object as an array."""
+        """Whether the function is a method whose name is enough to identify its object as an array."""
         return isinstance(function, ast.Attribute) and any(
             self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
         )
 
     def _is_of_global(self, function: ast.expr) -> bool:
-        """Whether a function calls a method of a global: ``cp.unique(x)``, where ``cp`` is a module if it is installed,
-        or ``lib.unique(x)`` after ``lib = cp``.
-        """
+        """Whether a function is a method of a global: ``cp.unique(x)``, where ``cp`` is a module if it is installed, or
+        ``lib.unique(x)`` after ``lib = cp``."""
         if not (self._within and self._is_told_by_name(function)):
             return False
         owner = function.value
@@ -770,7 +771,7 @@ class SiteResolver(Resolver):
         return isinstance(value, Symbol) and not value.is_parameter and value in self._scopes[1].values()
 
     def _count_by(self, bounds: Sequence[ast.expr]) -> None:
-        """Note that the parameters in the bounds of a ``range`` are plain numbers."""
+        """Record that the parameters in the bounds of a ``range`` are plain numbers."""
         for bound in bounds:
             number = bound.left if isinstance(bound, ast.BinOp) else bound
             value = self._lookup(number.id) if isinstance(number, ast.Name) else None
@@ -779,7 +780,8 @@ class SiteResolver(Resolver):
                     self._facts.names[option.path] = OTHER
 
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
-        """Note the attribute that ``self.register_buffer("mask", …)`` makes, and layers that are appended to a list."""
+        """Record the attribute that ``self.register_buffer("mask", …)`` creates, and layers that are appended to a
+        list."""
         if isinstance(callee, Symbol) and callee.path.endswith(".append") and positional:
             self._define(callee.path.removesuffix(".append") + ELEMENT, positional[0])
         if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:
@@ -788,7 +790,7 @@ class SiteResolver(Resolver):
                 self._define(f"{callee.path.rpartition('.')[0]}.{name.value}", anywhere(positional[1]))
 
     def _grow(self, function: ast.Attribute, positional: Sequence[Binding]) -> None:
-        """Note that a list is appended to."""
+        """Record that a value is appended to a list."""
         if function.attr == "append" and isinstance(function.value, ast.Name) and positional:
             name = function.value.id
             self._bind(name, Elements(either((element_of(self._lookup(name)), positional[0]))))
@@ -854,7 +856,7 @@ class SiteResolver(Resolver):
         call: CallSite | None,
         dtype: str | None,
     ) -> Binding:
-        """The value that a call makes."""
+        """The value that a call returns."""
         knowledge = self._knowledge
         along = any(name in keywords for name in ("dim", "descending")) or (
             positional[-1:] == [OTHER] and len(positional) > (0 if isinstance(callee, Method) else 1)
@@ -911,7 +913,7 @@ class SiteResolver(Resolver):
                 self._facts.passed.append(Passed(inner, arrays, {}))
 
     def _keeps_arrays(self, callee: Symbol) -> bool:
-        """Whether a method, if it is one of an array, returns an array: the value then stays what it was."""
+        """Whether a method, if its object is an array, returns an array, so that the value stays an array."""
         owner, _, name = callee.path.rpartition(".")
         is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
@@ -929,7 +931,7 @@ class SiteResolver(Resolver):
         return self._operator_result(left, right)
 
     def _operator_result(self, left: Binding, right: Binding) -> Binding:
-        """The value of an operator: an array if one side is one."""
+        """The value of an operator: an array if one operand is an array."""
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Thing) and side.is_array:
                 dtype = side.dtype if other is OTHER or getattr(other, "dtype", None) == side.dtype else None
@@ -1013,7 +1015,7 @@ class SiteResolver(Resolver):
         return self._index(owner, node, index)
 
     def _index(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
-        """Note that a value is indexed, and return what the index takes from it."""
+        """Record that a value is indexed, and return the indexed part."""
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return element_of(owner)
         self._note_operation(Form.indexed, node, index_kind(node.slice, index), owner, index)
@@ -1051,22 +1053,22 @@ def _with_text_keys(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _is_function(value: Binding) -> bool:
-    """Whether it is a function of the user's, by its name: ``promote_dtype``, ``dtypes.promote_dtype``."""
+    """Whether a value can be a user's function, according to its name: ``promote_dtype``, ``dtypes.promote_dtype``."""
     return isinstance(value, Symbol) and value.is_plain_name and not is_class(value.path)
 
 
 def _is_number(node: ast.expr | None) -> bool:
-    """Whether it is a literal number: ``b1: ArrayLike = 0.9`` takes an array, and hardly ever gets one."""
+    """Whether a node is a literal number. ``b1: ArrayLike = 0.9`` accepts an array but hardly ever gets one."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether it is a literal text, to which no array is compared: ``label == "muon"``."""
+    """Whether a node is a literal text, which is never compared with an array: ``label == "muon"``."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _callee_of(decorator: ast.expr) -> ast.expr:
-    """The function of a decorator that is a call, or the decorator itself."""
+    """The function of a decorator with arguments, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
@@ -1082,7 +1084,7 @@ def _is_to_cpu(node: ast.Call) -> bool:
 
 
 def _is_plain(value: Binding) -> bool:
-    """Whether a value is surely none of a framework: a number, or a tuple of numbers."""
+    """Whether a value surely does not come from a framework: a number, or a tuple of numbers."""
     match value:
         case Items(values):
             return bool(values) and all(map(_is_plain, values))

@@ -1,4 +1,4 @@
-"""The framework's version in a project's environment, as far as its folders show it."""
+"""Finds the framework's version in a project's environment, by looking at its folders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",)}
-"""The distributions that bring a framework."""
+"""The distributions that install each framework."""
 
 
 def installed_version(framework: str, project: Path, environment: Path | None) -> str | None:
-    """The framework's version in the active virtual environment, in the project's own, or beside this program.
-
-    None if none of them has it.
-    """
+    """The framework's version in the active virtual environment, in the project's environment, or next to this program;
+    None if there is none."""
     names = PACKAGES.get(framework, (framework,))
     for folder in _site_packages(project, environment):
         for distribution in distributions(path=[str(folder)]):

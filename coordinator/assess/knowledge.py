@@ -1,4 +1,4 @@
-"""Knowledge: the return values of functions, from the shipped surfaces. Pure."""
+"""Knowledge about the return values of functions, from the surfaces that ship with Portolan. Pure."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from coordinator.catalogue.usage.resolver import MAKERS, OTHER, Binding, is_clas
 from coordinator.results.conditions import CallSite
 
 LAYERS = ("torch.nn.Module", "tf.keras.layers.Layer", "tf.Module")
-"""Classes whose instances are called."""
+"""Classes whose instances can be called."""
 CALL_METHODS = {"torch.nn.Module": "forward", "tf.keras.layers.Layer": "call", "tf.Module": "__call__"}
 _SEVERAL = frozenset(
     """aminmax array_split broadcast_arrays broadcast_tensors chunk cummax cummin divmod dsplit eig eigh frexp hsplit
     kthvalue lstsq lu max_pool2d_with_indices meshgrid mode modf moments qr slogdet sort_key_val split std_mean svd
     tensor_split top_k topk unbind unstack unsafe_chunk unsafe_split var_mean vsplit nonzero_static""".split()  # noqa: SIM905
 )
-"""Functions that return several arrays, except those that ``_ONE`` lists."""
+"""Functions that return several arrays, except those in ``_ONE``."""
 _SEVERAL_ALONG = frozenset({"max", "min", "median", "nanmedian", "sort", "where"})
-"""Functions of PyTorch that return several arrays if they get a dimension."""
+"""PyTorch functions that return several arrays if they are called with a dimension."""
 _LAYER_ARRAYS = frozenset(
     {"weight", "bias", "running_mean", "running_var", "in_proj_weight", "kernel", "gamma", "beta"}
 )
-"""Attributes of layers."""
+"""Attributes of layers that are arrays."""
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves", "tf.nest.flatten"})
 """Functions that take arrays out of a container."""
 _LEAVES_WITH_TREE = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -43,7 +43,7 @@ _PLAIN_PROPERTIES = frozenset(
     is_meta is_mkldnn is_mps is_quantized is_sparse is_xla is_xpu itemsize layout name names nbytes ndim op
     output_nr requires_grad retains_grad shape sharding size weak_type""".split()  # noqa: SIM905
 )
-"""Properties of arrays that are no arrays."""
+"""Properties of arrays that are not arrays."""
 _PLAIN_METHODS = frozenset(
     """backward data_ptr dim element_size get_device get_shape is_complex is_contiguous is_floating_point is_pinned
     is_shared item ndimension nelement numel numpy register_hook requires_grad_ size storage storage_offset stride
@@ -56,7 +56,7 @@ _NUMERIC = re.compile(
     r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
     r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
 )
-"""Functions of modules that compute, with unknown results."""
+"""Functions of modules that compute, but with unknown results."""
 _NO_ARRAYS = re.compile(
     r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
     r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
@@ -64,26 +64,26 @@ _NO_ARRAYS = re.compile(
     r"|jax\.nn\.initializers\.\w+"
 )
 _MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
-"""Methods that Python's own values also have; such a name alone does not identify an array."""
+"""Methods that Python's own values also have, so that the name does not identify an array."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Names of a framework's surface, by their kind and return values."""
+    """The names of the frameworks' surfaces, by their kind and return values."""
 
     methods: Mapping[str, frozenset[str]]
-    """Names of methods of arrays, by the framework's public root."""
+    """The method names of arrays, by the framework's public root."""
     properties: frozenset[str]
-    """Names of methods of arrays of any framework."""
+    """The property names of arrays of any framework."""
     arrays: frozenset[str]
-    """Functions and methods whose signature says that they return arrays."""
+    """Functions and methods whose signatures say that they return arrays."""
     plain: frozenset[str]
-    """Those whose signature says that they return none."""
+    """Functions and methods whose signatures say that they return no arrays."""
     classes: frozenset[str]
     layers: frozenset[str]
 
     def told_by_name(self, method: str, root: str) -> bool:
-        """Whether a method's name suffices to identify its object as an array."""
+        """Whether a method's name is enough to identify its object as an array."""
         return method in self.methods.get(root, ()) and method not in _MIXED_NAMES
 
     def is_class(self, name: str) -> bool:
@@ -93,7 +93,7 @@ class Knowledge:
         return name in self.layers
 
     def computes(self, name: str) -> bool:
-        """Whether a function takes an array first: makers and classes do not."""
+        """Whether the first argument of a function is an array, unlike functions that create arrays, and classes."""
         return (
             name not in MAKERS
             and name not in self.plain
@@ -103,7 +103,8 @@ class Knowledge:
         )
 
     def result(self, callee: str, call: CallSite | None, dtype: str | None, *, along: bool = False) -> Binding:
-        """The value that a call of a framework's function returns; ``along`` a dimension, some return several."""
+        """The value that a call of a framework's function returns. Some functions return several values with a
+        dimension (``along``)."""
         root, last = callee.partition(".")[0], callee.rpartition(".")[2]
         if is_array(callee):
             return array(root, certain=True, dtype=dtype)
@@ -139,7 +140,7 @@ class Knowledge:
         return _several(method.full_name, name, array(root, certain=owner.certain, dtype=dtype), along=along)
 
     def result_of_layer(self, layer: Thing) -> Binding:
-        """The value that a call of a layer returns: an array, as far as its class shows."""
+        """The value that calling a layer returns: an array, if its class shows this."""
         if not self.is_layer(layer.of):
             return None
         return array(layer.of.partition(".")[0], certain=layer.certain and layer.of not in LAYERS)
@@ -161,9 +162,9 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 
 
 def read_shipped() -> tuple[Knowledge, PublicNames]:
-    """Read the surfaces that come with Portolan, the newest release of a framework first.
+    """Read the surfaces that ship with Portolan, the newest release of each framework first.
 
-    Each surface is let go before the next but one is read: together they take 60 MB.
+    Each surface is released from memory before the next but one is read, because together they take 60 MB.
     """
     public = PublicNames()
 
@@ -177,7 +178,7 @@ def read_shipped() -> tuple[Knowledge, PublicNames]:
 
 
 def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
-    """Read what surfaces say of functions, in any of the releases."""
+    """Collect the knowledge about functions from surfaces of any releases."""
     methods: dict[str, set[str]] = {root: set() for root in ROOTS.values()}
     properties, arrays, plain, classes, layers = (set[str]() for _ in range(5))
     for surface in surfaces:
@@ -204,18 +205,19 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
 
 
 class PublicNames:
-    """The canonical names of what the surfaces that ship can chart. Of a surface it keeps names alone."""
+    """The canonical names of everything that can be charted in the shipped surfaces. It keeps only names, not the
+    surfaces."""
 
     def __init__(self) -> None:
         self._releases: dict[str, list[_ReleaseNames]] = {root: [] for root in ROOTS.values()}
         self._known: dict[str, str | None] = {}
 
     def add(self, surface: Surface) -> None:
-        """Add the names of one more release; earlier ones win."""
+        """Add the names of another release. Earlier releases have precedence."""
         self._releases[ROOTS[surface.header.framework]].append(_ReleaseNames.of(surface))
 
     def canonical(self, name: str) -> str | None:
-        """The canonical name of a function, class or method; None of anything else that a name can stand for."""
+        """The canonical name of a function, class or method; None for other names."""
         if name not in self._known:
             self._known[name] = self._look_up(name)
         return self._known[name]
@@ -233,9 +235,9 @@ class _ReleaseNames:
     """The names of one release."""
 
     canonical: Mapping[str, str | None]
-    """By every name of an object its canonical one; None of what no program can call or read."""
+    """The canonical name for every name of an object; None if no program can call or read the object."""
     owners: Mapping[str, Sequence[str]]
-    """By every name of a class its canonical name, and the public classes from which it inherits."""
+    """For every name of a class, its canonical name and its public base classes."""
 
     @classmethod
     def of(cls, surface: Surface) -> _ReleaseNames:
@@ -249,7 +251,8 @@ class _ReleaseNames:
         )
 
     def known_name(self, name: str) -> str | None:
-        """The name itself, or that of the member that its class has or inherits, if the release has one."""
+        """The name itself, or the name of the member that its class has or inherits; None if the release has
+        neither."""
         if name in self.canonical:
             return name
         owner, _, member = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Linking evaluates symbols when every file has been read, and turns mentions of a framework into sites. Pure."""
+"""Linking: evaluates symbols after every file has been read, and turns mentions of a framework into sites. Pure."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ from coordinator.results.conditions import CallSite
 
 _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
-"""Methods that calling an instance calls."""
+"""The methods that run when an instance is called."""
 
 MOST_REMEMBERED = 50_000
-"""Maximum number of symbol values that are cached from file to file; most belong to one file."""
+"""The maximum number of symbol values that are cached from file to file. Most symbols belong to one file."""
 MOST_PASSED = 8
-"""Maximum number of values of one parameter that are evaluated."""
+"""The maximum number of values of one parameter that are evaluated."""
 
 
 class CallEdge(NamedTuple):
-    """A user's function, and another one that it calls or passes on."""
+    """A user's function, and another function that it calls or passes on."""
 
     caller: str
-    """The dotted name of the function or class body; of the module, if it is outside of both."""
+    """The dotted name of the calling function or class body, or of the module if the call is outside of both."""
     callee: str
     is_handed_on: bool = False
-    """Whether it is passed on as a value."""
+    """Whether the function is passed on as a value instead of called."""
 
 
 class Linker:
-    """Evaluates symbols by the facts of all files."""
+    """Evaluates symbols, using the facts of all files."""
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
@@ -65,11 +65,11 @@ class Linker:
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str, CallSite] = {}
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
-        """Equal calls and dtypes of sites once each: of 100,000 calls of a package, 1,000 differ."""
+        """The sets of dtypes, so that equal sets share one object: of 100,000 calls of a package, 1,000 differ."""
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
-        """Names of methods of the user's own classes; such a name alone does not identify an array."""
+        """The method names of the user's own classes. Such a name does not identify an array."""
         self._bases: dict[str, Sequence[str]] = {}
-        """For each class, the framework's classes from which it inherits."""
+        """The framework classes from which each class inherits."""
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -83,7 +83,7 @@ class Linker:
         self._memo.clear()
 
     def value(self, binding: Binding) -> Binding:
-        """Evaluate a value as far as the files say; a symbol that stays is a class, a function or a module."""
+        """Evaluate a value from the files that were read. A symbol that remains is a class, a function or a module."""
         match binding:
             case Symbol(path):
                 return self._evaluate(path)
@@ -192,7 +192,7 @@ class Linker:
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The class of a framework from which a class of the user's inherits; of several, the first."""
+        """The framework class from which a user's class inherits; the first one if there are several."""
         return next(self._framework_bases(path), None)
 
     def _framework_bases(self, path: str) -> Iterator[str]:
@@ -221,7 +221,7 @@ class Linker:
         return self.made_by(self._evaluate(callee_path))
 
     def made_by(self, callee: Binding) -> Binding:
-        """The value that a call makes."""
+        """The value that a call returns."""
         match callee:
             case str():
                 return self._knowledge.result(callee, None, None)
@@ -253,7 +253,7 @@ class Linker:
         return None
 
     def call_method(self, path: str) -> str | None:
-        """The method of the user's that calling an instance of a class calls."""
+        """The user's method that runs when an instance of a class is called."""
         for ancestor in self._ancestors(path):
             for name in _CALLS:
                 if f"{ancestor}.{name}" in self._facts.functions:
@@ -261,7 +261,7 @@ class Linker:
         return None
 
     def function_of(self, callee: Binding) -> str | None:
-        """The function of the user's that a call enters."""
+        """The user's function that a call runs."""
         if not isinstance(callee, Symbol):
             return None
         path = callee.path
@@ -362,16 +362,16 @@ class Linker:
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a place is in a method of a data set or a sampler."""
+        """Whether a function is a method of a data set or a sampler."""
         return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
 
     def _is_at_setup(self, module: str, within: str) -> bool:
-        """Whether a place is in a method that sets up a layer."""
+        """Whether a function is a method that sets up a layer."""
         is_setup = is_setup_method(within.rpartition(".")[2])
         return is_setup and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
-        """The framework's classes from which the class around a place inherits."""
+        """The framework's base classes of the class around a function."""
         class_name, _, method = within.rpartition(".")
         path = f"{module}.{class_name}"
         if not method or path not in self._facts.classes:
@@ -383,7 +383,7 @@ class Linker:
     # Functions
 
     def user_functions(self, readings: Iterable[FileReading]) -> Iterator[tuple[str, UserFunction]]:
-        """The user's functions by name, with what shows whether they run again and again."""
+        """The user's functions by name, with the facts that show whether they run repeatedly."""
         readings_by_module = {reading.module: reading for reading in readings}
         for name, fact in self._facts.functions.items():
             module = name.rpartition(".")[0]
@@ -414,7 +414,7 @@ class Linker:
         )
 
     def _own_method(self, owner: Binding, method: str) -> str | None:
-        """The function of the user's that a method of a class is."""
+        """The user's function that implements a method of a class."""
         if method not in self._own_methods:
             return None
         owner_value = self.value(owner)
@@ -424,7 +424,7 @@ class Linker:
         return next((path for path in paths if path in self._facts.functions), None)
 
     def _has_foreign_base(self, path: str) -> bool:
-        """Whether a class inherits from a class of which nothing is known."""
+        """Whether a class has an unknown base class."""
         bases = (base for ancestor in self._ancestors(path) for base in self._facts.classes.get(ancestor, ()))
         return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
 
@@ -491,7 +491,7 @@ def _is_array(value: Binding) -> bool:
 
 
 def _may_be_array(value: Binding) -> bool:
-    """Whether a value is an array or a list of arrays, or may be one."""
+    """Whether a value is or may be an array or a list of arrays."""
     match value:
         case Thing():
             return value.is_array
@@ -508,7 +508,7 @@ def _certainty(thing: Thing) -> Certainty:
 
 
 def _uncertain(value: Binding) -> Binding:
-    """The value of a parameter; callers that were not read may pass others."""
+    """The value of a parameter, marked as uncertain, because unknown callers may pass other values."""
     if isinstance(value, Thing):
         return Thing(value.of, False)
     return either(map(_uncertain, value.values)) if isinstance(value, Alternatives) else value
@@ -524,9 +524,8 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
-    """The modules by the names under which programs import them: ``src.package.module`` is ``package.module``. Imports
-    may begin at a folder that is no package.
-    """
+    """The modules by the names under which programs import them, because imports may begin at a folder that is no
+    package: ``src.package.module`` is ``package.module``."""
     module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):
         folder, _, rest = module.partition(".")

@@ -1,7 +1,7 @@
-"""Mentions: the uses and facts of one file, before other files resolve its names.
+"""Mentions: the uses and facts of one file, before the names are resolved with other files. Pure.
 
-There are hundreds of thousands of them in a large package, all of which go from one process to another. What is needed
-of one file at a time is kept as the bytes that came (``Parcel``).
+A large package has hundreds of thousands of mentions, which are all sent from one process to another. Lists that are
+needed for one file at a time stay in serialized form (``Parcel``).
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ from coordinator.results.conditions import CallSite
 
 Item = TypeVar("Item")
 GLOBAL = "global"
-"""The operator of a call of a member of a global name. That is mostly a module or a table, so no array is guessed."""
+"""The operator of a call of a member of a global name. The global is usually a module or a table, so its type is not
+guessed."""
 FASTEST = 1
 """The compression level."""
 
 
 class Parcel(Generic[Item]):
-    """A list that goes from one process to another as bytes, and stays so: they take a small part of the memory.
-
-    Every iteration unpacks it anew.
-    """
+    """A list that is sent from one process to another as bytes and kept in this form, which takes much less memory.
+    Every iteration decodes it again."""
 
     __slots__ = ("_items", "_packed")
 
@@ -59,48 +58,48 @@ class Form(Enum):
     called = auto()
     named = auto()
     read = auto()
-    """Reading a property."""
+    """The mention reads a property."""
     unary = auto()
     binary = auto()
     in_place = auto()
     indexed = auto()
     written = auto()
-    """``x[index] = value``."""
+    """The mention assigns to an index: ``x[index] = value``."""
 
 
 class Mention(NamedTuple):
-    """A place that uses a value of a framework, or of the user's own code that may refer to one."""
+    """A use of a value of a framework, or of the user's own code that may refer to one."""
 
     form: Form
     value: Binding
-    """The named callee, function, owner of an index, or left side of an operator."""
+    """The named callee, the function, the indexed value, or the left operand."""
     line: int
     column: int
     within: str
     call: CallSite | None = None
     other: Binding = None
-    """The right side of an operator; the index."""
+    """The right operand, or the index."""
     operator: str = ""
-    """The operator's class in ``ast``, or the name of the member that is read; of a call, ``GLOBAL`` or nothing."""
+    """The operator's class in ``ast``, or the name of the member that is read; for a call, ``GLOBAL`` or empty."""
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
     is_on_host: bool = False
     """Whether it computes with arrays that the source keeps on the host."""
     goes_to_host: bool = False
-    """Whether its result goes to the host at once."""
+    """Whether its result is moved to the host at once."""
 
 
 class FunctionFact(NamedTuple):
-    """A function of the user's."""
+    """A user's function."""
 
     parameters: tuple[str, ...]
     """The parameters; for a method, without the receiver."""
     returns: Binding
     is_property: bool = False
     owner: str = ""
-    """The class of a method."""
+    """The class of a method; empty for a function."""
     returns_numbers: bool = False
-    """Whether it returns Python's own values, such as a number or a text, and no array."""
+    """Whether it returns Python values, such as a number or a text, and no array."""
 
 
 class Passed(NamedTuple):
@@ -113,24 +112,24 @@ class Passed(NamedTuple):
 
 @dataclass
 class Facts:
-    """The definitions of a file, each under its path within the module."""
+    """The definitions in a file, each by its path within the module."""
 
     names: dict[str, Binding] = field(default_factory=dict)
     classes: dict[str, tuple[Binding, ...]] = field(default_factory=dict)
-    """The bases of each class."""
+    """The base classes of each class."""
     functions: dict[str, FunctionFact] = field(default_factory=dict)
     stars: dict[str, list[str]] = field(default_factory=dict)
-    """The modules that a module imports completely (``import *``)."""
+    """The modules from which a module imports all names (``import *``)."""
     parameters: dict[str, str] = field(default_factory=dict)
-    """The framework of an array parameter, by parameter, if the function uses it like an array."""
+    """The framework of each parameter that is used like an array."""
     passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
-    """Of parameters."""
+    """The default values of parameters."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
-    """Equal values of names once each: one in seven differs."""
+    """The values of names, so that equal values share one object: one in seven differs."""
 
     def add(self, other: Facts) -> None:
-        """Add the definitions of another file; its passed arguments stay with that file."""
+        """Add the definitions of another file. Its passed arguments stay with that file."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
         self.classes.update(other.classes)
@@ -161,28 +160,28 @@ class FileReading:
     mentions: Parcel[Mention] = field(default_factory=Parcel)
     facts: Facts = field(default_factory=Facts)
     own_members: dict[str, set[str]] = field(default_factory=dict)
-    """The names of the members of its own class that each function uses, by ``Mention.within``."""
+    """The members of its own class that each function uses, by ``Mention.within``."""
     members: dict[str, set[str]] = field(default_factory=dict)
-    """The names of the members that each function uses of other values."""
+    """The members of other values that each function uses."""
     questions: list[DeviceQuestion] = field(default_factory=list)
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True
     places: Sequence[tuple[int, int]] = ()
-    """For each line of a notebook's code, the cell and the line in it."""
+    """For each line of a notebook's code, its cell and its line in the cell."""
 
     def without_names(self) -> FileReading:
-        """The same without the names that it defines, which are needed together with those of all files."""
+        """The same reading without its definitions, which are needed together with those of all files."""
         return replace(self, facts=Facts(passed=self.facts.passed))
 
     def place(self, line: int) -> tuple[str, int]:
-        """The path and the line under which a line is shown."""
+        """The path and line to show for a line."""
         if not self.places:
             return self.path, line
         cell, line = self.places[line - 1]
         return f"{self.path}#{cell}", line
 
     def of_cells(self, places: Sequence[tuple[int, int]], unread: Sequence[UnreadFile]) -> FileReading:
-        """The same as the reading of a notebook, whose cells have lines of their own."""
+        """The same reading for a notebook, whose cells number their lines separately."""
         reading = replace(self, places=places, unread=list(unread))
         reading.questions = [
             DeviceQuestion(*reading.place(question.line), question.text) for question in self.questions

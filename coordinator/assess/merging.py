@@ -1,8 +1,8 @@
-"""Merges the evidence of a target from several campaigns: the newest outcome of each case counts. Pure.
+"""Merges the evidence about a target from several campaigns. The newest outcome of each case counts. Pure.
 
-A suite changes. Of a function the cases are those of its suite's newest revision that was charted; an outcome under an
-earlier one stands for a case that is still the same by its digest. An older outcome that ends otherwise is a
-disagreement, which stays with the case.
+Suites change. A function has the cases of the newest charted revision of its suite. An outcome with an earlier revision
+counts for a case that is still the same according to its digest. If an older outcome has another result, this is a
+disagreement, which is stored with the case.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ class CaseIndex:
     """The cases of a suite under one revision."""
 
     functions: Mapping[str, str]
-    """The function of each case that a chart may have an outcome of."""
+    """The function of each case that a chart can have an outcome of."""
     digests: Mapping[str, str | None]
-    """Of all cases of the suite, or of those that were charted, by name; null: not known."""
+    """The digests by case name, for all cases of the suite or for the charted ones; null if unknown."""
 
 
 @dataclass(frozen=True)
 class Charted:
-    """The evidence that one campaign gives about one target with one suite: a target with a single chart."""
+    """The evidence from one campaign about one target with one suite: a target with a single chart."""
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
-    """As ``CaseIndex`` has them."""
+    """The same as ``CaseIndex.digests``."""
     met_refusals: frozenset[str] = frozenset()
-    """Cases that were refused as on the host: they are no evidence, and neither are their older outcomes."""
+    """Cases that raised an error as on the host. They are no evidence, and neither are their older outcomes."""
 
     @property
     def chart(self) -> Chart:
@@ -40,25 +40,25 @@ class Charted:
 
 
 class TargetMerger:
-    """Puts the evidence of one target together, chart by chart and the newest first."""
+    """Combines the evidence about one target, chart by chart, newest first."""
 
     def __init__(self) -> None:
         self._charts: list[Charted] = []
         self._leading: dict[tuple[str, str], Charted] = {}
-        """By suite and function the newest chart that has it."""
+        """The newest chart of each function, by suite and function."""
         self._functions: dict[str, dict[tuple[str, str], CaseEvidence]] = defaultdict(dict)
-        """By function the cases, by suite and name."""
+        """The cases of each function, by suite and case name."""
         self._met_refusals: set[tuple[str, str]] = set()
 
     def lacks(self, suite: str, revision: str, cases: CaseIndex) -> bool:
-        """Whether a chart with these cases, older than all others, may have one that is evidence."""
+        """Whether an older chart with these cases can add evidence."""
         return any(
             not self._has(suite, function, case) and self._stands(suite, revision, function, case, cases.digests)
             for case, function in cases.functions.items()
         )
 
     def add(self, chart: Charted) -> None:
-        """Take the evidence of a chart, which is older than all others."""
+        """Add the evidence of a chart that is older than all charts so far."""
         number = len(self._charts)
         suite, revision = chart.chart.suite, chart.chart.revision
         for function, cases in chart.target.functions.items():
@@ -75,7 +75,7 @@ class TargetMerger:
 
     @property
     def evidence(self) -> TargetEvidence:
-        """Of at least one chart."""
+        """The combined evidence. There must be at least one chart."""
         return replace(
             self._charts[0].target,
             charts=tuple(one.chart for one in self._charts),
@@ -96,7 +96,7 @@ class TargetMerger:
         return (suite, case) in self._functions.get(function, ()) or (suite, case) in self._met_refusals
 
     def _stands(self, suite: str, revision: str, function: str, case: str, digests: Mapping[str, str | None]) -> bool:
-        """Whether an outcome under a revision is one of a case that the newest charted revision still has."""
+        """Whether an outcome of a revision belongs to a case that the newest charted revision still has."""
         leading = self._leading.get((suite, function))
         if leading is None or leading.chart.revision == revision:
             return True
@@ -105,7 +105,7 @@ class TargetMerger:
 
 
 def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
-    """One evidence a target, ordered by its name and hardware."""
+    """The combined evidence of each target, sorted by name and hardware."""
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
     for chart in sorted(charts, key=lambda one: one.chart.at, reverse=True):
         mergers[chart.target.key].add(chart)
@@ -113,8 +113,10 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence, completed by that of another target of the same version and device class. For each function the
-    newer one counts. Results of a function hardly differ between hardware models of one class.
+    """The evidence, extended by another target with the same version and device class. For each function the newer
+    evidence counts.
+
+    Results of a function hardly differ between hardware models of one class.
     """
     alike = [other for other in others if _installation(other) == _installation(target)]
     if not alike:
@@ -130,7 +132,7 @@ def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEv
 
 
 def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:
-    """A coordinator's evidence completed by what ships with Portolan; if there is none, all of what ships."""
+    """A coordinator's evidence, extended by the shipped evidence; or only the shipped evidence if there is no other."""
     if not evidence.targets:
         return shipped_evidence
     return replace(evidence, targets=tuple(extend(target, shipped_evidence.targets) for target in evidence.targets))
@@ -141,5 +143,5 @@ def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:
 
 
 def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
-    """The case with its chart indexes shifted by that number."""
+    """The case with its chart indexes increased by this number."""
     return replace(case, chart=case.chart + charts, disagreeing=tuple(number + charts for number in case.disagreeing))

@@ -1,4 +1,4 @@
-"""Finds the name under which evidence has a function that a source uses by another name."""
+"""Finds the name under which a function was charted, if a source uses it by another name."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ TWINS: Mapping[str, tuple[str, ...]] = {
     "tf.Tensor": ("tf", "tf.math"),
     "jax.Array": ("jax.numpy",),
 }
-"""For each class of arrays, the modules with functions that do the same as its methods of that name."""
+"""For each array class, the modules with functions that are equivalent to its methods of the same name."""
 
 _CLASS_WITH_METHOD = re.compile(
     r"(torch\.optim\.(?:lr_scheduler\.)?\w+)\.step"
     r"|(torch\.(?:(?:cuda\.)?amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
     r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
 )
-"""A method that every case of its class calls; the group is the class."""
+"""A method that every case of its class calls. The regular expression's group is the class."""
 
 
 @dataclass(frozen=True)
 class ChartedName:
-    """The charted name for a function."""
+    """The charted name of a function."""
 
     name: str
     is_twin: bool = False
-    """Whether the charted name is a function that does the same as the method, with the receiver as its first
-    argument."""
+    """Whether the charted function is equivalent to the method, with the receiver as its first argument."""
     is_class: bool = False
-    """Whether it is the method's class; its cases have the arguments of the class."""
+    """Whether the charted name is the method's class. Its cases have the arguments of the class."""
 
     def call(self, call: CallSite) -> CallSite | None:
         """A method's call as a call of the charted function; None if its arguments cannot be compared with the
@@ -48,14 +47,14 @@ class ChartedName:
 
 @dataclass(frozen=True)
 class Names:
-    """The charted functions by all their names."""
+    """The charted functions by all of their names."""
 
     functions: frozenset[str]
     surface: Surface | None = None
     """The canonical names of the release, by alias."""
 
     def charted_name(self, function: str) -> ChartedName | None:
-        """The function, one of its aliases, its equivalent or its class; None if none of them is charted."""
+        """The function, one of its aliases, its equivalent or its class, whichever is charted; None if none is."""
         if (name := self._by_any_name(function)) is not None:
             return ChartedName(name)
         owner, _, method = function.rpartition(".")
@@ -73,7 +72,7 @@ class Names:
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        """The charted name for every other name of the same object."""
+        """The charted name for every alias of the same object."""
         if self.surface is None:
             return {}
         entries = ((name, self.surface.by_name.get(name)) for name in sorted(self.functions))
@@ -81,8 +80,8 @@ class Names:
 
 
 def all_names(function: str) -> frozenset[str]:
-    """Every name under which some release's evidence may have the function: its aliases, and functions equivalent to a
-    method."""
+    """All names under which the evidence of any release may have the function: its aliases, and functions equivalent to
+    a method."""
     names = {function}
     root = function.partition(".")[0]
     for release in shipped_releases():
@@ -93,6 +92,6 @@ def all_names(function: str) -> frozenset[str]:
 
 
 def names_of(target: TargetEvidence) -> Names:
-    """The names of a target's functions, with the aliases of the nearest release whose surface comes with Portolan."""
+    """The names of a target's functions, with the aliases of the nearest release whose surface ships with Portolan."""
     release = nearest(target.framework, target.version)
     return Names(frozenset(target.functions), open_surface(release) if release else None)

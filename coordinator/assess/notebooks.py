@@ -1,4 +1,4 @@
-"""Notebooks: the code of their cells as one source, with the cell and line of each of its lines. Pure."""
+"""Notebooks: the code of all cells as one source, with the cell and line number of each line. Pure."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MAGICS_OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
-"""Magics of a whole cell that run the cell as Python."""
+"""Cell magics that run the cell as Python."""
 _MAGIC = ("%", "!", "?")
 
 
 @dataclass(frozen=True)
 class NotebookCell:
-    """A cell of code: its number among the notebook's cells, counted from 1, and its source without magics."""
+    """A code cell: its number among the notebook's cells, counted from 1, and its source without magics."""
 
     number: int
     source: str
     error: SyntaxError | ValueError | RecursionError | None = None
-    """The reason why Python cannot run it."""
+    """The error if Python cannot parse it."""
 
 
 @dataclass(frozen=True)
 class NotebookCode:
-    """The cells that parse, joined."""
+    """The combined source of the cells that can be parsed."""
 
     content: bytes
     places: tuple[tuple[int, int], ...]
-    """For each line, the cell's number and the line in it."""
+    """For each line, the cell's number and the line in the cell."""
     unread: tuple[NotebookCell, ...]
 
 
 def code_of(notebook: bytes) -> NotebookCode:
-    """Read a notebook. Raises ValueError if it is none, RecursionError if it is nested too deep."""
+    """Read a notebook. Raises ``ValueError`` if it is none, ``RecursionError`` if it is nested too deeply."""
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     unread: list[NotebookCell] = []
@@ -71,7 +71,7 @@ def _text(source: object) -> str:
 
 
 def _plain_python(source: str) -> str:
-    """The source with IPython's own lines emptied, so that line numbers stay."""
+    """The source with IPython's own lines emptied, so that line numbers stay the same."""
     lines = source.split("\n")
     if source.startswith("%%"):
         if not source.startswith(_MAGICS_OF_PYTHON):

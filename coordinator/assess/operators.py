@@ -1,4 +1,4 @@
-"""Operators: the public functions that charts use for Python's operators and indexing. Pure."""
+"""Operators: the public functions under which charts have Python's operators and indexing. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BINARY: Mapping[str, str] = {
     "Gt": "gt",
     "GtE": "ge",
 }
-"""PyTorch's names of the operators."""
+"""PyTorch's names for the operators."""
 _NUMPY_NAMES: Mapping[str, str] = {
     "neg": "negative",
     "sub": "subtract",
@@ -60,12 +60,12 @@ _TENSORFLOW_NAMES: Mapping[str, str] = {
     "bitwise_right_shift": "bitwise.right_shift",
 }
 _REFLECTED: Mapping[str, str] = {"Sub": "__rsub__", "Pow": "__rpow__", "Div": "__rdiv__", "Mod": "__rmod__"}
-"""PyTorch's methods for swapped operands that are charted by themselves."""
+"""PyTorch's methods for swapped operands that have their own charts."""
 _IN_PLACE = frozenset(
     {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
 )
 HOST_VALUES = frozenset({"bool", "complex", "float", "int"})
-"""Python's own types that take the value of an array: ``float(loss)``, ``if mask.any():``."""
+"""Python types that read the value of an array: ``float(loss)``, ``if mask.any():``."""
 _INDEXING: Mapping[str, tuple[str, str]] = {
     "torch": ("torch.Tensor.__getitem__", "torch.Tensor.__setitem__"),
     "tf": ("tf.strided_slice", ""),
@@ -92,7 +92,7 @@ def _function(root: str, name: str) -> str:
 
 
 def unary(root: str, operator: str) -> OperatorCall | None:
-    """The operation of a unary operator, by its class name in ``ast``; None for ``not``."""
+    """The call for a unary operator, by its class name in ``ast``; None for ``not``."""
     if operator in HOST_VALUES:
         return _host_value(root)
     name = _UNARY.get(operator)
@@ -100,7 +100,7 @@ def unary(root: str, operator: str) -> OperatorCall | None:
 
 
 def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The operation of a binary operator; None for ``is``, ``in`` and others that call no array."""
+    """The call for a binary operator; None for ``is``, ``in`` and others that call no array."""
     if root == "torch" and not left_is_array and operator in _REFLECTED:
         return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)
@@ -108,12 +108,12 @@ def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | N
 
 
 def _host_value(root: str) -> OperatorCall | None:
-    """The method that reads the value of an array. TensorFlow has no public name for it."""
+    """The method that reads the value of an array; None for TensorFlow, which has no public name for it."""
     return None if root == "tf" else OperatorCall(f"{ARRAYS[root]}.item", 0)
 
 
 def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The operation of ``x += y``. Only PyTorch changes the array; the others make a new one."""
+    """The call for ``x += y``. Only PyTorch changes the array; the other frameworks create a new one."""
     name = _BINARY.get(operator)
     if root == "torch" and left_is_array and name in _IN_PLACE:
         return OperatorCall(f"torch.Tensor.{name}_", 1)
@@ -121,12 +121,12 @@ def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall |
 
 
 def reading(root: str) -> OperatorCall:
-    """The operation of ``x[index]``."""
+    """The call for ``x[index]``."""
     return OperatorCall(_INDEXING[root][0], 1)
 
 
 def writing(root: str, *, by_array: bool) -> OperatorCall | None:
-    """The operation of ``x[index] = value``; None for arrays that cannot be changed."""
+    """The call for ``x[index] = value``; None for arrays that cannot be changed."""
     if root == "torch" and by_array:
         return OperatorCall("torch.Tensor.index_put_", 2)
     name = _INDEXING[root][1]

@@ -1,7 +1,7 @@
-"""Marks the places that a program reached, from the data of coverage.py.
+"""Marks the sites that a program run reached, using data from coverage.py.
 
-A place is reached if a line of its statement ran: coverage.py counts a statement of several lines by some of these.
-What was not measured, such as a notebook or a file that the data do not name, is neither.
+A site is reached if a line of its statement ran: coverage.py counts a statement of several lines by some of its lines.
+For files without data, such as notebooks, it is unknown.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SQLITE = b"SQLite format 3\x00"
 class _Statement(NamedTuple):
     first: int
     last: int
-    """The lines of the statement itself, without those of a block in it."""
+    """The last line of the statement itself, without the lines of a block inside it."""
 
 
 @dataclass(frozen=True)
 class ExecutedLines:
-    """The lines that ran, by the absolute path of each file that was measured."""
+    """The lines that ran, by the absolute path of each measured file."""
 
     lines: Mapping[Path, frozenset[int]]
 
@@ -37,7 +37,7 @@ class ExecutedLines:
     def read(cls, file: Path) -> ExecutedLines:
         """Read the data file of coverage.py (``.coverage``), or its JSON report.
 
-        Raises ``AssessmentError`` for what is neither, ``OSError`` for what cannot be read.
+        Raises ``AssessmentError`` for other files, ``OSError`` for unreadable ones.
         """
         content = file.read_bytes()
         try:
@@ -52,9 +52,9 @@ class ExecutedLines:
 
 
 def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) -> AssessedSource:
-    """The source with ``reached`` at each of its sites whose file was measured; ``root`` has the paths of sites.
+    """The source with ``reached`` set for each site in a measured file. The paths of sites are relative to ``root``.
 
-    Raises ``AssessmentError`` if none was: the data are of another project.
+    Raises ``AssessmentError`` if no file was measured, because the data then belong to another project.
     """
     statements: dict[str, list[_Statement] | None] = {}
     sites = []
@@ -85,7 +85,7 @@ def _is_reached(site: Site, statements: list[_Statement], ran: frozenset[int]) -
 
 
 def _statements(file: Path) -> list[_Statement] | None:
-    """The statements of a file in the order of their first lines; None of what does not parse."""
+    """The statements of a file, sorted by their first lines; None if the file cannot be parsed."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
@@ -110,8 +110,8 @@ def _of_json(content: bytes) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
-    """Lines from coverage.py's tables: bits, eight per byte; with --branch the ends of arcs, negative at a block's
-    ends."""
+    """Read the lines from coverage.py's tables. They are bits, eight per byte; with --branch, ends of arcs, negative at
+    a block's ends."""
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     try:
         lines: dict[str, set[int]] = {path: set() for (path,) in connection.execute("SELECT path FROM file")}

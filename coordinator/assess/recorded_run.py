@@ -1,4 +1,4 @@
-"""A recorded run in a report: its calls, crossings and times, and the limits of a replay. Pure."""
+"""A recorded run in a report: its calls, crossings and times, and the limits of replaying. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ CANNOT_KNOW = (
     "errors that add up along a chain of calls: each call is judged by itself",
     "the memory that the whole program needs, and the time to compile it as a whole",
 )
-"""Limits of every replay of single calls, whatever the program."""
+"""The limits of replaying single calls, for every program."""
 OTHER_WAYS = "branches that the code takes only on another device: it was recorded on the CPU"
 FURTHER_WAYS = "branches that depend on the device but not on an array: only arrays claimed to be on the target"
-"""The limit about branches: all were taken as on the CPU, or all but those that depend on arrays."""
+"""The limit about branches for a recording whose arrays claimed to be on the target; ``OTHER_WAYS`` is for others."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
-"""Minimum share of the time for a line to be listed."""
+"""The minimum share of the time for a line to be listed."""
 
 
 @dataclass(frozen=True)
 class CrossingLine:
-    """A line that carries values between host and device."""
+    """A line that moves values between host and device."""
 
     place: str
     function: str
@@ -42,7 +42,7 @@ class CrossingLine:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """A line with its share of the time in calls, on the CPU as recorded and on the target as replayed."""
+    """A line with its share of the time in calls: on the CPU while recording, and on the target while replaying."""
 
     place: str
     on_host: float
@@ -55,11 +55,11 @@ class RecordedRun:
 
     recording: Recording
     replays: TargetEvidence | None
-    """The outcomes of the replayed calls; None: not replayed, so existing evidence is used instead."""
+    """The outcomes of the replayed calls; None if they were not replayed, and other evidence is used instead."""
     why_not: str | None = None
     """The reason why the calls were not replayed."""
     without_outcome: int = 0
-    """Calls without a counted outcome of their replay."""
+    """The number of calls whose replay has no counted outcome."""
 
     @property
     def command(self) -> str:
@@ -67,7 +67,7 @@ class RecordedRun:
 
     @property
     def called_line(self) -> str:
-        """``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``"""
+        """The calls in words: ``31 distinct calls of torch 2.9.0, made 1,204 times in 3.1 s``."""
         recording = self.recording
         call_count = sum(call.count for call in recording.calls)
         backward = sum(call.gradient is not None for call in recording.calls)
@@ -89,7 +89,7 @@ class RecordedRun:
 
     @cached_property
     def crossings(self) -> tuple[CrossingLine, ...]:
-        """The lines with the most crossings first."""
+        """The lines that move values, those with the most crossings first."""
         lines = [
             CrossingLine(place_of(site), crossing.function, crossing.direction, site.count)
             for crossing in self.recording.crossings
@@ -107,7 +107,7 @@ class RecordedRun:
 
     @cached_property
     def times(self) -> tuple[TimeLine, ...]:
-        """The lines that take most time on the target first; empty if not all calls were timed on both."""
+        """The lines that take most time on the target first; empty unless all calls were timed on both devices."""
         if self.replays is None:
             return ()
         ratios = {case.case: case.ratio for cases in self.replays.functions.values() for case in cases}

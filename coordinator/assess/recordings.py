@@ -1,4 +1,4 @@
-"""Recordings: the calls that a command made, as call sites whose arguments are known. Pure."""
+"""Recordings as sources: the calls that a command made, as call sites with known arguments. Pure."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def read_recording(content: bytes, name: str) -> Recording:
 
 
 def source_of(recording: Recording) -> AssessedSource:
-    """The recorded calls as a source, a site for each call and line."""
+    """The recorded calls as a source, with a site for each call and line."""
     sites = tuple(site for call in recording.calls for site in sites_of(call))
     return AssessedSource(sites, files=len({site.path for site in sites}))
 
 
 def sites_of(call: CallEntry) -> Iterator[Site]:
-    """The user's lines that made a call; a call without one has none."""
+    """The user's lines that made a call; empty for a call without a line."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
     for place in call.sites:
@@ -56,7 +56,7 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 
 def _call_site(call: CallEntry) -> CallSite:
-    """The number of arguments and the plain keywords, as the source of a call would show them."""
+    """The number of arguments and the plain keywords, in the form in which the source of a call would show them."""
     written_call: Any = call.call
     match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
@@ -68,7 +68,7 @@ def _call_site(call: CallEntry) -> CallSite:
 
 
 def _plain(value: Any) -> Any:
-    """A keyword's value in JSON's types; unknown for arrays and other objects."""
+    """A keyword's value as a JSON type; unknown for arrays and other objects."""
     if isinstance(value, list):
         members = [_plain(member) for member in value]
         return UNKNOWN_VALUE if UNKNOWN_VALUE in members else members

@@ -1,8 +1,8 @@
-"""Repetition: the user's functions that run again and again on the device, as far as the source shows. Pure.
+"""Repetition: the user's functions that run repeatedly on the device, as far as the source shows. Pure.
 
-It starts at what a training or inference loop calls: layers, losses, methods that a framework calls, functions with
-arrays that programs may call. From there it follows calls. A call of a method of an unknown value may reach every
-method of that name, so the answer has too many functions rather than too few.
+The search begins at functions that a training or inference loop calls: layers, losses, methods that a framework calls,
+and functions with arrays that programs may call. From there it follows calls. A method call on an unknown value may
+reach every method with this name, so the result may contain too many functions, but rarely too few.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ class Role(StrEnum):
     """The part of a function in a program."""
 
     repeated = "repeated"
-    """It runs again and again."""
+    """It runs repeatedly."""
     loop = "loop"
-    """It has the loop, as its name says. Some of the functions that it calls run again and again."""
+    """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
     offered = "offered"
     """Programs may call it with arrays. If the user's own code calls it, that code decides."""
     inner = "inner"
     setup = "setup"
-    """It sets a module up. What it calls runs once, and what it hands on is used later."""
+    """It sets up a module. The functions that it calls run once, and those that it passes on are used later."""
     aside = "aside"
     """It prepares data, exports, prints or plots."""
     test = "test"
 
 
 _PASSED = (Role.repeated, Role.loop, Role.offered, Role.inner)
-"""The roles of functions whose callees are reached too."""
+"""The roles of functions whose callees are also reached."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run again and again."""
+"""Names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
     r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
 )
-"""Names of functions that have the loop."""
+"""Names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Functions of a framework that a training step calls; ``torch.fx`` builds code that runs later."""
+"""Framework functions that a training step calls. ``torch.fx`` is excluded, because it builds code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
-"""Members that a function with a training step uses, whatever their owner is."""
+"""Members that show a training step, whatever object they belong to."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
-"""Methods that Python calls, and that seldom compute; it calls others for operators, indexing and loops."""
+"""Dunder methods that seldom compute. Python calls the other ones for operators, indexing and loops."""
 
 
 def repeated_functions(source: AssessedSource) -> frozenset[str]:
-    """The names of the user's functions that run again and again on the device."""
+    """The names of the user's functions that run repeatedly on the device."""
     roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
     for site in source.sites:
         name = function_of(site, source.modules)
@@ -85,9 +85,8 @@ def _reach(
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
 ) -> frozenset[str]:
-    """The starts, and the functions that they call directly or indirectly; not through those that run once, nor those
-    that are left out.
-    """
+    """The starts, and the functions that they call directly or indirectly. Functions that run once or are left out are
+    not followed."""
     methods: dict[str, list[str]] = defaultdict(list)
     for name, function in source.functions.items():
         if function.owner:
@@ -131,7 +130,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """The functions that each function certainly calls, hands on or contains, or that override it."""
+    """The functions that each function certainly calls, passes on or contains, and those that override it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names
@@ -146,7 +145,7 @@ def _callees(source: AssessedSource) -> dict[str, set[str]]:
 
 
 def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Role]) -> dict[str, set[str]]:
-    """The functions that call each function, except tests."""
+    """The functions that call each function, without tests."""
     callers: dict[str, set[str]] = defaultdict(set)
     for caller, names in callees.items():
         if roles.get(caller) not in (None, Role.test):
@@ -156,7 +155,7 @@ def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Role]) -> dict
 
 
 def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Role], set_up: Set[str]) -> Iterator[str]:
-    """The functions that a set-up hands on, and those that stand in tables of a module or class."""
+    """The functions that set-up code passes on, and those in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
         if caller in roles:

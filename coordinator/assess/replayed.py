@@ -1,7 +1,7 @@
-"""The findings of a recording that was replayed on the target: each call is judged by its own result. Pure.
+"""The findings from replaying a recording on the target. Each call is judged by its own result. Pure.
 
-Nothing has to be concluded from cases that are like a call. A finding is of one function and kind: its places are the
-lines whose calls ended so, and its condition tells these calls from the function's others.
+No conclusions from similar cases are needed. A finding is about one function and kind: its sites are the lines whose
+calls had this result, and its condition distinguishes these calls from the function's other calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ BASIS = "replays of its calls"
 
 
 def assess_replays(recording: Recording, target: TargetEvidence, slow: float) -> Assessment:
-    """Judge each recorded call by its own replays, forward and backward. ``unknown`` are calls without an outcome."""
+    """Judge each recorded call by its own replays, forward and backward. ``unknown`` contains calls without an
+    outcome."""
     calls: dict[str, list[CallEntry]] = defaultdict(list)
     for call in recording.calls:
         calls[call.function].append(call)
@@ -40,7 +41,7 @@ def assess_replays(recording: Recording, target: TargetEvidence, slow: float) ->
 
 
 def without_outcome(recording: Recording, target: TargetEvidence) -> int:
-    """Recorded calls without a counted outcome of their replay."""
+    """The number of recorded calls whose replay has no counted outcome."""
     case_ids = {case.case for cases in target.functions.values() for case in cases}
     return sum(case_ids.isdisjoint(call.cases) for call in recording.calls)
 
@@ -94,6 +95,6 @@ def _at(calls: Sequence[CallEntry], failing: Mapping[str, CaseEvidence]) -> tupl
 
 
 def _places(calls: Sequence[CallEntry]) -> tuple[Site, ...]:
-    """The lines of calls, each once."""
+    """The lines of calls, without repetition."""
     sites = (site for call in calls for site in sites_of(call))
     return tuple({(site.path, site.line): site for site in sites}.values())

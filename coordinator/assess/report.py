@@ -20,9 +20,9 @@ from coordinator.results.conditions import accepted_sentence
 from protocol.enums import Cause
 
 MOST_CHARTED = 20
-"""Maximum number of unknown functions in the command that charts them."""
+"""The maximum number of unknown functions in the command that charts them."""
 FIRST_NAMES = 3
-"""Maximum number of functions of a kind in the first line."""
+"""The maximum number of functions of a kind in the first line."""
 VERBS = {
     Kind.wrong: ("gives wrong values without an error", "give wrong values without an error"),
     Kind.fails: ("fails", "fail"),
@@ -30,9 +30,9 @@ VERBS = {
     Kind.falls_back: ("silently runs on the host", "silently run on the host"),
     Kind.slow: ("is slow", "are slow"),
 }
-"""The verbs of each kind for one and for several functions."""
+"""The verbs of each kind, for one and for several functions."""
 NO_LOWERING = ("has no lowering", "have no lowering")
-"""The verbs of what fails on a target that only lowers programs."""
+"""The verbs for failures on a target that only lowers programs."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class AssessmentReport:
 
     @property
     def first_line(self) -> str:
-        """One sentence with the main result."""
+        """The main result in one sentence."""
         serious = self.assessment.serious
         where = f"On {self.target.short}"
         if self.version_warning:
@@ -100,7 +100,7 @@ class AssessmentReport:
 
     @property
     def version_warning(self) -> str | None:
-        """A sentence if the evidence is for another version than the installed one, else None."""
+        """A sentence if the evidence is for another version than the installed one, otherwise None."""
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
         return (
@@ -121,7 +121,7 @@ class AssessmentReport:
 
     @property
     def whole_origin(self) -> str:
-        """The source of the evidence; with the proportions if only some of it ships with Portolan."""
+        """The source of the evidence. If only some of it ships with Portolan, it includes the proportions."""
         target, shipped_names = self.target, self.target.shipped_functions
         if not shipped_names:
             return self.origin
@@ -132,12 +132,12 @@ class AssessmentReport:
         )
 
     def has_shipped(self, verdict: SiteVerdict) -> bool:
-        """Whether a verdict rests on shipped evidence while other evidence does not ship."""
+        """Whether a verdict is based on shipped evidence while the report also uses other evidence."""
         return verdict.charted_as in self.target.shipped_functions
 
     @property
     def charted_line(self) -> str:
-        """A sentence about the share of the code, or of the run, that has evidence."""
+        """A sentence about the share of the code, or of the run, that evidence exists for."""
         if self.run is not None:
             return f"`{self.run.command}`: {self.run.called_line}"
         charted_uses, unknown_uses = self.assessment.charted, self.assessment.unknown
@@ -155,14 +155,14 @@ class AssessmentReport:
         return self.target.repeat(verdict.case, verdict.chart)
 
     def place(self, site: Site) -> str:
-        """``src/train.py:34``"""
+        """The path and line of a site: ``src/train.py:34``."""
         return f"{self.prefix}{site.path}:{site.line}"
 
     def _kinds_of(self, findings: Sequence[Finding]) -> str:
         return join_words([self._of_kind(kind, findings) for kind in _kinds(findings)])
 
     def _of_kind(self, kind: Kind, findings: Sequence[Finding]) -> str:
-        """``2 functions that fail (torch.a at train.py:3, torch.b)``."""
+        """The functions of a kind in words: ``2 functions that fail (torch.a at train.py:3, torch.b)``."""
         first_places: dict[str, str] = {}
         for finding in findings:
             if finding.verdict.kind is kind:
@@ -195,7 +195,7 @@ def day(moment: datetime) -> str:
 
 
 def kind_sentence(finding: Finding) -> str:
-    """The predicate of a verdict with its condition: ``fails in 12 of 12 usual cases``."""
+    """The verdict in words, with its condition: ``fails in 12 of 12 usual cases``."""
     verdict = finding.verdict
     match verdict.kind:
         case Kind.slow:

@@ -1,4 +1,4 @@
-"""The evidence of a case from the outcomes of its runs. Pure."""
+"""Computes the evidence about a case from the outcomes of its runs. Pure."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Run:
     ending: Ending | None = None
     said: str | None = None
     operations: tuple[str, ...] = ()
-    """The framework's own operations that the host ran, or the one at which it failed."""
+    """The framework's own operations that the host ran, or the one at which the case failed."""
 
 
 @dataclass(frozen=True)
 class CaseTimes:
-    """The times of a case over its runs, as far as they were measured."""
+    """The measured times of a case over its runs."""
 
     ratio: float | None = None
-    """How many times as long as on the CPU."""
+    """The ratio to the latency on the CPU."""
     cold_ms: float | None = None
-    """The first call of the case."""
+    """The time of the first call of the case."""
     first_cold_ms: float | None = None
-    """The first call of the case in runs in which it was the first of its process."""
+    """The time of the first call of the case, in runs in which it was the first case of its process."""
 
 
 NO_TIMES = CaseTimes()
@@ -63,7 +63,7 @@ class RunCase:
 
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = NO_TIMES) -> CaseEvidence | None:
-    """The evidence of the case; None if no run counts, or if the case only met the expected refusal."""
+    """The evidence about the case; None if no run counts, or if the case only raised the expected error."""
     raises_on_both = _raises_on_both(case, runs)
     end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)
     if end is None or _is_met(case, end):
@@ -88,7 +88,7 @@ def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTim
 
 
 def is_met_refusal(case: RunCase, runs: Sequence[Run]) -> bool:
-    """Whether a case expects that a call is refused, and it was."""
+    """Whether a case expects an error, and the call raised it."""
     return _is_met(case, _end(runs, host_only=case.host_only))
 
 
@@ -99,7 +99,7 @@ def _is_met(case: RunCase, end: End | None) -> bool:
 # A million cases have a few hundred sets of tags.
 @lru_cache(maxsize=4096)
 def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
-    """The tags without those of judges, and the judge."""
+    """The tags without those that name a judge, and the judge."""
     judge = next((judge for judge in Judge if f"{JUDGED_BY}{judge}" in tags), None)
     return frozenset(tag for tag in tags if not tag.startswith(JUDGED_BY)), judge
 
@@ -114,11 +114,11 @@ def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
 
 
 def _raises_on_both(case: RunCase, runs: Sequence[Run]) -> bool:
-    """Whether a recorded call raises on the target and on the CPU, with the values that the program passed.
+    """Whether a recorded call raises an error on the target and on the CPU, with the values that the program passed.
 
-    The program did not stop at the call when it was recorded on the CPU. So a branch on the device makes this call on
-    the target only, and there the program stops. With drawn values, and in a gradient, the error may come from values
-    that the program never passed.
+    The call did not stop the program while it was recorded on the CPU. So the program makes this call only on the
+    target, because of a branch on the device, and there it stops. With random values, and for a gradient, the error may
+    come from values that the program never passed.
     """
     is_own_call = WITH_RECORDED_VALUES in case.tags and GRADIENT not in case.tags
     return is_own_call and bool(runs) and all(map(_raises_on_host_too, runs))
@@ -133,7 +133,7 @@ def _is_failure(run: Run) -> bool:
 
 
 def _operations_on_host(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Those of the runs that passed by falling back."""
+    """The operations that the host ran, over the runs that passed by falling back."""
     runs_on_host = (run for run in runs if run.verdict is Verdict.passed and run.placement is Placement.fell_back)
     return tuple(sorted({name for run in runs_on_host for name in run.operations}))
 

@@ -1,4 +1,4 @@
-"""Assesses a single script from a request: read in a separate process, in memory and within a time. Nothing is
+"""Assesses a single script from a request. It is read in a separate process, in memory and within a time limit, and not
 stored."""
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from coordinator.targets.selectors import Selector
 from protocol.host_only import load_host_only
 
 WITHIN_S = 30.0
-"""Seconds to read one script. A script of 1 MiB takes a few seconds."""
+"""The maximum seconds for reading a script. A script of 1 MiB takes a few seconds."""
 
 MOST_BYTES = 1 << 20
-"""Maximum size of a script, whatever the limit of a request's body is."""
+"""The maximum size of a script, whatever the limit of a request's body."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """The text of a script or notebook, with its file name, which is only a label."""
+    """The text of a script or notebook, and its file name, which is only a label."""
 
     name: str
     content: bytes
@@ -45,7 +45,7 @@ class Script:
 
 @dataclass(frozen=True)
 class AssessedScript:
-    """A script with the results of its functions: one report per target."""
+    """A script with the results for its functions: one report per target."""
 
     script: Script
     source: AssessedSource
@@ -57,14 +57,14 @@ class AssessedScript:
 
     @property
     def functions(self) -> Sequence[str]:
-        """The framework functions that it uses, sorted by name."""
+        """The framework functions that the script uses, sorted by name."""
         return sorted({site.function for site in self.source.sites})
 
 
 def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
     """Return the sites of a script. Raises ``RequestError`` if it is no Python, too large, or was not read in time.
 
-    It is read in a process of its own, because a parser can crash, hang or use up memory.
+    It is read in a separate process, because a parser can crash, hang or use up memory.
     """
     if not script.name.endswith(SUFFIXES):
         raise RequestError(f"{script.name or 'the file'} is no script: choose a .py file or a notebook (.ipynb)")
@@ -102,13 +102,13 @@ def frameworks_of(source: AssessedSource) -> Collection[str]:
 
 
 def names_in(source: AssessedSource, framework: str) -> Sequence[str]:
-    """Every name under which the functions in the source may have been charted."""
+    """Every name under which the functions in the source may be charted."""
     functions = {site.function for site in source.sites if site.function.partition(".")[0] == ROOTS[framework]}
     return sorted(set[str]().union(*map(all_names, functions)))
 
 
 def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
-    """The newest version for each device and hardware."""
+    """The newest version of each device and hardware."""
     by_line: dict[tuple[str, str], TargetEvidence] = {}
     for target in targets:
         line = target.device, target.hardware
@@ -125,7 +125,7 @@ def shipped_of(framework: str, selector: Selector) -> EvidenceSet:
 
 
 def assess_script_on(script: Script, source: AssessedSource, evidence: Iterable[EvidenceSet]) -> AssessedScript:
-    """Assess a source on every target of the evidence, like ``portolan assess`` on one."""
+    """Assess a source on every target of the evidence, as ``portolan assess`` does on one target."""
     return AssessedScript(script, source, tuple(_reports(script, source, evidence)))
 
 

@@ -1,4 +1,4 @@
-"""The evidence of a coordinator: the newest outcome of each case on each target, from any campaign."""
+"""A coordinator's evidence: the newest outcome of each case on each target, from any campaign."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ from coordinator.targets.selectors import Selector
 from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
-"""Campaigns that are looked at for each target, the newest; older ones have nothing new in practice."""
+"""The maximum number of campaigns that are read for each target, newest first. Older ones have nothing new in
+practice."""
 FEW_CASES = 100
-"""So many are taken within a millisecond, for which no thread is worth its while."""
+"""The number of cases that are processed within a millisecond, so that no thread is needed."""
 
 ORIGIN = "from the campaigns of this coordinator"
 """The source of a database's evidence in words."""
 
 
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
-    """The evidence of the matching targets except the CPU, to which they are compared."""
+    """The evidence about the matching targets, except the CPU, which they are compared with."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
         return await _read(WholeCharts(connection), charts)
@@ -50,17 +51,17 @@ async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvide
 async def evidence_of_functions(
     engine: AsyncEngine, framework: str, functions: Sequence[str]
 ) -> tuple[TargetEvidence, ...]:
-    """The evidence of some functions on every target, including the CPU."""
+    """The evidence about some functions on every target, including the CPU."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.framework == framework]
         return await _read_functions(connection, charts, functions)
 
 
 async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None]) -> AsyncIterator[TargetEvidence]:
-    """The evidence of every target, the CPU's as well, one after the other and only how its cases end.
+    """Yield the evidence about every target, including the CPU, one after the other, with only the results of cases.
 
-    All of it at once would be as large as the database. ``report`` is called after each target: how many were read, and
-    of how many.
+    All evidence at once would be as large as the database. ``report`` is called after each target with the number of
+    targets read, and the total number.
     """
     async with engine.connect() as connection:
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
@@ -74,8 +75,9 @@ async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None])
 
 
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
-    """Compare a script with the newest evidence of each matching target except the CPU. As on the command line, shipped
-    evidence completes it. Raises ``RequestError``.
+    """Compare a script with the newest evidence about each matching target except the CPU.
+
+    As on the command line, shipped evidence is added. Raises ``RequestError``.
     """
     source = await asyncio.to_thread(read_script, script)
     evidence = []
@@ -90,7 +92,7 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
 
 
 async def list_charts(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
-    """The charts, with the number of outcomes of each: equal exactly while the evidence is the same."""
+    """The charts with their numbers of outcomes. The set changes exactly when the evidence changes."""
     async with engine.connect() as connection:
         return await store.read_charts(connection)
 
@@ -103,10 +105,10 @@ async def _read_functions(
 
 
 async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: bool = True) -> tuple[TargetEvidence, ...]:
-    """Read charts, the newest first.
+    """Read charts, newest first. For a chart without a case that counts as evidence, only results are read, which may
+    disagree with newer charts.
 
-    Of one without a case that is evidence only how its cases end is read, which may disagree with newer ones. Not
-    ``in_full`` it is left, and there are no options, messages, operations and times.
+    Unless ``in_full``, such charts are skipped, and options, messages, operations and times are left out.
     """
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
     for chart in _newest_of_each(charts):
@@ -125,7 +127,7 @@ async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: boo
 
 
 def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
-    """Of each target the newest charts; the newest of all come first, as in ``charts``."""
+    """The newest charts of each target, in the order of ``charts``."""
     counts: Counter[TargetKey] = Counter()
     for chart in charts:
         counts[_key(chart)] += 1
@@ -134,7 +136,7 @@ def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
 
 
 def _without_cases(charts: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
-    """Of each target an evidence that holds no function, and says when it was charted last."""
+    """For each target, evidence without functions that says when the target was last charted."""
     for chart in {_key(chart): chart for chart in reversed(charts)}.values():
         yield _target_of(chart, {})
 
@@ -182,7 +184,7 @@ def _runs(row: Row[Any]) -> list[Run]:
 
 
 def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
-    """The operations of a run: the keys of its fallbacks, or the one of its evidence."""
+    """The operations of a run: the keys of its fallbacks, or the operation in its evidence."""
     return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 

@@ -1,4 +1,5 @@
-"""Accepted places: those with a comment in the source, or in a baseline of earlier findings. Pure."""
+"""Silencing: removes findings that the user has accepted, by a comment in the source or by a baseline of earlier
+findings. Pure."""
 
 from __future__ import annotations
 
@@ -21,15 +22,16 @@ _COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]
 
 
 def ignores(line: str, function: str) -> bool:
-    """Whether a line has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``. Commas separate
-    several functions, each of which may be a glob.
+    """Whether a line has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``.
+
+    Several functions are separated by commas, and each may be a glob.
     """
     comment = _COMMENT.search(line)
     return comment is not None and any(fnmatchcase(function, name.strip()) for name in comment["functions"].split(","))
 
 
 class KnownFinding(BaseModel):
-    """The key of a finding in one of the user's functions, without the line, because lines move."""
+    """The key of a finding in one of the user's functions. It contains no line number, because lines move."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,14 +43,14 @@ class KnownFinding(BaseModel):
 
 
 class Baseline(BaseModel):
-    """The findings at the time when a baseline was written."""
+    """The findings that existed when a baseline was written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Literal["portolan-baseline"] = "portolan-baseline"
     format: Literal[1] = 1
     target: str
-    """The target, ``torch/xla``. A baseline applies to one target only."""
+    """The target, such as ``torch/xla``. A baseline applies to one target only."""
     findings: tuple[KnownFinding, ...]
 
 
@@ -70,7 +72,7 @@ def baseline_of(assessment: Assessment, target: str) -> Baseline:
 
 
 def read_baseline(content: bytes, name: str, target: str) -> Baseline:
-    """Raises ``AssessmentError`` for a file that is no baseline, or one of another target."""
+    """Read a baseline. Raises ``AssessmentError`` for a file that is no baseline, or one for another target."""
     try:
         baseline = Baseline.model_validate_json(content)
     except ValidationError as error:
@@ -84,18 +86,19 @@ def read_baseline(content: bytes, name: str, target: str) -> Baseline:
 
 @dataclass(frozen=True)
 class Silenced:
-    """An assessment without the accepted places, and their numbers."""
+    """An assessment without accepted findings, with the numbers of removed sites."""
 
     assessment: Assessment
     ignored: int = 0
-    """Number of places with a comment that ignores the finding."""
+    """The number of sites with a comment that ignores the finding."""
     known: int = 0
-    """Number of places in the baseline."""
+    """The number of sites in the baseline."""
 
 
 def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline: Baseline | None = None) -> Silenced:
-    """Remove the places that a comment on their line or the baseline accepts. ``line_of`` gives a source line by path
-    and number.
+    """Remove the sites that are accepted by a comment on their line or by the baseline.
+
+    ``line_of`` returns a source line by path and number.
     """
     left: dict[_Known, int] = {}
     for entry in baseline.findings if baseline else ():
@@ -115,7 +118,7 @@ def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline
 
 
 def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:
-    """The places beyond those in the baseline, whose counts are used up."""
+    """The sites that the baseline does not include. Each site uses up one of the baseline's counts in ``left``."""
     new = []
     for site in places:
         key = _identity_of(finding, site)

@@ -1,7 +1,7 @@
 """Reads a user's code into sites, in worker processes and within limits.
 
-Every file is parsed once, by itself. What its names stand for is closed at the end, when all files are known. What
-cannot be read is named with its reason, and costs itself.
+Every file is parsed once, separately. Its names are resolved at the end, when all files are known. If a file cannot be
+read, it is reported with the reason, and all other files are read.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BATCH_BYTES = 600_000
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
 SHOWN_REASONS = 3
-"""Maximum number of unread files in a message."""
+"""The maximum number of unread files in a message."""
 _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
 
@@ -42,7 +42,7 @@ _NO_CODE_OF_THE_USER = frozenset({"__pycache__", "node_modules", "site-packages"
 def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> AssessedSource:
     """Read a folder, a file, a notebook, a wheel or an sdist into the sites that use the frameworks.
 
-    ``frameworks`` are names such as ``torch``. Raises AssessmentError if there is nothing of that kind at the path.
+    ``frameworks`` are names such as ``torch``. Raises ``AssessmentError`` if there is nothing to read at the path.
     """
     source_files = _files(path)
     # Millions of objects are made that have no cycles: to look for some takes half of the time.
@@ -91,13 +91,15 @@ def link_readings(
 
 
 def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
-    """The same sets, frozen one by one, so that both are never in memory."""
+    """The sets as frozen sets. They are converted one by one, so that not all exist twice in memory."""
     return {key: frozenset(sets.pop(key)) for key in tuple(sets)}
 
 
 def locate(name_or_path: str) -> Path:
-    """The path if it exists, else the folder or file of the installed package of that name, which is not imported.
-    Raises AssessmentError if there is neither.
+    """The path if it exists, otherwise the folder or file of the installed package with this name. The package is not
+    imported.
+
+    Raises ``AssessmentError`` if there is neither.
     """
     if not name_or_path:
         raise AssessmentError("the PATH is empty: name a folder, a .py file, a notebook or an installed package")
@@ -118,7 +120,7 @@ def locate(name_or_path: str) -> Path:
 
 
 def nothing_read(name_or_path: str, source: AssessedSource) -> str:
-    """The error message if no file could be read: the reasons."""
+    """An error message with the reasons, for the case that no file could be read."""
     nothing = f"{name_or_path} has no Python file that can be read"
     if not source.unread:
         return f"{nothing}: name a folder, a file or a package"
@@ -159,14 +161,14 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
 
 
 def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
-    """Whether a folder may contain the user's code, and is no environment or folder of a tool."""
+    """Whether a folder may contain the user's code, unlike environments and folders of tools."""
     if folder.name.startswith(".") or folder.name in _NO_CODE_OF_THE_USER:
         return False
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
 def _readings(source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
-    """The results of all files, in order."""
+    """The readings of all files, in order."""
     processes = len(os.sched_getaffinity(0))
     workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
     with closing(workers):
@@ -200,7 +202,7 @@ def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.So
 
 
 def _package_above(path: Path) -> str:
-    """The dotted name of the package that contains a file or folder, with a final dot; empty if there is none."""
+    """The dotted name of the package that contains a file or folder, with a dot at its end; empty if there is none."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     parts: list[str] = []
     while (folder / "__init__.py").is_file() and folder.name:
@@ -213,7 +215,7 @@ def _package_above(path: Path) -> str:
 
 _knowledge: Knowledge
 _base = ""
-"""Set once in each worker process."""
+"""The dotted prefix of module names. It is set once in each worker process."""
 
 
 def _prepare(knowledge: Knowledge, base: str) -> None:
@@ -227,7 +229,7 @@ def parse_files(batch: Sequence[files.SourceFile]) -> list[FileReading]:
 
 
 def read_one(source: files.SourceFile, base: str, knowledge: Knowledge) -> FileReading:
-    """Read one file, or return the reason why it cannot be read."""
+    """Read one file. If it cannot be read, the result contains the reason."""
     path = source.name.rpartition("!")[2] if source.package else source.name
     module, is_package = module_of(path)
     module = f"{base}{module}".rstrip(".")
@@ -261,8 +263,7 @@ def _crash_reading(source: files.SourceFile) -> list[FileReading]:
 
 
 def module_of(path: str) -> tuple[str, bool]:
-    """The dotted name of a file's module relative to the start of the assessment, and whether it is a package
-    itself."""
+    """The dotted name of a file's module relative to the start of the assessment, and whether the file is a package."""
     parts = PurePosixPath(path).with_suffix("").parts
     is_package = bool(parts) and parts[-1] == "__init__"
     names = parts[:-1] if is_package else parts

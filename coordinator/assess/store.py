@@ -99,9 +99,9 @@ WITH chosen AS MATERIALIZED (
 
 
 ChartKey = tuple[int, int]
-"""The campaign and the target of a chart."""
+"""The campaign id and the target id of a chart."""
 Times = Mapping[int, Mapping[int, CaseTimes]]
-"""By target, and by the id of each case that was measured; ratios are to the nearest CPU."""
+"""The times of measured cases, by target id and case id. Ratios are relative to the nearest CPU."""
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
@@ -110,19 +110,20 @@ async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
-    """Every target of every campaign with its outcomes and reclassifications: equal as long as the evidence is."""
+    """Every target of every campaign with its numbers of outcomes and reclassifications. The set changes exactly when
+    the evidence changes."""
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 
 
 async def cases(connection: AsyncConnection, suite_id: int) -> Sequence[Row[Any]]:
-    """The name, function and digest of each case of a suite, under one revision."""
+    """The name, function and digest of each case of one revision of a suite."""
     return (await connection.execute(_CASES, {"suite": suite_id})).all()
 
 
 async def digests_of_functions(
     connection: AsyncConnection, suite_ids: Collection[int], functions: Sequence[str]
 ) -> dict[int, dict[str, str | None]]:
-    """By suite and case of some functions."""
+    """The digests of some functions' cases, by suite id and case name."""
     by_suite: dict[int, dict[str, str | None]] = defaultdict(dict)
     values = {"suites": list(suite_ids), "functions": functions}
     for row in await connection.execute(_DIGESTS_OF_FUNCTIONS, values):
@@ -131,12 +132,12 @@ async def digests_of_functions(
 
 
 async def runs(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
-    """One row a case, with arrays of what its runs ended in."""
+    """One row per case, with arrays of the results of its runs."""
     return await _cases_of_chart(connection, _IN_FULL, chart)
 
 
 async def ends(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
-    """The same rows without options, messages, operations and most tags, which are most of what is read."""
+    """The same rows without options, messages, operations and most tags, which are most of the data."""
     return await _cases_of_chart(connection, _ENDS, chart)
 
 
@@ -184,7 +185,7 @@ async def times(connection: AsyncConnection, campaign_id: int) -> Times:
 async def times_of_functions(
     connection: AsyncConnection, campaign_ids: Collection[int], functions: Sequence[str]
 ) -> dict[int, Times]:
-    """By campaign the times of the cases of some functions."""
+    """The times of some functions' cases, by campaign id."""
     values = {"campaigns": list(campaign_ids), "functions": functions}
     return _times_by_campaign(campaign_ids, await connection.execute(_TIMES_OF_FUNCTIONS, values))
 

@@ -1,7 +1,7 @@
-"""Values of expressions as far as the source shows them, possibly only with other files. Pure.
+"""Values of expressions, as far as the source shows them, possibly only together with other files. Pure.
 
-The resolver knows names of a framework, instances of its classes, and values of something else. An assessment also
-keeps what comes from the user's own code as a *symbol*: a path that is evaluated once every file is read.
+The resolver knows names of a framework, instances of its classes, and other values. An assessment also keeps values
+from the user's own code as *symbols*: paths that are evaluated after every file has been read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
 from coordinator.results.conditions import CallSite
 
 LONGEST_PATH = 200
-"""Maximum length of a symbol in characters. Longer ones come from code that repeatedly rebinds a name to its own
+"""The maximum length of a symbol in characters. Longer ones come from code that repeatedly rebinds a name to its own
 members."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
@@ -25,12 +25,12 @@ _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.par
 
 @dataclass(frozen=True)
 class Thing(Instance):
-    """An instance of a framework's class, with its dtype and the call that made it, if the source shows them."""
+    """An instance of a framework class, with its dtype and the call that created it, if the source shows them."""
 
     dtype: str | None = None
     made_by: CallSite | None = None
     is_on_host: bool = False
-    """Whether the source makes the array on the host, and has put it on no device so far."""
+    """Whether the source created the array on the host, and has not moved it to a device so far."""
 
     @property
     def is_array(self) -> bool:
@@ -51,9 +51,9 @@ class Method(Value):
 
 @dataclass(frozen=True, slots=True)
 class Symbol(Value):
-    """A value of the user's own code: ``package.module.Net().conv`` is the attribute of an instance of ``Net``.
+    """A value of the user's own code: ``package.module.Net().conv`` is an attribute of an instance of ``Net``.
 
-    ``()`` calls, ``[]`` takes an element, ``f<x>`` is the parameter ``x`` of ``f``.
+    ``()`` is a call, ``[]`` an element, and ``f<x>`` the parameter ``x`` of ``f``.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Symbol(Value):
 
     @property
     def is_plain_name(self) -> bool:
-        """Whether it is a name and its members, with no call, element or parameter in it."""
+        """Whether the symbol consists only of a name and members, without a call, element or parameter."""
         return _PLAIN_NAME.fullmatch(self.path) is not None
 
     @property
@@ -77,7 +77,7 @@ class Symbol(Value):
 
 @dataclass(frozen=True)
 class Elements(Value):
-    """A collection of equal elements; one of layers can also be called (``nn.Sequential``)."""
+    """A collection of equal elements. A collection of layers can also be called (``nn.Sequential``)."""
 
     of: Binding
     container: str | None = None
@@ -85,14 +85,14 @@ class Elements(Value):
 
 @dataclass(frozen=True)
 class Items(Value):
-    """A tuple, item by item."""
+    """A tuple, with the value of each item."""
 
     values: tuple[Binding, ...]
 
 
 @dataclass(frozen=True)
 class Wrapped(Value):
-    """A function that calls another: ``partial(F.pad, …)``, ``jax.jit(f)``."""
+    """A function that wraps another: ``partial(F.pad, …)``, ``jax.jit(f)``."""
 
     function: Binding
 
@@ -106,14 +106,15 @@ class Alternatives(Value):
 
 @dataclass(frozen=True)
 class Parametrized(Value):
-    """The type ``Param[jax.Array]``: an instance of a class of the user's, or else of the class in brackets."""
+    """The type ``Param[jax.Array]``: an instance of the user's class, or if this is unknown, of the class in
+    brackets."""
 
     instance: Symbol
     argument: Binding
 
 
 def is_array(name: str) -> bool:
-    """Whether instances of a class are arrays, or behave like them."""
+    """Whether instances of a class are arrays or behave like them."""
     return is_array_class(name) or name in _LIKE_ARRAYS
 
 
@@ -123,7 +124,7 @@ def array(root: str, *, certain: bool, dtype: str | None = None, is_on_host: boo
 
 
 def either(values: Iterable[Binding]) -> Binding:
-    """One value for several possible ones; known values win over unknown ones."""
+    """One value for several possible values. Known values have precedence over unknown ones."""
     options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
@@ -146,12 +147,12 @@ def either(values: Iterable[Binding]) -> Binding:
 
 
 def _twin(value: Binding) -> Thing | None:
-    """The same array on the host, or not there."""
+    """The same array with the opposite ``is_on_host``."""
     return replace(value, is_on_host=not value.is_on_host) if isinstance(value, Thing) and value.is_array else None
 
 
 def element_of(value: Binding) -> Binding:
-    """The value of any element."""
+    """The value of any element of a collection."""
     match value:
         case Thing():
             return value if value.is_array else None
@@ -168,7 +169,7 @@ def element_of(value: Binding) -> Binding:
 
 
 def item_of(value: Binding, index: int) -> Binding:
-    """The value of the item at an index, from the end if negative."""
+    """The value of the item at an index, counted from the end if negative."""
     if isinstance(value, Items):
         return value.values[index] if -len(value.values) <= index < len(value.values) else None
     if isinstance(value, Symbol):

@@ -1,9 +1,10 @@
 """Judges one call by the cases of its function. Pure.
 
 A function fails in few of its cases, and most of these are of a kind that a program does not show: empty arrays,
-complex numbers, gradients. So a call is set against the cases that are like it. It is a *finding* where nearly all of
-these, two or more, end badly; a *condition* where some do, so that what the source does not say decides; a *note* where
-only others do, or where a single case, or the last digits of its values, are all there is.
+complex numbers, gradients. So a call is compared with the cases that resemble it. The verdict is a *finding* if nearly
+all of these cases, and at least two, have a bad result. It is a *condition* if some of them have, because then
+arguments decide that the source does not show. It is a *note* if only other cases have a bad result, or if there is
+only a single case, or only the last digits of values differ.
 """
 
 from __future__ import annotations
@@ -29,18 +30,20 @@ from protocol.catalogue import CallOptions
 from protocol.enums import GRADIENT, Cause, InputKind
 
 NEARLY_ALL = 0.95
-"""The share of similar cases that must fail or fall back for a finding. Of few cases these are all: one that passes
-shows that an argument decides which the call does not show, such as the output size of ``adaptive_avg_pool2d``."""
+"""The share of similar cases that must fail or fall back for a finding. With few cases this means all of them: one
+passing case shows that the result depends on an argument that the call does not show, such as the output size of
+``adaptive_avg_pool2d``."""
 FEWEST_CASES = 2
-"""Minimum number of similar cases for a finding, because a single case can be exceptional."""
+"""The minimum number of similar cases for a finding, because a single case can be exceptional."""
 MAJORITY = 0.5
-"""The share of a function's cases that must fail if all similar failing cases are variants of one."""
+"""The share of a function's cases that must fail if all similar failing cases are variants of one case."""
 SLOW = 10.0
-"""Default factor from which a function is slow, relative to the target's usual ratio."""
+"""The default factor from which a function is slow, relative to the target's usual ratio."""
 UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
-"""Tags of unusual cases, which resemble only calls that show the same."""
+"""The tags of unusual cases, which resemble a call only if the call shows the same property."""
 USUAL_DTYPES = ("float32", "int64", "bool")
-"""The order of dtypes: a call with an unknown dtype is compared with the first of these that the function has."""
+"""The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these that the function
+has."""
 
 
 class Kind(StrEnum):
@@ -50,8 +53,8 @@ class Kind(StrEnum):
     """The values are silently wrong."""
     fails = "fails"
     accepts = "accepts"
-    """It returns a result for arguments that the host refuses. The source does not show whether a call has such
-    arguments, so this is never more than a condition."""
+    """It returns a result for arguments for which the host raises an error. The source does not show whether a call has
+    such arguments, so this is never more than a condition."""
     falls_back = "falls-back"
     """It passes because the framework silently ran it on the host."""
     slow = "slow"
@@ -75,12 +78,12 @@ class Meets(StrEnum):
 
 @dataclass(frozen=True)
 class SiteVerdict:
-    """The verdict on a call for one kind. Calls with equal verdicts form one finding."""
+    """The verdict about a call for one kind. Calls with equal verdicts form one finding."""
 
     kind: Kind
     function: str
     charted_as: str
-    """The charted name, perhaps that of a function equivalent to a method."""
+    """The charted name, which may be a function equivalent to a method."""
     weight: Weight
     meets: Meets
     failing: int
@@ -89,9 +92,9 @@ class SiteVerdict:
     basis: str
     """The compared cases in words."""
     condition: str
-    """The options that distinguish cases with this result from the others, in words; empty if there are none."""
+    """The options that distinguish cases with this result from other cases, in words; empty if there are none."""
     why_note: str
-    """The reason why it is only a note; else empty."""
+    """The reason why the verdict is only a note; empty for others."""
     judges: str
     said: str
     """The error message of the first of these cases."""
@@ -99,9 +102,9 @@ class SiteVerdict:
     case: str
     """The first of these cases, which the repeat command runs."""
     chart: int
-    """The index of that case's chart."""
+    """The index of the chart of this case."""
     ratio: float | None = None
-    """For a slow call, its time relative to the CPU."""
+    """For a slow call, the ratio of its time to the time on the CPU."""
     advice: tuple[str, ...] = ()
 
     @property
@@ -116,15 +119,16 @@ KINDS: Mapping[Kind, IsFailing] = {
     Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
     Kind.falls_back: lambda case: case.end == "fell_back",
 }
-"""For each kind, the test whether a case has that result. Slow and accepted calls are judged separately."""
+"""For each kind, a function that says whether a case has this result. Slow and accepted calls are judged separately."""
 
 
 def verdicts_on(
     function: str, charted_as: str, call: CallSite | None, dtypes: frozenset[str], target: TargetEvidence, slow: float
 ) -> Iterator[SiteVerdict]:
-    """The verdicts on a call, one for each kind that any case shows. ``call`` is None if the source does not show how
-    the function is called, ``dtypes`` is empty if it does not show in which; ``slow`` is the factor for slow calls,
-    relative to the target's usual ratio.
+    """The verdicts about a call, one for each kind that any case shows.
+
+    ``call`` is None if the source does not show how the function is called, and ``dtypes`` is empty if it does not show
+    the dtypes. ``slow`` is the factor for slow calls, relative to the target's usual ratio.
     """
     every = target.functions[charted_as]
     cases = judged_cases(every)
@@ -144,14 +148,13 @@ def verdicts_on(
 
 
 def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
-    """The cases that passed or failed, without those that were silently accepted."""
+    """The cases that passed or failed, without silently accepted ones."""
     return [case for case in cases if case.end != "accepted"]
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
-    """The usual cases for a call: in its dtypes, or else in the usual one. A function without usual cases gets all its
-    cases.
-    """
+    """The usual cases for a call: in its dtypes, otherwise in the usual dtype. For a function without usual cases, all
+    cases."""
     plain = [case for case in cases if not case.tags & UNUSUAL] or list(cases)
     own = [case for case in plain if _dtypes(case) & dtypes]
     if own:
@@ -168,7 +171,7 @@ def _dtypes(case: CaseEvidence) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One kind of result, and the cases that a call is compared with."""
+    """One kind of result, with the cases that a call is compared with."""
 
     function: str
     charted_as: str
@@ -207,8 +210,9 @@ class _Seen:
         """Whether failing cases are more than one exception.
 
         The variants of a case have its arguments with other values, dtypes or sizes. If these arguments are
-        exceptional, as in ``x.repeat(0)``, all variants raise or are wrong. So they count as one case, unless most
-        cases of the function end so. Variants that fall back count by themselves: that depends on less than values.
+        exceptional, as in ``x.repeat(0)``, all variants raise an error or are wrong. So they count as one case, unless
+        most cases of the function have this result. Variants that fall back count separately, because a fallback
+        depends less on values.
         """
         if len(failing) < FEWEST_CASES or self.kind is Kind.falls_back:
             return len(failing) >= FEWEST_CASES
@@ -274,7 +278,8 @@ class _Seen:
 
 
 def _base_of(case: str, names: Set[str]) -> str:
-    """The case of which a case is a variant, or itself: ``float32-3`` of ``float32-3-tails``."""
+    """The case that a case is a variant of: ``float32-3`` for ``float32-3-tails``. The case itself if it is no
+    variant."""
     parts = case.split("-")
     prefixes = ("-".join(parts[:count]) for count in range(1, len(parts)))
     return next((prefix for prefix in prefixes if prefix in names), case)
@@ -313,7 +318,7 @@ IMPRECISE = "only the last digits differ: they would be right in the next narrow
 
 
 def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset[str]) -> Meets:
-    """Whether a call meets a condition, as far as its source says."""
+    """Whether a call meets a condition, as far as its source shows."""
     if condition is None or condition.aspect is None:
         return Meets.may_be_met
     options = set(condition.options)
@@ -336,7 +341,7 @@ def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset
 
 
 def _meets_value(options: set[str], call: CallSite, keywords: set[str]) -> Meets:
-    """Options are ``mode='bilinear'``."""
+    """Whether a call meets a condition about values, whose options have the form ``mode='bilinear'``."""
     condition_keywords = {option.partition("=")[0] for option in options}
     if not condition_keywords & keywords:
         return Meets.not_met
@@ -350,7 +355,7 @@ def _met_if(is_met: bool) -> Meets:
 
 
 def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvidence]) -> SiteVerdict:
-    """The verdict that a call is silently accepted, if there are such cases."""
+    """The verdict that a call is silently accepted, from the cases of this kind. There must be at least one."""
     first = accepted_cases[0]
     return SiteVerdict(
         kind=Kind.accepts,
@@ -374,10 +379,11 @@ def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvi
 def slowness(
     function: str, charted_as: str, cases: Sequence[CaseEvidence], target: TargetEvidence, slow: float
 ) -> SiteVerdict | None:
-    """The verdict that a call is slow: far slower than what any call costs on that target; None if it is not.
+    """The verdict that a call is far slower than other calls on the target; None if it is not.
 
-    A single call of a framework that compiles costs a dispatch there, however little it computes. That is no property
-    of the function, so slowness is counted from the target's usual ratio, or from the CPU's own time if that is more.
+    With a compiling framework, every single call has the cost of a dispatch, however little it computes. This is no
+    property of the function. So slowness is measured relative to the target's usual ratio, or to the CPU's own time if
+    that is more.
     """
     cases_with_ratio = [case for case in cases if case.ratio is not None]
     value = mean_ratio(cases_with_ratio)

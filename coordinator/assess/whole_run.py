@@ -1,4 +1,4 @@
-"""A run of the whole command on the target itself, compared with the predictions from replays of its calls. Pure."""
+"""A run of the whole command on the target itself, compared with the predictions from replaying its calls. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from protocol.recording_format import GRADIENT_SUFFIX
 from protocol.watched_run import WatchedEvent, WatchedRun
 
 KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
-"""The kinds of findings that predict each event. A whole run shows neither wrong values nor times."""
+"""The kind of findings that predict each event. A whole run shows neither wrong values nor times."""
 BACKWARD = "torch.Tensor.backward"
-"""The one call in which a whole run sees all that a program computes backward."""
+"""The call that stands for everything that a program computes backward in a whole run."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class WholeRun:
     run: WatchedRun
     findings: tuple[Finding, ...]
     host_seconds: float
-    """Seconds of the same command on the CPU, under the recorder."""
+    """The seconds of the same command on the CPU, under the recorder."""
 
     @cached_property
     def predicted(self) -> Mapping[tuple[str, Kind], Finding]:
@@ -56,7 +56,7 @@ class WholeRun:
 
     @cached_property
     def events(self) -> tuple[WholeEvent, ...]:
-        """The events, once per function and kind, in order of occurrence."""
+        """The events in order of occurrence, one per function and kind."""
         by_key: dict[tuple[str, Kind], list[WatchedEvent]] = {}
         for event in self.run.events:
             by_key.setdefault((event.function, KINDS[event.kind]), []).append(event)
@@ -73,7 +73,7 @@ class WholeRun:
 
     @cached_property
     def unmet(self) -> tuple[Prediction, ...]:
-        """The predictions that the run did not show."""
+        """The predictions that did not happen in the run."""
         return tuple(
             Prediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
             for key, finding in self.predicted.items()
@@ -82,7 +82,8 @@ class WholeRun:
 
     @property
     def ended_line(self) -> str:
-        """``It ended with exit code 0 after 12.3 s; on the CPU it took 3.1 s under the recorder``"""
+        """How the run ended: ``It ended with exit code 0 after 12.3 s; on the CPU it took 3.1 s under the
+        recorder``."""
         code = self.run.exit_code
         if code is None:
             ending = "was killed"
@@ -96,7 +97,8 @@ class WholeRun:
 
     @property
     def score_line(self) -> str:
-        """``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3 did``"""
+        """The predictions compared with the run: ``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3
+        did``."""
         events, findings = self.events, self.predicted
         predicted_count = sum(event.is_predicted for event in events)
         line = (
@@ -107,7 +109,7 @@ class WholeRun:
 
 
 def _is_shown(finding: Finding, function: str, kind: Kind) -> bool:
-    """Whether an event is what a finding predicts; one of a call's gradient is shown by the backward pass."""
+    """Whether a finding predicted an event. A finding about a call's gradient is shown by the backward pass."""
     verdict = finding.verdict
     is_own = verdict.function == function or (function == BACKWARD and verdict.case.endswith(GRADIENT_SUFFIX))
     return is_own and verdict.kind is kind

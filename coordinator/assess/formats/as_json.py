@@ -1,4 +1,4 @@
-"""A report as JSON: every finding, condition and note with all of its places. Pure."""
+"""A report as JSON: every finding, condition and note with all of its sites. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator.assess.sites import Site
 from coordinator.assess.whole_run import WholeRun
 
 FORMAT = 1
-"""Counts up when a reader of the last one could not read what is written."""
+"""The format version, which increases when older readers cannot read the output."""
 
 
 def json_of(report: AssessmentReport) -> bytes:

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else, with the code beside its findings."""
+"""A report as one self-contained HTML file, with the code next to its findings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coordinator.figures import formats
 from coordinator.text.page_text import finalize
 
 SHOWN_PLACES = 20
-"""Places of a finding whose code is shown; the others are named."""
+"""The maximum number of sites of a finding whose code is shown. Others are only named."""
 TITLES = {
     Kind.wrong: "wrong",
     Kind.fails: "fails",
@@ -33,7 +33,7 @@ def html_of(report: AssessmentReport, code: Code) -> str:
 
 
 def finding_values(report: AssessmentReport, code: Code, level: int) -> dict[str, Any]:
-    """The values that ``finding_articles.html`` needs; its headings begin at ``level``."""
+    """The values for ``finding_articles.html``. Its headings begin at ``level``."""
     weights = [
         (Weight.finding, "Findings", "none"),
         (Weight.condition, "Depends on something that the source does not show", ""),

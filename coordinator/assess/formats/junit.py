@@ -1,4 +1,4 @@
-"""A report as JUnit's XML: a test case a function and kind, which fails where there is a finding. Pure."""
+"""A report as JUnit XML: one test case per function and kind, which fails if there is a finding. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "nobody charted it there"
 
 
 def junit_of(report: AssessmentReport) -> bytes:
-    """Findings fail; functions that nobody charted are skipped; every other function passes."""
+    """The XML. Functions with findings fail, uncharted functions are skipped, and all other functions pass."""
     findings = report.assessment.of_weight(Weight.finding)
     with_finding = {finding.verdict.function for finding in findings}
     passing = [name for name in report.assessment.charted if name not in with_finding]

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, as GitHub's code scanning takes it: one result a function and kind. Pure."""
+"""A report as SARIF 2.1.0 for GitHub's code scanning: one result per function and kind. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coordinator.text.page_text import page_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_LOCATIONS = 1000
-"""Of one result; GitHub shows no more."""
+"""The maximum number of locations of one result; GitHub shows no more."""
 RULES = {
     Kind.wrong: ("error", "Wrong values without an error"),
     Kind.fails: ("error", "Fails on the target"),
@@ -25,7 +25,7 @@ RULES = {
     Kind.falls_back: ("warning", "Silently runs on the host"),
     Kind.slow: ("note", "Slow on the target"),
 }
-"""Of each kind its level and its title."""
+"""The level and title of each kind."""
 
 
 def sarif_of(report: AssessmentReport) -> bytes:
@@ -56,7 +56,7 @@ def _key(finding: Finding) -> tuple[str, Kind]:
 
 
 def _result(findings: list[Finding], report: AssessmentReport) -> dict[str, Any]:
-    """The findings of one function and kind, which differ in their conditions."""
+    """The result for the findings about one function and kind, which differ in their conditions."""
     function, kind = _key(findings[0])
     sentences = [f"{function} {kind_sentence(finding)}." for finding in findings]
     advice = [f"It {text}." for text in dict.fromkeys(text for f in findings for text in f.verdict.advice)]
@@ -85,7 +85,8 @@ def _repeat(finding: Finding, report: AssessmentReport) -> str:
 
 
 def _location(site: Site, report: AssessmentReport) -> dict[str, Any]:
-    """A notebook's cell has lines of its own, so that only the file is named."""
+    """The location of a site. For a notebook only the file is named, because its cells number their lines
+    separately."""
     path, is_cell, _ = site.path.partition("#")
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{report.prefix}{path}")}}
     if not is_cell:

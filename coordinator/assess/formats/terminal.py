@@ -25,7 +25,7 @@ LABELS = {Kind.wrong: "WRONG", Kind.fails: "FAILS", Kind.accepts: "TAKES", Kind.
 
 
 def text_of(report: AssessmentReport, *, whole: bool = False) -> str:
-    """The report; ``whole`` lists notes, conditions and unknown functions to the last."""
+    """The report as text. ``whole`` lists all notes, conditions and unknown functions."""
     return "\n".join(_lines(report, whole)) + "\n"
 
 
@@ -118,7 +118,7 @@ def _notes(report: AssessmentReport, whole: bool) -> Iterator[str]:
 
 
 def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
-    """Where a recorded command crosses and takes its time, and the box of what replay cannot know."""
+    """The lines of a recorded command that move values and take most time, and the limits of a replay."""
     if run.crossings:
         yield ""
         counts = " and ".join(f"{count:,} times {WAYS[way]}" for way, count in run.crossed.items())
@@ -141,7 +141,7 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
 
 
 def _whole_run(report: AssessmentReport) -> Iterator[str]:
-    """The command on the target itself, and its predictions."""
+    """The run of the command on the target itself, compared with the predictions."""
     if report.why_not_whole is not None:
         yield ""
         yield from _wrap(f"The whole command could not be run on {report.target.short}: {report.why_not_whole}.")
@@ -176,7 +176,7 @@ def _callers(report: AssessmentReport) -> Iterator[str]:
 
 
 def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
-    """Around the findings: unknown functions, questions to the device, unread files, silenced places."""
+    """The context of the findings: unknown functions, device questions, unread files, silenced sites."""
     source, unknown = report.source, report.assessment.unknown
     yield ""
     if unknown:

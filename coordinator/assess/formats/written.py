@@ -1,4 +1,4 @@
-"""A report in the format that was asked for, as bytes."""
+"""Writes a report in the requested format, as bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Format = Literal["text", "json", "html", "junit", "sarif"]
 
 
 def write_report(report: AssessmentReport, format: Format, code: Code, *, whole: bool) -> bytes:
-    """Each format's module is imported where it is asked for: the terminal needs none of the others."""
+    """The report as bytes. Each format's module is imported only on request, because the terminal needs no other."""
     match format:
         case "text":
             from coordinator.assess.formats.terminal import text_of
