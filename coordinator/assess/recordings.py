@@ -15,7 +15,7 @@ from protocol.recording import CallEntry, Recording, RecordingMark
 from protocol.recording_format import FORMAT
 
 SUFFIX = ".json"
-"""The text at the start of a file that identifies a recording."""
+"""The suffix of the files of recordings."""
 _MAKE = "portolan-runner record"
 
 
