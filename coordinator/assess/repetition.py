@@ -17,7 +17,7 @@ from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import AssessedSource, UserFunction, function_of
 
 
-class Role(StrEnum):
+class FunctionRole(StrEnum):
     """The part of a function in a program."""
 
     repeated = "repeated"
@@ -34,7 +34,7 @@ class Role(StrEnum):
     test = "test"
 
 
-_PASSED = (Role.repeated, Role.loop, Role.offered, Role.inner)
+_PASSED = (FunctionRole.repeated, FunctionRole.loop, FunctionRole.offered, FunctionRole.inner)
 """The roles of functions whose callees are also reached."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
@@ -48,7 +48,7 @@ _LOOP = re.compile(
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Framework functions that a training step calls. ``torch.fx`` is excluded, because it builds code that runs later."""
+"""Framework functions that a training step calls. ``torch.fx`` is one, because it builds code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
 """Members that show a training step, whatever object they belong to."""
 _DUNDER = re.compile(r"__\w+__")
@@ -61,26 +61,28 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
     for site in source.sites:
         name = function_of(site, source.modules)
-        if roles.get(name or "") in (Role.loop, Role.offered, Role.inner) and _REPEATING_FUNCTION.fullmatch(
-            site.function
-        ):
-            roles[name or ""] = Role.repeated
+        if roles.get(name or "") in (
+            FunctionRole.loop,
+            FunctionRole.offered,
+            FunctionRole.inner,
+        ) and _REPEATING_FUNCTION.fullmatch(site.function):
+            roles[name or ""] = FunctionRole.repeated
     callees = _callees(source)
     callers = _callers(callees, roles)
-    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is Role.setup))
-    starts = {name for name, role in roles.items() if role is Role.repeated}
+    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    starts = {name for name, role in roles.items() if role is FunctionRole.repeated}
     starts |= set(_handed_on_for_later(source, roles, set_up))
     repeated = _reach(source, roles, callees, starts)
     # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
-    offered = {name for name, role in roles.items() if role is Role.offered and not callers[name]} - numbers
-    loops = {name for name, role in roles.items() if role is Role.loop}
+    offered = {name for name, role in roles.items() if role is FunctionRole.offered and not callers[name]} - numbers
+    loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return repeated | _reach(source, roles, callees, loops | offered, numbers)
 
 
 def _reach(
     source: AssessedSource,
-    roles: Mapping[str, Role],
+    roles: Mapping[str, FunctionRole],
     callees: Mapping[str, set[str]],
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
@@ -104,29 +106,29 @@ def _reach(
     return frozenset(reached)
 
 
-def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> Role:
+def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> FunctionRole:
     method = name.rpartition(".")[2]
     if is_test_file(function.path):
-        return Role.test
+        return FunctionRole.test
     if why_aside(function.path, function.within) or any(base.startswith(DATA_PACKAGE) for base in function.bases):
-        return Role.aside
+        return FunctionRole.aside
     if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
-        return Role.setup
+        return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
-        return Role.inner  # A function in a function.
+        return FunctionRole.inner  # A function in a function.
     if _REPEATED_METHOD.fullmatch(method) or function.members & TRAINS:
-        return Role.repeated
+        return FunctionRole.repeated
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
-        return Role.offered if is_called else Role.inner
+        return FunctionRole.offered if is_called else FunctionRole.inner
     if function.bases or function.is_of_foreign_class:
         # The framework may call any method of its class, also one with an underscore.
-        return Role.offered if method.startswith("_") else Role.repeated
+        return FunctionRole.offered if method.startswith("_") else FunctionRole.repeated
     if _LOOP.fullmatch(method):
-        return Role.loop
+        return FunctionRole.loop
     constructor = functions.get(f"{function.owner}.__init__")
     has_arrays = function.has_arrays or (constructor is not None and constructor.has_arrays)
-    return Role.offered if has_arrays and not method.startswith("_") else Role.inner
+    return FunctionRole.offered if has_arrays and not method.startswith("_") else FunctionRole.inner
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
@@ -144,17 +146,17 @@ def _callees(source: AssessedSource) -> dict[str, set[str]]:
     return callees
 
 
-def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Role]) -> dict[str, set[str]]:
+def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole]) -> dict[str, set[str]]:
     """The functions that call each function, without tests."""
     callers: dict[str, set[str]] = defaultdict(set)
     for caller, names in callees.items():
-        if roles.get(caller) not in (None, Role.test):
+        if roles.get(caller) not in (None, FunctionRole.test):
             for name in names - {caller}:
                 callers[name].add(caller)
     return callers
 
 
-def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Role], set_up: Set[str]) -> Iterator[str]:
+def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
     """The functions that set-up code passes on, and those in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
