@@ -36,9 +36,9 @@ def run() -> Iterator[Figure]:
         folder() as place,
         database(place) as dsn,
         coordinator(dsn, place) as instance,
-        runner(target, place, "--slots", str(slots := slots_here(1))) as served,
+        runner(target, place, "--slots", str(slots := slots_here(1))) as runner_access,
     ):
-        instance.register(*served[:2])
+        instance.register(*runner_access[:2])
         for suite in ("library", "library_quick"):
             chart_s, loop_s, counters = _rounds(instance, target, suite, place)
             ratios = [one / other for one, other in zip(chart_s, loop_s, strict=True)]

@@ -86,7 +86,7 @@ def assess(
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
-    repeated = repeated_functions(source)
+    repeated_names = repeated_functions(source)
     are_tests_apart = not all(map(is_test_code, source.sites))
     for site in source.sites:
         charted_name = names.charted_name(site.function)
@@ -111,7 +111,7 @@ def assess(
             )
         )
         function = function_of(site, source.modules)
-        is_repeated = function in repeated or function not in source.functions
+        is_repeated = function in repeated_names or function not in source.functions
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
             harmless = not_on_device or (

@@ -72,12 +72,14 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     starts = {name for name, role in roles.items() if role is FunctionRole.repeated}
     starts |= set(_handed_on_for_later(source, roles, set_up))
-    repeated = _reach(source, roles, callees, starts)
+    repeated_names = _reach(source, roles, callees, starts)
     # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
-    offered = {name for name, role in roles.items() if role is FunctionRole.offered and not callers[name]} - numbers
+    offered_names = {
+        name for name, role in roles.items() if role is FunctionRole.offered and not callers[name]
+    } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    return repeated | _reach(source, roles, callees, loops | offered, numbers)
+    return repeated_names | _reach(source, roles, callees, loops | offered_names, numbers)
 
 
 def _reach(
@@ -94,16 +96,16 @@ def _reach(
         if function.owner:
             methods[name.rpartition(".")[2]].append(name)
     waiting = list(starts)
-    reached = set(waiting)
+    reached_names = set(waiting)
     while waiting:
         name = waiting.pop()
         # Each name of a member once: all its methods are reached then.
         members = source.functions[name].members
         following = callees[name].union(*(methods.pop(member, ()) for member in members))
-        following = {callee for callee in following - reached - left_out if roles.get(callee) in _PASSED}
-        reached |= following
+        following = {callee for callee in following - reached_names - left_out if roles.get(callee) in _PASSED}
+        reached_names |= following
         waiting += following
-    return frozenset(reached)
+    return frozenset(reached_names)
 
 
 def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> FunctionRole:

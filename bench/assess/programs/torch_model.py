@@ -121,13 +121,13 @@ def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
 
 def unused_classes(model: torch.nn.Module) -> Mapping[str, list[str]]:
     """The files of the classes of the model's modules, except torch's, each with its classes that no module has."""
-    used = {class_ for module in model.modules() for class_ in type(module).__mro__}
+    used_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
     modules = {class_.__module__ for class_ in map(type, model.modules())}
     files: dict[str, list[str]] = {}
     for module in (sys.modules[name] for name in sorted(modules) if name.partition(".")[0] != "torch"):
         classes = inspect.getmembers(module, inspect.isclass)
         files[str(module.__file__)] = [
-            name for name, class_ in classes if class_.__module__ == module.__name__ and class_ not in used
+            name for name, class_ in classes if class_.__module__ == module.__name__ and class_ not in used_classes
         ]
     return files
 
