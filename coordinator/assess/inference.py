@@ -144,7 +144,7 @@ class SiteResolver(Resolver):
         ast.NamedExpr: "_walrus",
         ast.Starred: "_starred_element",
         ast.Await: "_await",
-        ast.FormattedValue: "_formatted",
+        ast.FormattedValue: "_format_value",
     }
 
     def __init__(self, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> None:
@@ -994,7 +994,7 @@ class SiteResolver(Resolver):
         self._value(node.value)
         return None
 
-    def _formatted(self, node: ast.FormattedValue) -> Binding:
+    def _format_value(self, node: ast.FormattedValue) -> Binding:
         self._send_to_host(node.value)
         self._value(node.value)
         if node.format_spec is not None:

@@ -83,14 +83,14 @@ def link_readings(
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
         dynamic_names=sum(reading.dynamic_names for reading in readings),
-        calls=_frozen(calls),
-        handed_on=_frozen(handed_on),
+        calls=_freeze(calls),
+        handed_on=_freeze(handed_on),
         functions=dict(linker.user_functions(readings)),
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
 
 
-def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
+def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
     """The sets as frozen sets. They are converted one by one, so that not all exist twice in memory."""
     return {key: frozenset(sets.pop(key)) for key in tuple(sets)}
 
