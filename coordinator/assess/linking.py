@@ -429,9 +429,7 @@ class Linker:
         return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
 
     def _has_arrays(self, name: str, fact: FunctionFact) -> bool:
-        if any(_may_be_array(self._evaluate(f"{name}<{parameter}>")) for parameter in fact.parameters):
-            return True
-        return bool(fact.owner) and (fact.is_property or _may_be_array(self.value(fact.returns)))
+        return any(_may_be_array(self._evaluate(f"{name}<{parameter}>")) for parameter in fact.parameters)
 
     # Names of sites
 

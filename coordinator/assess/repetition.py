@@ -25,7 +25,7 @@ class FunctionRole(StrEnum):
     loop = "loop"
     """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
     offered = "offered"
-    """Programs may call it with arrays. If the user's own code calls it, that code decides."""
+    """Programs may call it with arrays, or it is a public method. If the user's own code calls it, that code decides."""
     inner = "inner"
     setup = "setup"
     """It sets up a module. The functions that it calls run once, and those that it passes on are used later."""
@@ -128,8 +128,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.offered if method.startswith("_") else FunctionRole.repeated
     if _LOOP.fullmatch(method):
         return FunctionRole.loop
-    constructor = functions.get(f"{function.owner}.__init__")
-    has_arrays = function.has_arrays or (constructor is not None and constructor.has_arrays)
+    # The object of a method may hold arrays.
+    has_arrays = function.has_arrays or bool(function.owner)
     return FunctionRole.offered if has_arrays and not method.startswith("_") else FunctionRole.inner
 
 

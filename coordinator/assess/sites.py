@@ -121,7 +121,7 @@ class UserFunction(NamedTuple):
     is_of_foreign_class: bool = False
     """Whether the class inherits from a class of another package, which may itself inherit from a framework's class."""
     has_arrays: bool = False
-    """Whether the function takes arrays. For a method it is also true if it returns arrays or is a property."""
+    """Whether the function takes arrays."""
     returns_numbers: bool = False
     """Whether the function returns Python values, such as a number or a text, and no array."""
     overrides: str | None = None

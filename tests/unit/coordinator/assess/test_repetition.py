@@ -31,6 +31,7 @@ NET = "class Net(nn.Module):\n"
         ("class Sum:\n    @property\n    def _total(self): ...\ndef step(sums):\n    return sums._total", "Sum._total"),
         ("def loss(x: torch.Tensor): ...", "loss"),
         ("def nms(x: torch.Tensor): ...", "nms"),
+        ("class Rescorer:\n    def rescore(self, hypotheses): ...", "Rescorer.rescore"),
         ("def nms(x):\n    return torch.relu(x)", "nms"),
         ("def once(n):\n    loss_of(n).sum().backward()", "once"),
         (NET + "    def forward(self, x):\n        return _rank(x)\ndef _rank(x) -> int: ...", "_rank"),
