@@ -397,7 +397,7 @@ class Linker:
         method = within.rpartition(".")[2]
         bases = self._bases_around(reading.module, within) if fact.owner else ()
         parents = self._facts.classes.get(fact.owner, ())
-        inherited = (self._own_method(parent, method) for parent in parents)
+        base_methods = (self._own_method(parent, method) for parent in parents)
         uses = (self._own_method(Symbol(fact.owner), member) for member in sorted(reading.own_members.get(within, ())))
         return UserFunction(
             reading.path,
@@ -408,7 +408,7 @@ class Linker:
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
-            overrides=next(filter(None, inherited), None),
+            overrides=next(filter(None, base_methods), None),
             uses=frozenset(filter(None, uses)),
             members=frozenset(reading.members.get(within, ())) & (self._own_methods | TRAINS),
         )

@@ -1,8 +1,8 @@
-"""Repetition: the user's functions that run repeatedly on the device, as far as the source shows. Pure.
+"""Repetition: the user's functions that run again and again on the device, as far as the source shows. Pure.
 
-The search begins at functions that a training or inference loop calls: layers, losses, methods that a framework calls,
-and functions with arrays that programs may call. From there it follows calls. A method call on an unknown value may
-reach every method with this name, so the result may contain too many functions, but rarely too few.
+It starts at what a training or inference loop calls: layers, losses, methods that a framework calls, functions with
+arrays that programs may call. From there it follows calls. A call of a method of an unknown value may reach every
+method of that name, so the answer has too many functions rather than too few.
 """
 
 from __future__ import annotations
@@ -17,124 +17,121 @@ from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import AssessedSource, UserFunction, function_of
 
 
-class FunctionRole(StrEnum):
+class Recurrence(StrEnum):
     """The part of a function in a program."""
 
     repeated = "repeated"
-    """It runs repeatedly."""
+    """It runs again and again."""
     loop = "loop"
-    """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
+    """It has the loop, as its name says. Some of the functions that it calls run again and again."""
     offered = "offered"
-    """Programs may call it with arrays, or it is a public method. If the user's own code calls it, that code decides."""
+    """Programs may call it with arrays, or it is a public method. If the user's code calls it, that code decides."""
     inner = "inner"
     setup = "setup"
-    """It sets up a module. The functions that it calls run once, and those that it passes on are used later."""
+    """It sets a module up. What it calls runs once, and what it hands on is used later."""
     aside = "aside"
     """It prepares data, exports, prints or plots."""
     test = "test"
 
 
-_PASSED = (FunctionRole.repeated, FunctionRole.loop, FunctionRole.offered, FunctionRole.inner)
-"""The roles of functions whose callees are also reached."""
+_PASSED = (Recurrence.repeated, Recurrence.loop, Recurrence.offered, Recurrence.inner)
+"""The roles of functions whose callees are reached too."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run repeatedly."""
+"""Names of functions that run again and again."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
     r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
 )
-"""Names of functions that contain the loop."""
+"""Names of functions that have the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Framework functions that a training step calls. ``torch.fx`` is one, because it builds code that runs later."""
+"""Functions of a framework that a training step calls; ``torch.fx`` builds code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
-"""Members that show a training step, whatever object they belong to."""
+"""Members that a function with a training step uses, whatever their owner is."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
-"""Dunder methods that seldom compute. Python calls the other ones for operators, indexing and loops."""
+"""Methods that Python calls, and that seldom compute; it calls others for operators, indexing and loops."""
 
 
 def repeated_functions(source: AssessedSource) -> frozenset[str]:
-    """The names of the user's functions that run repeatedly on the device."""
+    """The names of the user's functions that run again and again on the device."""
     roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
     for site in source.sites:
-        name = function_of(site, source.modules)
-        if roles.get(name or "") in (
-            FunctionRole.loop,
-            FunctionRole.offered,
-            FunctionRole.inner,
-        ) and _REPEATING_FUNCTION.fullmatch(site.function):
-            roles[name or ""] = FunctionRole.repeated
+        name = function_of(site, source.modules) or ""
+        if roles.get(name) in _PASSED and _REPEATING_FUNCTION.fullmatch(site.function):
+            roles[name] = Recurrence.repeated
     callees = _callees(source)
     callers = _callers(callees, roles)
-    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
-    starts = {name for name, role in roles.items() if role is FunctionRole.repeated}
+    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is Recurrence.setup))
+    starts = {name for name, role in roles.items() if role is Recurrence.repeated}
     starts |= set(_handed_on_for_later(source, roles, set_up))
-    repeated_names = _reach(source, roles, callees, starts)
+    regular = _reach(source, roles, callees, starts)
     # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
-    offered_names = {
-        name for name, role in roles.items() if role is FunctionRole.offered and not callers[name]
+    open_functions = {
+        name for name, role in roles.items() if role is Recurrence.offered and not callers[name]
     } - numbers
-    loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    return repeated_names | _reach(source, roles, callees, loops | offered_names, numbers)
+    loops = {name for name, role in roles.items() if role is Recurrence.loop}
+    return regular | _reach(source, roles, callees, loops | open_functions, numbers)
 
 
 def _reach(
     source: AssessedSource,
-    roles: Mapping[str, FunctionRole],
+    roles: Mapping[str, Recurrence],
     callees: Mapping[str, set[str]],
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
 ) -> frozenset[str]:
-    """The starts, and the functions that they call directly or indirectly. Functions that run once or are left out are
-    not followed."""
+    """The starts, and the functions that they call directly or indirectly; not through those that run once, nor those
+    that are left out.
+    """
     methods: dict[str, list[str]] = defaultdict(list)
     for name, function in source.functions.items():
         if function.owner:
             methods[name.rpartition(".")[2]].append(name)
     waiting = list(starts)
-    reached_names = set(waiting)
+    names = set(waiting)
     while waiting:
         name = waiting.pop()
         # Each name of a member once: all its methods are reached then.
         members = source.functions[name].members
-        following = callees[name].union(*(methods.pop(member, ()) for member in members))
-        following = {callee for callee in following - reached_names - left_out if roles.get(callee) in _PASSED}
-        reached_names |= following
-        waiting += following
-    return frozenset(reached_names)
+        next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
+        next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _PASSED}
+        names |= next_names
+        waiting += next_names
+    return frozenset(names)
 
 
-def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> FunctionRole:
+def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> Recurrence:
     method = name.rpartition(".")[2]
     if is_test_file(function.path):
-        return FunctionRole.test
+        return Recurrence.test
     if why_aside(function.path, function.within) or any(base.startswith(DATA_PACKAGE) for base in function.bases):
-        return FunctionRole.aside
+        return Recurrence.aside
     if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
-        return FunctionRole.setup
+        return Recurrence.setup
     if name.rpartition(".")[0] in functions:
-        return FunctionRole.inner  # A function in a function.
+        return Recurrence.inner  # A function in a function.
     if _REPEATED_METHOD.fullmatch(method) or function.members & TRAINS:
-        return FunctionRole.repeated
+        return Recurrence.repeated
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
-        return FunctionRole.offered if is_called else FunctionRole.inner
+        return Recurrence.offered if is_called else Recurrence.inner
     if function.bases or function.is_of_foreign_class:
         # The framework may call any method of its class, also one with an underscore.
-        return FunctionRole.offered if method.startswith("_") else FunctionRole.repeated
+        return Recurrence.offered if method.startswith("_") else Recurrence.repeated
     if _LOOP.fullmatch(method):
-        return FunctionRole.loop
+        return Recurrence.loop
     # The object of a method may hold arrays.
     has_arrays = function.has_arrays or bool(function.owner)
-    return FunctionRole.offered if has_arrays and not method.startswith("_") else FunctionRole.inner
+    return Recurrence.offered if has_arrays and not method.startswith("_") else Recurrence.inner
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """The functions that each function certainly calls, passes on or contains, and those that override it."""
+    """The functions that each function certainly calls, hands on or contains, or that override it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names
@@ -148,18 +145,18 @@ def _callees(source: AssessedSource) -> dict[str, set[str]]:
     return callees
 
 
-def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole]) -> dict[str, set[str]]:
-    """The functions that call each function, without tests."""
+def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Recurrence]) -> dict[str, set[str]]:
+    """The functions that call each function, except tests."""
     callers: dict[str, set[str]] = defaultdict(set)
     for caller, names in callees.items():
-        if roles.get(caller) not in (None, FunctionRole.test):
+        if roles.get(caller) not in (None, Recurrence.test):
             for name in names - {caller}:
                 callers[name].add(caller)
     return callers
 
 
-def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
-    """The functions that set-up code passes on, and those in tables of a module or class."""
+def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Recurrence], set_up: Set[str]) -> Iterator[str]:
+    """The functions that a set-up hands on, and those that stand in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
         if caller in roles:
