@@ -45,10 +45,11 @@ _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files whose callable classes prepare data. Other classes there may belong to distributions."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
 """Classes of data sets and loaders that do not inherit from the framework's classes."""
-_SHOWING_FUNCTION = re.compile(
-    r"(?:^|\.)_*(?:\w+_)?(?:(?:plot|print|show|visuali[sz]e|display|summary|summari[sz]e|verbose)(?:_\w+)?"
-    r"|draw_\w*(?:box|mask|keypoint|line|text|label)\w*)(?:\.|$)"
+_SHOWING_WORDS = frozenset(
+    ("plot", "print", "show", "visualize", "visualise", "display", "summary", "summarize", "summarise", "verbose")
 )
+_IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
+"""What functions whose name begins with ``draw`` add to an image. Others draw samples from a distribution."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """Kinds of findings that only cost time, so that they matter little for code that runs once."""
 _CONSTANTS = frozenset(
@@ -86,7 +87,13 @@ def why_aside(path: str, within: str) -> str:
     is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
     if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within):
         return PREPARES_DATA
-    return SHOWS if _SHOWING_FUNCTION.search(within) else ""
+    return SHOWS if any(map(_shows, within.split("."))) else ""
+
+
+def _shows(name: str) -> bool:
+    """Whether a function of this name prints or plots: ``print_summary``, ``_plot``, ``draw_bounding_boxes``."""
+    words = name.split("_")
+    return not _SHOWING_WORDS.isdisjoint(words) or ("draw" in words and any(part in name for part in _IMAGE_PARTS))
 
 
 def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
