@@ -1017,6 +1017,8 @@ class SiteResolver(Resolver):
     def _index(self, owner: Binding, node: ast.Subscript, index: Binding) -> Binding:
         """Record that a value is indexed, and return the indexed part."""
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            if isinstance(owner, Symbol):
+                self._facts.batches.add(owner.path)
             return element_of(owner)
         self._note_operation(Form.indexed, node, index_kind(node.slice, index), owner, index)
         if isinstance(owner, Method | str):

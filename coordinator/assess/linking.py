@@ -429,7 +429,8 @@ class Linker:
         return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
 
     def _has_arrays(self, name: str, fact: FunctionFact) -> bool:
-        return any(_may_be_array(self._evaluate(f"{name}<{parameter}>")) for parameter in fact.parameters)
+        paths = [f"{name}<{parameter}>" for parameter in fact.parameters]
+        return not self._facts.batches.isdisjoint(paths) or any(_may_be_array(self._evaluate(path)) for path in paths)
 
     # Names of sites
 

@@ -122,6 +122,8 @@ class Facts:
     """The modules from which a module imports all names (``import *``)."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The framework of each parameter that is used like an array."""
+    batches: set[str] = field(default_factory=set)
+    """The parameters with members of which a text names one, as in ``batch["image"]``: they may hold arrays."""
     passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
@@ -139,6 +141,7 @@ class Facts:
             )
         self.stars.update(other.stars)
         self.parameters.update(other.parameters)
+        self.batches |= other.batches
         self.defaults.update(other.defaults)
 
     def _share(self, value: Binding) -> Binding:

@@ -33,6 +33,7 @@ NET = "class Net(nn.Module):\n"
         ("def nms(x: torch.Tensor): ...", "nms"),
         ("class Rescorer:\n    def rescore(self, hypotheses): ...", "Rescorer.rescore"),
         ("def nms(x):\n    return torch.relu(x)", "nms"),
+        ("def enlarge(batch):\n    images = batch['images']\n    return torch.relu(images)", "enlarge"),
         ("def once(n):\n    loss_of(n).sum().backward()", "once"),
         (NET + "    def forward(self, x):\n        return _rank(x)\ndef _rank(x) -> int: ...", "_rank"),
         ("def nms(x: torch.Tensor):\n    if len(x) < 2:\n        return 0\n    return more(x)", "nms"),
