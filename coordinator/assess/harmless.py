@@ -49,7 +49,7 @@ _SHOWING_WORDS = frozenset(
     ("plot", "print", "show", "visualize", "visualise", "display", "summary", "summarize", "summarise", "verbose")
 )
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
-"""What functions whose name begins with ``draw`` add to an image. Others draw samples from a distribution."""
+"""The additions to an image in the names of drawing functions. Other functions draw samples from a distribution."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """Kinds of findings that only cost time, so that they matter little for code that runs once."""
 _CONSTANTS = frozenset(

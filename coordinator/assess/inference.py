@@ -30,7 +30,7 @@ from coordinator.assess.arguments import (
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
 from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, is_move_to_host, on_host
 from coordinator.assess.knowledge import Knowledge
-from coordinator.assess.mentions import GLOBAL, FileReading, Form, FunctionFact, Mention, Passed
+from coordinator.assess.mentions import GLOBAL, FileReading, Form, FunctionFact, MemberUse, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
 from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
@@ -156,6 +156,7 @@ class SiteResolver(Resolver):
         self._scopes = [dict(_BUILTINS), {}]
         self._annotations = Annotations(partial(self._value, outer=False), self._define_type, knowledge)
         self._within: list[str] = []
+        self._member_uses: set[MemberUse] = set()
         self._function_name = ""
         self._shared: dict[str, Symbol] = {}
         """Symbols by path, so that equal symbols share one object: there are many, and few differ."""
@@ -275,14 +276,17 @@ class SiteResolver(Resolver):
         """Record the use of a member that may be a method of the user's own class."""
         match owner:
             case None:
-                members = self.reading.members
+                is_own = False
             case Symbol(path) if any(class_path and path == class_path + CALLED for class_path in self._classes):
-                members = self.reading.own_members
+                is_own = True
             case Symbol(path) if not (path.endswith(SUPER) or owner.is_plain_name):
-                members = self.reading.members
+                is_own = False
             case _:
                 return
-        members.setdefault(self._function_name, set()).add(name)
+        use = MemberUse(self._function_name, name, is_own)
+        if use not in self._member_uses:
+            self._member_uses.add(use)
+            self.reading.members.append(use)
 
     def _send_to_host(self, node: ast.expr) -> None:
         """Record that a value, and the value that it is part of, go to the host at once."""

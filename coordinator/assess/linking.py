@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from sys import intern
 from typing import NamedTuple
 
 from coordinator.assess import operators
@@ -10,7 +12,7 @@ from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import is_setup_method
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
-from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, Mention
+from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.repetition import TRAINS
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
@@ -382,23 +384,33 @@ class Linker:
 
     # Functions
 
-    def user_functions(self, readings: Iterable[FileReading]) -> Iterator[tuple[str, UserFunction]]:
+    def user_functions(self, readings: Sequence[FileReading]) -> Iterator[tuple[str, UserFunction]]:
         """The user's functions by name, with the facts that show whether they run repeatedly."""
-        readings_by_module = {reading.module: reading for reading in readings}
-        for name, fact in self._facts.functions.items():
+        modules = {reading.module for reading in readings}
+        names_by_module: dict[str, list[str]] = defaultdict(list)
+        for name in self._facts.functions:
             module = name.rpartition(".")[0]
-            while module and module not in readings_by_module:
+            while module and module not in modules:
                 module = module.rpartition(".")[0]
             if module and "<" not in name:
-                yield name, self._user_function(name, fact, readings_by_module[module])
+                names_by_module[module].append(name)
+        for reading in readings:
+            # The members of one file at a time, because those of all files take much memory.
+            members: dict[str, set[MemberUse]] = defaultdict(set)
+            for use in reading.members:
+                if use.name in self._own_methods or use.name in TRAINS:
+                    members[use.within].add(use)
+            for name in names_by_module.get(reading.module, ()):
+                yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
 
-    def _user_function(self, name: str, fact: FunctionFact, reading: FileReading) -> UserFunction:
+    def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
+        fact = self._facts.functions[name]
         within = name[len(reading.module) + 1 :]
         method = within.rpartition(".")[2]
         bases = self._bases_around(reading.module, within) if fact.owner else ()
         parents = self._facts.classes.get(fact.owner, ())
         base_methods = (self._own_method(parent, method) for parent in parents)
-        uses = (self._own_method(Symbol(fact.owner), member) for member in sorted(reading.own_members.get(within, ())))
+        uses = (self._own_method(Symbol(fact.owner), use.name) for use in members if use.is_own)
         return UserFunction(
             reading.path,
             within,
@@ -409,8 +421,8 @@ class Linker:
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             overrides=next(filter(None, base_methods), None),
-            uses=frozenset(filter(None, uses)),
-            members=frozenset(reading.members.get(within, ())) & (self._own_methods | TRAINS),
+            uses=tuple(sorted(set(filter(None, uses)))),
+            members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
         )
 
     def _own_method(self, owner: Binding, method: str) -> str | None:

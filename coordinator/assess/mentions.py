@@ -110,6 +110,16 @@ class Passed(NamedTuple):
     keywords: dict[str, Binding]
 
 
+class MemberUse(NamedTuple):
+    """A member that a function uses and that may be a method of the user's."""
+
+    within: str
+    """The function, as in ``Mention.within``."""
+    name: str
+    is_own: bool
+    """Whether it is a member of the function's own class."""
+
+
 @dataclass
 class Facts:
     """The definitions in a file, each by its path within the module."""
@@ -162,10 +172,7 @@ class FileReading:
     dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)
     facts: Facts = field(default_factory=Facts)
-    own_members: dict[str, set[str]] = field(default_factory=dict)
-    """The members of its own class that each function uses, by ``Mention.within``."""
-    members: dict[str, set[str]] = field(default_factory=dict)
-    """The members of other values that each function uses."""
+    members: Parcel[MemberUse] = field(default_factory=Parcel)
     questions: list[DeviceQuestion] = field(default_factory=list)
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True

@@ -115,7 +115,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return Recurrence.setup
     if name.rpartition(".")[0] in functions:
         return Recurrence.inner  # A function in a function.
-    if _REPEATED_METHOD.fullmatch(method) or function.members & TRAINS:
+    if _REPEATED_METHOD.fullmatch(method) or not TRAINS.isdisjoint(function.members):
         return Recurrence.repeated
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
@@ -136,7 +136,7 @@ def _callees(source: AssessedSource) -> dict[str, set[str]]:
     for caller, names in source.calls.items():
         callees[caller] |= names
     for name, function in source.functions.items():
-        callees[name] |= function.uses
+        callees[name].update(function.uses)
         around = name.rpartition(".")[0]
         if around in source.functions:
             callees[around].add(name)

@@ -126,9 +126,9 @@ class UserFunction(NamedTuple):
     """Whether the function returns Python values, such as a number or a text, and no array."""
     overrides: str | None = None
     """The user's method that it overrides."""
-    uses: frozenset[str] = frozenset()
+    uses: tuple[str, ...] = ()
     """The methods and properties of its own class that the method uses."""
-    members: frozenset[str] = frozenset()
+    members: tuple[str, ...] = ()
     """The members that the function uses of values with unknown class: names of the user's methods, and names that show
     a training step."""
 
