@@ -6,8 +6,8 @@ either, and values (of the forward pass, the gradient, or the running statistics
 the CPU's than ``MOST_ERROR``.
 
 There are two predictions. That of the recording is the findings of the same command, replayed. That of the source is
-the findings of ``assess PACKAGE`` with a place in a file that defines a class of the model's modules, but not in a
-class that no module has, from the evidence that ships with Portolan. Conditions, notes and slow functions predict
+the findings of ``assess PACKAGE`` with a place in a file of which the forward pass calls a function, but not in a layer
+that the model does not have, from the evidence that ships with Portolan. Conditions, notes and slow functions predict
 nothing.
 
 An event and a prediction match by kind and by the last part of the function's name; a layer counts as its function. A

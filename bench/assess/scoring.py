@@ -104,8 +104,8 @@ def predictions_of_source(
     """The predictions of a report as JSON: its findings with a place in one of the files, outside of unused classes."""
 
     def is_of_model(place: Mapping[str, Any]) -> bool:
-        unused = unused_classes.get(place["path"])
-        return unused is not None and place["within"].partition(".")[0] not in unused
+        layers = unused_classes.get(place["path"])
+        return layers is not None and place["within"].partition(".")[0] not in layers
 
     for finding in report["findings"]:
         is_predicting = finding["weight"] == Weight.finding and finding["kind"] in PREDICTING

@@ -139,7 +139,7 @@ def install(place: Path, package: Package) -> Path:
 
 
 def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
-    """The files of a model's classes, as the package's report names them, each with its classes not in the model."""
+    """The files of a model, as its package's report names them, each with the layers that the model does not have."""
     classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / "0" / "files.json").read_text())
     return {
         Path(file).relative_to(package).as_posix(): classes

@@ -7,12 +7,13 @@ values into a folder of its own within ``FOLDER``, named by its number.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import sys
 import tomllib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,12 @@ def main(name: str, folder: str) -> None:
     torch.manual_seed(0)
     model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
     load_weights(model)
-    (out / "files.json").write_text(json.dumps(unused_classes(model)))
     device = next(model.parameters()).device
     inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
     model.eval()
-    with torch.no_grad():
+    with torch.no_grad(), entered_files() as files:
         scores = scores_of(model(**inputs))
+    (out / "files.json").write_text(json.dumps(unused_classes(model, files)))
     np.save(out / "forward.npy", scores.detach().cpu().numpy())
     train(model, inputs)
     np.save(out / "gradient.npy", flat_gradient(model))
@@ -119,17 +120,32 @@ def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
     return np.concatenate([np.zeros(0), *(buffer.detach().cpu().double().numpy().ravel() for buffer in buffers)])
 
 
-def unused_classes(model: torch.nn.Module) -> Mapping[str, list[str]]:
-    """The files of the classes of the model's modules, except torch's, each with its classes that no module has."""
-    used_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
-    modules = {class_.__module__ for class_ in map(type, model.modules())}
-    files: dict[str, list[str]] = {}
-    for module in (sys.modules[name] for name in sorted(modules) if name.partition(".")[0] != "torch"):
-        classes = inspect.getmembers(module, inspect.isclass)
-        files[str(module.__file__)] = [
-            name for name, class_ in classes if class_.__module__ == module.__name__ and class_ not in used_classes
+@contextlib.contextmanager
+def entered_files() -> Iterator[set[str]]:
+    """Collects the files of the functions that are called within."""
+    files: set[str] = set()
+    sys.setprofile(lambda frame, event, _: files.add(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        yield files
+    finally:
+        sys.setprofile(None)
+
+
+def unused_classes(model: torch.nn.Module, files: Set[str]) -> Mapping[str, list[str]]:
+    """These files, without torch's own, each with its classes of modules that the model does not have."""
+    model_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
+    modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+    return {
+        file: [
+            name
+            for name, class_ in inspect.getmembers(modules[file], inspect.isclass)
+            if class_.__module__ == modules[file].__name__
+            and issubclass(class_, torch.nn.Module)
+            and class_ not in model_classes
         ]
-    return files
+        for file in sorted(files)
+        if file in modules and modules[file].__name__.partition(".")[0] != "torch"
+    }
 
 
 if __name__ == "__main__":
