@@ -235,7 +235,7 @@ class Xla(TorchDevice):
     watches_kernels = False
     mends = (
         Mend(
-            "a copy of complex128 to the host leaves the imaginary part behind",
+            "a copy of complex128 to the host loses the imaginary part",
             shown_by="torch.Tensor.to/complex128-there-and-back",
         ),
     )
