@@ -17,14 +17,14 @@ from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import AssessedSource, UserFunction, function_of
 
 
-class Recurrence(StrEnum):
+class FunctionRole(StrEnum):
     """The part of a function in a program."""
 
-    repeated = "repeated"
+    hot = "hot"
     """It runs repeatedly."""
     loop = "loop"
     """It contains the loop, according to its name. Some of the functions that it calls run again and again."""
-    offered = "offered"
+    entry_point = "entry-point"
     """Programs may call it with arrays, or it is a public method. If the user's code calls it, that code decides."""
     inner = "inner"
     setup = "setup"
@@ -34,7 +34,7 @@ class Recurrence(StrEnum):
     test = "test"
 
 
-_PASSED = (Recurrence.repeated, Recurrence.loop, Recurrence.offered, Recurrence.inner)
+_CALLING_ROLES = (FunctionRole.hot, FunctionRole.loop, FunctionRole.entry_point, FunctionRole.inner)
 """The roles of functions whose callees are reached too."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
@@ -61,26 +61,26 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
     for site in source.sites:
         name = function_of(site, source.modules) or ""
-        if roles.get(name) in _PASSED and _REPEATING_FUNCTION.fullmatch(site.function):
-            roles[name] = Recurrence.repeated
+        if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
+            roles[name] = FunctionRole.hot
     callees = _callees(source)
     callers = _callers(callees, roles)
-    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is Recurrence.setup))
-    starts = {name for name, role in roles.items() if role is Recurrence.repeated}
+    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    starts = {name for name, role in roles.items() if role is FunctionRole.hot}
     starts |= set(_handed_on_for_later(source, roles, set_up))
     regular = _reach(source, roles, callees, starts)
     # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
     open_functions = {
-        name for name, role in roles.items() if role is Recurrence.offered and not callers[name]
+        name for name, role in roles.items() if role is FunctionRole.entry_point and not callers[name]
     } - numbers
-    loops = {name for name, role in roles.items() if role is Recurrence.loop}
+    loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(source, roles, callees, loops | open_functions, numbers)
 
 
 def _reach(
     source: AssessedSource,
-    roles: Mapping[str, Recurrence],
+    roles: Mapping[str, FunctionRole],
     callees: Mapping[str, set[str]],
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
@@ -99,35 +99,35 @@ def _reach(
         # Each name of a member once: all its methods are reached then.
         members = source.functions[name].members
         next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
-        next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _PASSED}
+        next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _CALLING_ROLES}
         names |= next_names
         waiting += next_names
     return frozenset(names)
 
 
-def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> Recurrence:
+def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunction]) -> FunctionRole:
     method = name.rpartition(".")[2]
     if is_test_file(function.path):
-        return Recurrence.test
+        return FunctionRole.test
     if why_aside(function.path, function.within) or any(base.startswith(DATA_PACKAGE) for base in function.bases):
-        return Recurrence.aside
+        return FunctionRole.aside
     if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
-        return Recurrence.setup
+        return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
-        return Recurrence.inner  # A function in a function.
+        return FunctionRole.inner  # A function in a function.
     if _REPEATED_METHOD.fullmatch(method) or not TRAINS.isdisjoint(function.members):
-        return Recurrence.repeated
+        return FunctionRole.hot
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
-        return Recurrence.offered if is_called else Recurrence.inner
+        return FunctionRole.entry_point if is_called else FunctionRole.inner
     if function.bases or function.is_of_foreign_class:
         # The framework may call any method of its class, also one with an underscore.
-        return Recurrence.offered if method.startswith("_") else Recurrence.repeated
+        return FunctionRole.entry_point if method.startswith("_") else FunctionRole.hot
     if _LOOP.fullmatch(method):
-        return Recurrence.loop
+        return FunctionRole.loop
     # The object of a method may hold arrays.
     has_arrays = function.has_arrays or bool(function.owner)
-    return Recurrence.offered if has_arrays and not method.startswith("_") else Recurrence.inner
+    return FunctionRole.entry_point if has_arrays and not method.startswith("_") else FunctionRole.inner
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
@@ -145,17 +145,17 @@ def _callees(source: AssessedSource) -> dict[str, set[str]]:
     return callees
 
 
-def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Recurrence]) -> dict[str, set[str]]:
+def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole]) -> dict[str, set[str]]:
     """The functions that call each function, except tests."""
     callers: dict[str, set[str]] = defaultdict(set)
     for caller, names in callees.items():
-        if roles.get(caller) not in (None, Recurrence.test):
+        if roles.get(caller) not in (None, FunctionRole.test):
             for name in names - {caller}:
                 callers[name].add(caller)
     return callers
 
 
-def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Recurrence], set_up: Set[str]) -> Iterator[str]:
+def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
     """The functions that a set-up hands on, and those that stand in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
@@ -165,4 +165,4 @@ def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Recurrence]
             path = paths.get(caller, "")
             is_for_later = not (is_test_file(path) or why_aside(path, ""))
         if is_for_later:
-            yield from (name for name in names if roles.get(name) in _PASSED)
+            yield from (name for name in names if roles.get(name) in _CALLING_ROLES)

@@ -81,10 +81,10 @@ class AssessmentReport:
             calls = self._kinds_of(conditional)
             return f"{where} this code may go wrong, depending on what its source does not show: it calls {calls}."
         functions = len(self.assessment.charted) + len(self.assessment.unknown)
-        charted = len(self.assessment.charted)
+        charted_functions = len(self.assessment.charted)
         return (
-            f"{where} nothing that this code calls is known to go wrong: {charted} of its "
-            f"{plural(functions, 'function')} {_be(charted)} charted{self._not_seen}."
+            f"{where} nothing that this code calls is known to go wrong: {charted_functions} of its "
+            f"{plural(functions, 'function')} {_be(charted_functions)} charted{self._not_seen}."
         )
 
     @property

@@ -58,8 +58,8 @@ def publish(
     files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
-    unchecked = "; signatures were not checked: --signers names the trusted keys"
-    print(f"the evidence {origin}{unchecked if bundles and trusted_signers is None else ''}")
+    warning = "; signatures were not checked: --signers names the trusted keys"
+    print(f"the evidence {origin}{warning if bundles and trusted_signers is None else ''}")
     print(f"open {folder / 'index.html'}")
 
 

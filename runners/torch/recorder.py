@@ -116,16 +116,16 @@ class _Callers(dict[Any, Caller]):
     def _caller_of(self, func: Any, last: str, name: str | None) -> Caller:
         if func is _DEVICE or last == _GETTER:
             # The name of a device alone is not a call on it.
-            caller = _unnoted(func)
+            caller = _plain_caller(func)
             return caller if self._spoken is None else self._spoken.caller(func, caller)
         return self._caller(func, last, name)
 
 
-def _unnoted(func: Any) -> Caller:
-    def made(args: Sequence[Any], kwargs: Options) -> Any:
+def _plain_caller(func: Any) -> Caller:
+    def make_call(args: Sequence[Any], kwargs: Options) -> Any:
         return func(*args, **kwargs) if kwargs else func(*args)
 
-    return made
+    return make_call
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:

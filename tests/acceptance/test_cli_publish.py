@@ -143,9 +143,9 @@ def test_a_file_of_evidence_is_published_for_the_targets_that_were_asked_for(
     shipped = evidence_file.load_shipped()
     with writing(file) as sink:
         sink.write(evidence_file.document_of(shipped.targets, shipped.targets[0].charted_at))
-    said = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
-    assert " on torch@2.9.0/xla\n" in said
-    assert f"the evidence is from {file}\n" in said
+    output = portolan.ask("publish", str(tmp_path / "site"), "--data", str(file), "--on", "torch/*")
+    assert " on torch@2.9.0/xla\n" in output
+    assert f"the evidence is from {file}\n" in output
     assert f"This evidence is from {file};" in (tmp_path / "site" / "index.html").read_text()
     names = sorted(path.name for path in (tmp_path / "site" / "data").glob("portability-*"))
     assert names == ["portability-torch.json", "portability-torch.parquet"]
@@ -170,8 +170,8 @@ def test_of_a_coordinator_without_a_campaign_it_is_said_that_the_evidence_ships(
     coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
     portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
-    said = portolan.ask("publish", str(tmp_path / "site"), "--on", "torch/xla")
-    assert "the evidence ships with Portolan\n" in said
+    output = portolan.ask("publish", str(tmp_path / "site"), "--on", "torch/xla")
+    assert "the evidence ships with Portolan\n" in output
 
 
 def test_a_bundle_of_a_newer_format_is_refused_and_an_earlier_site_stays(portolan: Portolan, tmp_path: Path) -> None:
@@ -179,8 +179,8 @@ def test_a_bundle_of_a_newer_format_is_refused_and_an_earlier_site_stays(portola
     lines[0]["runner"]["device"] = "xla"
     bundle, site = tmp_path / "lab.bundle", tmp_path / "site"
     bundle.write_bytes(bundles.sealed(lines))
-    said = portolan.ask("publish", str(site), str(bundle))
-    assert "the evidence is from a bundle; signatures were not checked: --signers names the trusted keys\n" in said
+    output = portolan.ask("publish", str(site), str(bundle))
+    assert "the evidence is from a bundle; signatures were not checked: --signers names the trusted keys\n" in output
     files = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
     lines[0].update(format=2, portolan="9.0")
     bundle.write_bytes(bundles.sealed(lines))

@@ -54,8 +54,8 @@ class Lab:
         return said
 
     def publish(self, *options: str) -> Path:
-        said = self.portolan.ask("publish", str(self.folder / "site"), str(self.bundle), *self._options(options))
-        assert "the evidence is from a bundle\n" in said
+        output = self.portolan.ask("publish", str(self.folder / "site"), str(self.bundle), *self._options(options))
+        assert "the evidence is from a bundle\n" in output
         return self.folder / "site"
 
     def _options(self, options: tuple[str, ...]) -> tuple[str, ...]:

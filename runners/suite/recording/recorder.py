@@ -177,31 +177,31 @@ class Recorder:
         """The way to make calls of a function. ``name`` is its public name, if it has one, and ``last`` its end."""
         if last in self._dialect.not_computing or last in self._dialect.reads:
             return self._passing(func, last, name)
-        recorded = self._recording(func, last, name)
-        return self._carrying(recorded, last, name) if last in self._dialect.carriers else recorded
+        caller = self._recording(func, last, name)
+        return self._carrying(caller, last, name) if last in self._dialect.carriers else caller
 
     def _passing(self, func: Any, last: str, name: str | None) -> Caller:
         """Make calls that are not recorded; those that give values to Python are counted."""
         is_read = last not in self._dialect.not_computing
 
-        def passed(args: Sequence[Any], kwargs: Options) -> Any:
+        def call_unrecorded(args: Sequence[Any], kwargs: Options) -> Any:
             if is_read and self._is_on:
                 self._cross(last, name, "to_host")
             args, kwargs = self._on_host(args, kwargs)
             return func(*args, **kwargs) if kwargs else func(*args)
 
-        return passed
+        return call_unrecorded
 
-    def _carrying(self, recorded: Caller, last: str, name: str | None) -> Caller:
+    def _carrying(self, caller: Caller, last: str, name: str | None) -> Caller:
         """Count the calls that carry an array to the device, too."""
 
-        def carried(args: Sequence[Any], kwargs: Options) -> Any:
+        def call_carrier(args: Sequence[Any], kwargs: Options) -> Any:
             args, kwargs = self._on_host(args, kwargs)
             if self._is_on and self._dialect.carries(last, args, kwargs or {}):
                 self._cross(last, name, "to_device")
-            return recorded(args, kwargs)
+            return caller(args, kwargs)
 
-        return carried
+        return call_carrier
 
     def _recording(self, func: Any, last: str, name: str | None) -> Caller:
         """Record calls."""
@@ -209,7 +209,7 @@ class Recorder:
         key_of, getframe, clock, book, dialect = self._key_of, sys._getframe, perf_counter, self._book, self._dialect
         claimed_device, settle, may_go_backward = dialect.claimed_device, dialect.settle, dialect.may_go_backward
 
-        def recorded(args: Sequence[Any], kwargs: Options) -> Any:
+        def call_recorded(args: Sequence[Any], kwargs: Options) -> Any:
             try:
                 key = (key_of(args), tuple(kwargs), key_of(kwargs.values())) if kwargs else key_of(args)
             except RuntimeError:
@@ -219,7 +219,7 @@ class Recorder:
             if call is None or not self._is_on:
                 host_args, host_kwargs = self._on_host(args, kwargs)
                 if host_args is not args or host_kwargs is not kwargs:
-                    return recorded(host_args, host_kwargs)
+                    return call_recorded(host_args, host_kwargs)
                 return self._first(calls, key, func, last, name, args, kwargs or {})
             entry = call.entry
             if entry is None:
@@ -245,7 +245,7 @@ class Recorder:
                 book.tell_counts()
             return result
 
-        return recorded
+        return call_recorded
 
     def _site_count(self, call: _DistinctCall, entry: Entry, frame: FrameType) -> SiteCount:
         """The count of the line that made a call in this frame."""

@@ -22,8 +22,8 @@ async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
 async def test_each_name_of_a_function_leads_to_the_page_of_the_charted_one(
     http: httpx.AsyncClient, tmp_path: Path
 ) -> None:
-    charted = {"torch.acos": "hazards.add", "torch.nn.functional.avg_pool1d": "hazards.fail"}
-    content = bundles.as_torch(tmp_path / "torch.bundle", charted).read_bytes()
+    charted_names = {"torch.acos": "hazards.add", "torch.nn.functional.avg_pool1d": "hazards.fail"}
+    content = bundles.as_torch(tmp_path / "torch.bundle", charted_names).read_bytes()
     answer = await http.post("/api/v1/bundles", headers=bundles.HEADERS, content=content)
     assert answer.status_code == 201, answer.text
     for other_name, name in (

@@ -8,7 +8,7 @@ from coordinator.assess.repetition import repeated_functions
 from tests.unit.coordinator.assess.test_inference import IMPORTS, read_code
 
 
-def repeated(code: str, path: str = "main.py") -> set[str]:
+def repeated_names(code: str, path: str = "main.py") -> set[str]:
     module = path.removesuffix(".py").replace("/", ".")
     return {name.removeprefix(f"{module}.") for name in repeated_functions(read_code({path: IMPORTS + code}))}
 
@@ -51,7 +51,7 @@ NET = "class Net(nn.Module):\n"
     ],
 )  # fmt: skip
 def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_it(code: str, function: str) -> None:
-    assert function in repeated(code)
+    assert function in repeated_names(code)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
     ],
 )
 def test_what_nothing_of_that_kind_reaches_is_not_repeated(code: str, function: str) -> None:
-    assert function not in repeated(code)
+    assert function not in repeated_names(code)
 
 
 @pytest.mark.parametrize(("path", "is_repeated"), [("tests/test_ops.py", True), ("data/ops.py", False)])
@@ -87,5 +87,5 @@ def test_a_public_function_that_only_tests_call_is_offered_to_programs(path: str
 
 def test_code_of_exporters_and_data_loaders_is_not_repeated() -> None:
     code = "def run(x: torch.Tensor): ...\nclass Net(nn.Module):\n    def forward(self, x): ..."
-    assert not repeated(code, "data/loader.py")
-    assert not repeated(code, "exporters/onnx.py")
+    assert not repeated_names(code, "data/loader.py")
+    assert not repeated_names(code, "exporters/onnx.py")
