@@ -122,7 +122,7 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
         expect(entry.first).to_be_visible()
 
         until(lambda: token_row(house, stolen)["last_used_at"], "its last use is written")
-        admin.get_by_role("main").get_by_role("link", name="tokens").click()
+        admin.get_by_role("main").get_by_role("link", name="token").click()
         row = admin.get_by_role("row", name=re.compile(f"^dora submitter {stolen['prefix']}"))
         expect(row).not_to_contain_text("never")
         row.get_by_role("button", name="Revoke").click()
