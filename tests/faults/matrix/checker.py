@@ -130,7 +130,7 @@ def outcomes_have_leases(observation: Observation) -> Iterator[str]:
     for outcome in observation.outcomes:
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
         if attempt is None:
-            yield f"the outcome of job {outcome['job_id']} is of attempt {outcome['attempt']}, which was never dispatched"
+            yield f"the outcome of job {outcome['job_id']} has attempt {outcome['attempt']}, which was never dispatched"
         elif attempt["runner_id"] != outcome["runner_id"]:
             yield (
                 f"job {outcome['job_id']} was dispatched to runner {attempt['runner_id']}, "
