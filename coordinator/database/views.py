@@ -195,8 +195,8 @@ OUTCOME_ROWS = View(
         "options": "how the case calls its function: the kind of the case, the dtypes of arrays, and for each call the "
         "number of positional arguments, the keywords with values, and the receiver of a method; null if the runner "
         "does not say",
-        "said": "error text, as on every page: the mismatch, else the message, the signal, the reason or the "
-        "ending; null if passed",
+        "said": "error text, as on every page: the first of mismatch, message, signal, reason and ending that exists; "
+        "null if passed",
         "contended_share": "share of all samples, including discarded ones, in which threads waited for a core; "
         "null if not counted",
         "unproven": "why the placement is unknown; null if known, or if the runner gives no reason",
