@@ -83,7 +83,7 @@ class PublishedCell(BaseModel):
         description="Cases beside them, of data sets, strings, tables, files and prints, which no device is made for.",
     )
     accepted: int = Field(
-        default=0, ge=0, description="Cases beside them that returned a result where the host refuses the call."
+        default=0, ge=0, description="Cases beside them that returned a result where the host raises an error."
     )
     independent: int = Field(ge=0, description="Cases that an independent reference judged.")
     conditions: list[str]
