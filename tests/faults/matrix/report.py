@@ -13,10 +13,15 @@ from tests.faults.matrix.trial import Verdict
 HEAD = """# Fault matrix
 
 This is the report of real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted
-runners on two targets and one real runner, with a relay on every connection that can disturb it. The command
-`python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md`
-made the report. The same seed gives the same schedule. `make test` causes faults for one minute.
-[Promises](../explanation/promises.md) lists what is promised under each fault, and the tests.
+runners on two targets and one real runner, with a relay on every connection that can disturb it. This command made the
+report; the same seed gives the same schedule:
+
+```
+python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md
+```
+
+`make test` causes faults for one minute. [Promises](../explanation/promises.md) lists what is promised under each
+fault, and the tests.
 """
 
 
