@@ -248,7 +248,7 @@ TABLES = (
     Table("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
     Table("reference/conformance.md", "| id | sentence | level |", clauses),
     Table("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
-    Table("reference/runner-api.md", "| member | what it may be | if left out |", limits),
+    Table("reference/runner-api.md", "| member | allowed values | if left out |", limits),
     Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
     Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
     Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),

@@ -35,7 +35,7 @@ INPUTS = (
 TYPES = {
     "float32, float64": "real",
     "float16, bfloat16": "low-precision",
-    "whole numbers": "integer",
+    "integers": "integer",
     "booleans": "boolean",
     "complex": "complex",
 }

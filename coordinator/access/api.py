@@ -86,7 +86,7 @@ async def revoke(token_id: TokenId, request: Request, caller: CurrentCaller, con
 @router.get("/audit", dependencies=[needs(Role.admin)])
 async def audit(
     context: Context,
-    who: Annotated[Text | None, Query(max_length=200, description="only of this name")] = None,
+    who: Annotated[Text | None, Query(max_length=200, description="only entries of this name")] = None,
     before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> AuditPage:

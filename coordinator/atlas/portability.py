@@ -32,9 +32,9 @@ class PublishedChart(BaseModel):
     suite: str
     revision: str
     at: datetime
-    campaign: int | None = Field(description="Its number at the coordinator that charted it; null of a bundle.")
+    campaign: int | None = Field(description="Its number at the coordinator that charted it; null for a bundle.")
     signed_by: str | None = Field(
-        default=None, description="Who signed the bundle, as the publisher names the key; null: it was not checked."
+        default=None, description="The publisher's name for the key that signed the bundle; null if it was not checked."
     )
 
 
@@ -46,15 +46,15 @@ class PublishedTarget(BaseModel):
     device: str
     hardware: str
     simulated: bool
-    notes: list[str] = Field(description="Sentences that must stand beside any figure of it.")
+    notes: list[str] = Field(description="Sentences that must be shown with every result of the target.")
     charts: list[PublishedChart]
 
 
 class PublishedDisagreement(BaseModel):
     """An older chart in which some cases of a function have other results than the evidence."""
 
-    chart: int = Field(ge=0, description="Its place in the target's `charts`.")
-    cases: int = Field(ge=1, description="Cases that end otherwise there.")
+    chart: int = Field(ge=0, description="The index of the older chart in the target's `charts`.")
+    cases: int = Field(ge=1, description="Cases with another result in the older chart.")
 
 
 class PublishedOperation(BaseModel):
@@ -62,8 +62,8 @@ class PublishedOperation(BaseModel):
 
     operation: str
     met: Met = Field(
-        description="`fell_back`: the host ran it; `failed`: cases fail at it; `diverged`: the first operation whose "
-        "result differs from the host's; `not_lowered`: it has no lowering for the platform."
+        description="`fell_back`: the host ran it; `failed`: it made cases fail; `diverged`: its result is the first "
+        "that differs from the host's; `not_lowered`: it has no lowering for the platform."
     )
     cases: int = Field(ge=1)
 
@@ -71,79 +71,85 @@ class PublishedOperation(BaseModel):
 class PublishedCell(BaseModel):
     """A function on a target: its cases by result, and the conditions under which cases do not work."""
 
-    target: int = Field(ge=0, description="The place of the target in `targets`.")
+    target: int = Field(ge=0, description="The index of the target in `targets`.")
     mark: Mark
-    cases: int = Field(ge=0, description="Cases that count.")
+    cases: int = Field(ge=0, description="Counted cases.")
     failed: int = Field(ge=0)
-    wrong: int = Field(ge=0, description="Of the failed ones: those that gave wrong values without an error.")
-    fell_back: int = Field(ge=0, description="Cases that the host ran, unasked.")
-    unproven: int = Field(ge=0, description="Cases that passed without proof of where they ran.")
+    wrong: int = Field(ge=0, description="Failed cases that gave wrong values without an error.")
+    fell_back: int = Field(ge=0, description="Cases that the framework silently ran on the host.")
+    unproven: int = Field(ge=0, description="Cases that passed without proof that they ran on the device.")
     host_work: int = Field(
         ge=0,
-        description="Cases beside them, of data sets, strings, tables, files and prints, which no device is made for.",
+        description="Cases of data sets, strings, tables, files and prints, for which no device is made. They are not "
+        "in `cases`.",
     )
     accepted: int = Field(
-        default=0, ge=0, description="Cases beside them that returned a result where the host refuses the call."
+        default=0,
+        ge=0,
+        description="Cases that returned a result where the host raises an error. They are not in `cases`.",
     )
     independent: int = Field(ge=0, description="Cases that an independent reference judged.")
     conditions: list[str]
     dtypes: list[str] = Field(default=[], description="The dtypes of the arrays of its cases.")
-    charts: list[int] = Field(description="The places of its evidence in the target's `charts`.")
+    charts: list[int] = Field(description="The indexes of its charts in the target's `charts`.")
     since: str | None = Field(
         default=None,
-        description="The oldest version that was charted with this mark, and with no other mark from there to this "
-        "target's version. Null: written before 1.2.0.",
+        description="The first of the consecutive charted versions up to this target's version that have this mark. "
+        "Null if the document was written before 1.2.0.",
     )
     since_after: str | None = Field(
         default=None,
-        description="The charted version before `since`, with another mark: the change is somewhere between them, and "
-        "nothing between was charted. Null: no older version was charted.",
+        description="The charted version before `since`, which has another mark. The mark changed between the two; no "
+        "version between them was charted. Null if no older version was charted.",
     )
     until: str | None = Field(
         default=None,
-        description="The newest version that was charted with this mark, and with no other from this target's version "
-        "to there. Null: written before 1.2.0.",
+        description="The last of the consecutive charted versions from this target's version on that have this mark. "
+        "Null if the document was written before 1.2.0.",
     )
     until_before: str | None = Field(
         default=None,
-        description="The charted version after `until`, with another mark: the change is somewhere between them. "
-        "Null: no newer version was charted.",
+        description="The charted version after `until`, which has another mark. The mark changed between the two. Null "
+        "if no newer version was charted.",
     )
     disagreements: list[PublishedDisagreement] = Field(
-        default=[], description="Older charts with another end of the same cases; the newest first."
+        default=[], description="Older charts in which the same cases have other results, newest first."
     )
     second_shape_ms: float | None = Field(
         default=None,
-        description="Milliseconds of the first call in a second shape, in a process that has run the function already. "
-        "Null or missing: not measured.",
+        description="Milliseconds of the first call in a second shape, in a process that has already run the function. "
+        "Null or missing if not measured.",
     )
     first_call_ms: float | None = Field(
         default=None,
-        description="Beside it: milliseconds of the first call in its process. Null or missing: not measured.",
+        description="Milliseconds of the first call in its process, for comparison with `second_shape_ms`. Null or "
+        "missing if not measured.",
     )
     operations: list[PublishedOperation] = Field(
         default=[],
-        description="Operations that the host ran or at which cases fail, as far as the evidence names them. "
-        "Missing: none.",
+        description="Operations of the framework that ran on the host or made cases fail, if the evidence names them. "
+        "Missing if there are none.",
     )
 
 
 class PublishedFunction(BaseModel):
     """A function on all targets with evidence about it."""
 
-    uses: int | None = Field(description="How often counted packages use it; null: not counted.")
+    uses: int | None = Field(description="Number of uses in the counted packages; null if not counted.")
     cells: list[PublishedCell]
     since: dict[str, str] = Field(
-        description="By device and hardware, since which version the newest mark holds, in a sentence."
+        description="For each device and hardware, a sentence with the first version that has the newest mark."
     )
 
 
 class Portability(BaseModel):
     """The published document."""
 
-    version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0"] = Field(description="Of this form, not of Portolan.")
+    version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0"] = Field(
+        description="The version of this format, not of Portolan."
+    )
     framework: str
-    made_at: datetime | None = Field(description="When the newest of the evidence was found; null: there is none.")
+    made_at: datetime | None = Field(description="The time of the newest outcome; null if there is none.")
     targets: list[PublishedTarget]
     functions: dict[str, PublishedFunction]
 

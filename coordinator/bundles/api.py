@@ -29,7 +29,7 @@ Signature = Annotated[
         alias=SIGNATURE,
         max_length=LONGEST_SIGNATURE,
         pattern="^[A-Za-z0-9+/]+={0,2}$",
-        description="What stands between the first and the last line of the file `.sig`, on one line.",
+        description="The lines of the file `.sig` between the first and the last one, joined to one line.",
     ),
 ]
 SignerId = Annotated[int, PathParameter(ge=1, le=LARGEST_INTEGER)]

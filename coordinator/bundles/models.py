@@ -42,7 +42,9 @@ class SignerRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: TokenName = Field(description="Of the laboratory or person whose key it is: shown beside its evidence.")
+    name: TokenName = Field(
+        description="Name of the laboratory or person that owns the key. Pages show it with the evidence."
+    )
     key: PublicKey = Field(description="The public key, the content of a file such as `id_ed25519.pub`.")
 
 

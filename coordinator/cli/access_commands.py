@@ -23,7 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Tokens: who may do what.")
 
 Address = Annotated[
     str | None,
-    typer.Argument(metavar="[URL]", help="Address of the coordinator; default: $PORTOLAN_URL, else the local one."),
+    typer.Argument(
+        metavar="[URL]", help="Address of the coordinator; default: $PORTOLAN_URL if set, otherwise the local one."
+    ),
 ]
 
 
@@ -111,7 +113,9 @@ def list_tokens(client: Client, as_json: AsJson = False) -> None:
 @with_client
 def revoke(
     client: Client,
-    token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan token list` shows it.")],
+    token_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, help="Number of the token, as `portolan token list` shows it.")
+    ],
 ) -> None:
     """Revoke a token and end its sessions."""
     client.revoke_token(token_id)

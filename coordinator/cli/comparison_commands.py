@@ -142,7 +142,9 @@ def _latency(change: LatencyChange) -> str:
 @with_client
 def history(
     client: Client,
-    function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.nonzero.")],
+    function: Annotated[
+        str, typer.Argument(metavar="FUNCTION", help="Public dotted name of the function, such as torch.nonzero.")
+    ],
     framework: Annotated[
         str | None, typer.Option(help="Needed if the function's name does not begin with it (tf: tensorflow).")
     ] = None,

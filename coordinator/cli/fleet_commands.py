@@ -142,7 +142,9 @@ def down(
 
 @app.command("logs")
 def logs(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="As `portolan fleet status` shows it.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Target of the runner, as `portolan fleet status` shows it.")
+    ],
     follow: Annotated[bool, typer.Option("--follow", help="Continue until Ctrl-C.")] = False,
     name: Name = "main",
 ) -> None:

@@ -23,7 +23,8 @@ def operations(
     client: Client,
     campaign_id: CampaignId,
     operation: Annotated[
-        str | None, typer.Argument(help="Its name in the framework, such as aten::isin: show the cases that used it.")
+        str | None,
+        typer.Argument(help="Name of an operation in the framework, such as aten::isin: show its functions and cases."),
     ] = None,
     name: Annotated[str, typer.Option(help="Only operations whose name contains this text.")] = "",
     as_json: AsJson = False,

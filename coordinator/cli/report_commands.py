@@ -28,7 +28,7 @@ def _query(
     reference: Annotated[
         str | None,
         typer.Option(
-            help="Published figures for comparison, or none; default: the published figures of the campaign's suite."
+            help="Published results for comparison, or none; default: the published results of the campaign's suite."
         ),
     ] = None,
     reference_device: Annotated[

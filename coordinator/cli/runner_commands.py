@@ -76,10 +76,14 @@ def register(
 @with_client
 def send(
     client: Client,
-    runner_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan runner list` shows it.")],
+    runner_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, help="Number of the runner, as `portolan runner list` shows it.")
+    ],
     recording: Annotated[
         Path,
-        typer.Argument(metavar="RECORDING", exists=True, dir_okay=False, help="As `portolan-runner record` wrote it."),
+        typer.Argument(
+            metavar="RECORDING", exists=True, dir_okay=False, help="A recording that `portolan-runner record` wrote."
+        ),
     ],
 ) -> None:
     """Send a recording to a runner that accepts some, and wait until it is a suite there."""
@@ -122,7 +126,9 @@ def token(
 @with_client
 def remove(
     client: Client,
-    runner_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan runner list` shows it.")],
+    runner_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, help="Number of the runner, as `portolan runner list` shows it.")
+    ],
 ) -> None:
     """Remove a runner; its jobs go back to the queue, its outcomes stay."""
     client.remove(runner_id)

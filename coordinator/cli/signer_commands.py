@@ -56,7 +56,9 @@ def list_signers(client: Client, as_json: AsJson = False) -> None:
 @with_client
 def revoke(
     client: Client,
-    signer_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="As `portolan signer list` shows it.")],
+    signer_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, help="Number of the key, as `portolan signer list` shows it.")
+    ],
 ) -> None:
     """Trust a key no more: what it signed is refused, and what is stored counts as unsigned."""
     signer = client.revoke_signer(signer_id)

@@ -30,7 +30,7 @@ async def running(subject: Subject) -> None:
 
 
 async def stop_queued(subject: Subject) -> None:
-    """DELETE of a waiting job takes it off the queue; it ends incomplete, cancelled, without a started event."""
+    """DELETE of a waiting job removes it from the queue; it ends incomplete, cancelled, without a started event."""
     subject.require_one_slot(", so no job has to wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
@@ -100,7 +100,7 @@ async def _seconds_past_deadline(subject: Subject) -> float:
 
 
 async def waiting(subject: Subject) -> None:
-    """Waiting in the queue is not charged to timeout_s."""
+    """Waiting in the queue does not count towards timeout_s."""
     subject.require_one_slot(", so no job has to wait")
     charged_s: float | None = None
     for _ in range(TRIES):

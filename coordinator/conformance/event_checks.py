@@ -58,7 +58,7 @@ async def streams(subject: Subject) -> None:
 
 
 async def check_nothing_dropped(subject: Subject) -> None:
-    """No unacknowledged event is dropped, of six hundred here; a runner without room answers full."""
+    """No unacknowledged event is dropped (checked with six hundred); a runner without space answers full."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # Behind it the others wait; without such a case some of them run.
@@ -81,7 +81,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
 
 
 async def stay_open(subject: Subject) -> None:
-    """A stream stays open while there are no events, here for two seconds."""
+    """A stream stays open while there are no events (checked for two seconds)."""
     async with subject.stream() as stream:
         await subject.finish(stream)
         await stream.stays_open(OPEN_S)
@@ -94,7 +94,7 @@ async def bounds(subject: Subject) -> None:
 
 
 async def idle(subject: Subject) -> None:
-    """With nothing else to send, a heartbeat comes within 10 s; it has no number."""
+    """If the runner sends nothing else, it sends a heartbeat within 10 s; the heartbeat has no number."""
     async with subject.stream() as stream:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
@@ -106,7 +106,7 @@ async def idle(subject: Subject) -> None:
 
 
 async def running(subject: Subject) -> None:
-    """Heartbeats state how many jobs have not begun, and for how many seconds the others have run, which advances."""
+    """Heartbeats state the number of jobs that have not begun, and the seconds of each other job, which advance."""
     subject.require_one_slot(", so no job has to wait")
     slack_s = 2 * subject.times.slack_s
     async with subject.stream() as stream:
@@ -126,7 +126,7 @@ async def running(subject: Subject) -> None:
 
 
 async def lasting(subject: Subject) -> None:
-    """Heartbeats continue at most 10 s apart while a case runs, here for a minute."""
+    """Heartbeats continue at most 10 s apart while a case runs (checked for a minute)."""
     times = subject.times
     key = await subject.hang(times.lasting_s)
     beats: list[ReceivedEvent] = []
@@ -183,7 +183,7 @@ def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
 
 
 async def history(subject: Subject) -> None:
-    """In the whole check no stream had a gap, no number was two events, and no attempt finished twice or unstarted."""
+    """No stream had a gap, no number meant two events, and no attempt finished twice or ran without a started event."""
     await subject.run()
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
@@ -235,7 +235,7 @@ async def again(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """Acknowledging an older attempt does not discard a newer one of its job, which stays known."""
+    """Acknowledging an older attempt does not discard a newer attempt of the job; the newer one stays known."""
     older = subject.job()
     newer = older.replace(attempt=2)
     async with subject.stream() as stream:

@@ -64,7 +64,7 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """A known id with another suite, case or run is answered other_case, and nothing is taken."""
+    """A known id with another suite, case or run is answered other_case, and the job is not accepted."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}

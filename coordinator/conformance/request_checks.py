@@ -67,7 +67,7 @@ async def strict(subject: Subject) -> None:
 
 
 async def large(subject: Subject) -> None:
-    """A body over 4 MiB is answered 413, and nothing of it is taken."""
+    """A body over 4 MiB is answered 413, and no job in it is accepted."""
     good = subject.job()
     content = json.dumps(subject.batch(good, suite="x" * TOO_LARGE)).encode()
     answer = await subject.post_content(content)
@@ -99,7 +99,7 @@ async def problem(subject: Subject) -> None:
 
 
 async def boot(subject: Subject) -> None:
-    """A call for another boot answers 409 with the present boot_id, and takes nothing."""
+    """A call for another boot answers 409 with the present boot_id, and changes nothing."""
     job = subject.job()
     _require_conflict(subject, await subject.send(job, boot_id=ANOTHER))
     _require_conflict(subject, await subject.send_acknowledgement(subject.acknowledged, boot_id=ANOTHER))
@@ -111,7 +111,7 @@ async def boot(subject: Subject) -> None:
 
 
 async def revision(subject: Subject) -> None:
-    """Jobs for another revision answer 409 with the present boot_id; none is taken."""
+    """Jobs for another revision are answered 409 with the present boot_id, and no job is accepted."""
     job = subject.job()
     _require_conflict(subject, await subject.send(job, revision=ANOTHER))
     await _require_new(subject, job)

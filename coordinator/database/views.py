@@ -120,7 +120,7 @@ def common_comments(*columns: str) -> dict[str, str]:
 
 OUTCOME_ROWS = View(
     "outcome_rows",
-    "One row an outcome: the single accepted result of a job. What arrived late is not here.",
+    "One row per outcome, the single accepted result of a job. Late reports are excluded.",
     common_comments(
         "campaign_id",
         "revision",
@@ -144,20 +144,21 @@ OUTCOME_ROWS = View(
         "attempt": "number of the accepted attempt",
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
-        "verdict_on_device": "as `verdict`, but a fallback is failed, and a pass without proof of placement is "
+        "verdict_on_device": "as `verdict`, but a fallback counts as failed, and a pass without proof of placement as "
         "unknown; null if `host_only`",
-        "cause": "cause of not passing; null if passed",
+        "cause": "the reason why the outcome did not pass; null if passed",
         "cause_on_device": "as `cause`, but `placement` if only `verdict_on_device` failed; null if `host_only`",
         "rule": "the rule that gave the cause; `overridden` if a person set it",
         "ending": "the ending that the runner observed",
         "placement": "on_device, fell_back, host_only or unknown",
-        "init_ms": "priming of the device in this process",
-        "cold_ms": "first call of the case; includes compilation and, at position 0, what a process does once",
+        "init_ms": "time to prime the device in this process",
+        "cold_ms": "time of the first call of the case; includes compilation and, at position 0, what a process does "
+        "only once",
         "steady_ms": "median of the samples after warm-up, per call",
         "iqr_ms": "interquartile range of the same samples",
         "samples": "number of samples",
         "lock_wait_ms": "wait for the host's timing lock, which no other time includes",
-        "position": "number of cases that ran in the same process before",
+        "position": "number of cases that ran before this one in the same process",
         "duration_s": "duration of the whole case, as the timeout counts it",
         "exception": "qualified type of the exception",
         "message": "message of the exception",
@@ -168,10 +169,10 @@ OUTCOME_ROWS = View(
         "fallbacks": "operations that silently ran on the host, with their count",
         "devices": "devices of the input and output arrays",
         "log_bytes": "bytes of output of the case",
-        "runner_id": "the runner; null if the outcome was imported in a bundle",
+        "runner_id": "the runner; null if the outcome was imported from a bundle",
         "host": "the machine",
         "fingerprint": "the machine and the installation that produced the outcome",
-        "finished_at": "when the outcome was stored; in a bundle, when the case finished",
+        "finished_at": "time when the outcome was stored; if imported from a bundle, time when the case finished",
         "overridden_by": "the person who set the cause, if any",
         "overridden_why": "the reason of this person",
         "overridden_at": "when the cause was set",
@@ -184,17 +185,18 @@ OUTCOME_ROWS = View(
         "contended": "in most samples, threads waited for a core that other processes used: `low_ms` is longer "
         "than the call's own time by an unknown amount",
         "operation": "the framework operation that failed, or first gave a wrong value",
-        "after_others": "how the case failed after other cases of its process, compared with this outcome, which "
-        "it had alone: `failed_alike` or `failed_otherwise`; null if it did not, or was not repeated",
+        "after_others": "if the case failed after other cases of its process and was then repeated alone (this "
+        "outcome): whether the first failure was the same (`failed_alike`) or not (`failed_otherwise`); otherwise null",
         "judged_by": "source of the expected values: `numpy` and `decomposition` are independent; `reference` is "
         "from the function's own tests; `differences` are for a gradient; `float64` and `itself` are the same "
-        "function on the CPU; `form` means none; null if the suite does not say",
+        "function on the CPU; with `form` there are no expected values, and only the form of the result is checked; "
+        "null if the suite does not say",
         "input_kinds": "kinds of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
-        "options": "how the case calls its function: kind, dtypes of arrays, and for each call the number of "
-        "positional arguments, the keywords with values, and the receiver of a method; null if the runner does not "
-        "say",
-        "said": "error text, as on every page: the mismatch, else the message, the signal, the reason or the "
-        "ending; null if passed",
+        "options": "how the case calls its function: the kind of the case, the dtypes of arrays, and for each call the "
+        "number of positional arguments, the keywords with values, and the receiver of a method; null if the runner "
+        "does not say",
+        "said": "error text, as on every page: the first of mismatch, message, signal, reason and ending that exists; "
+        "null if passed",
         "contended_share": "share of all samples, including discarded ones, in which threads waited for a core; "
         "null if not counted",
         "unproven": "why the placement is unknown; null if known, or if the runner gives no reason",
@@ -629,31 +631,31 @@ _ANYWHERE, _ON_DEVICE, _WITHOUT_HOST_WORK, _INDEPENDENT = map(
 
 FUNCTION_VERDICTS = View(
     "function_verdicts",
-    """One row a function, target and campaign: its cases over their runs, added up. Counted runs are those that passed
-    or failed. A case that expects a refusal, and got one, is counted as refused alone; one that the device accepted,
-    and the host refuses, as accepted alone. A case passed if all its counted runs passed, failed if any failed, and is
-    in no denominator if it has none. All counts are of cases.
-    A function without any outcome yet has no row, unless its campaign was cancelled. Two targets that differ in
-    their environment alone have a row each.""",
+    """One row per function, target and campaign, with the sums over the cases of the function. Only runs that passed or
+    failed are counted. A case passed if all its counted runs passed, and failed if one of them failed. A case without
+    a counted run is excluded. A case that expects an error and gets it counts only as refused; a case that returns a
+    result although the host raises an error counts only as accepted. All counts are numbers of cases. A function
+    without outcomes has no row, unless its campaign was cancelled. Targets that differ only in their environment have
+    separate rows.""",
     common_comments(*OF_A_FUNCTION)
     | {
         "host_only": "declared in the catalogue: the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
         "failed and some are incomplete, or total is 0. A fallback passes, as in the study",
-        "verdict_on_device": "the same over `total_on_device`: a fallback is failed, and a pass without proof of "
-        "placement is not counted; null if `host_only`",
-        "passed": "cases whose counted runs all passed, except those that expect a refusal",
-        "failed": "cases with a failed run, which did not fail by accepting what the host refuses",
+        "verdict_on_device": "the same over `total_on_device`: a fallback counts as failed, and a pass without proof "
+        "of placement is not counted; null if `host_only`",
+        "passed": "cases whose counted runs all passed, except cases that expect an error",
+        "failed": "cases with a failed run, except those whose only failures are silent acceptances (see `accepted`)",
         "total": "cases with a counted run: passed + failed",
         "skipped": "cases with neither a counted nor an incomplete run: removed or not applicable",
-        "incomplete": "cases with incomplete and no counted runs: environment, infrastructure, or cancelled before "
-        "they ran",
-        "cause": "the most frequent cause of failed cases (of each case the most frequent cause of its failed "
-        "runs); ties are resolved alphabetically",
+        "incomplete": "cases with incomplete runs and no counted run: their environment or infrastructure failed, or "
+        "they were cancelled before they ran",
+        "cause": "the most frequent cause of failed cases, where the cause of a case is the most frequent one of its "
+        "failed runs; ties are resolved alphabetically",
         "passed_on_device": "cases whose counted runs all passed, proven on the device; null if `host_only`",
         "failed_on_device": "as `failed`, for `verdict_on_device`; null if `host_only`",
-        "cause_on_device": "as `cause`, for `verdict_on_device`: `placement` for a fallback, else the run's cause; "
-        "null if `host_only`",
+        "cause_on_device": "as `cause`, for `verdict_on_device`: `placement` for a fallback, otherwise the run's "
+        "cause; null if `host_only`",
         "not_counted_cause": "as `cause`, of skipped and incomplete cases (removed, environment, …); `not_lowered` "
         "if any has no lowering",
         "flaky": "cases whose counted runs disagree; included in `failed`",
@@ -662,23 +664,23 @@ FUNCTION_VERDICTS = View(
         "unknown_placement": "cases whose counted runs all passed, none by fallback, and some without proof of "
         "placement: neither passed nor failed on the device; null if `host_only`",
         "unknown_cause": "failed cases with cause `unknown`",
-        "refused": "cases that expect a refusal and whose counted runs all passed; in no other count",
+        "refused": "cases that expect an error and whose counted runs all passed. No other count includes them",
         "host_work": "failed cases with cause `host_work`: data sets, strings, tables, files, prints",
         "verdict_without_host_work": "as `verdict`, without those cases",
         "of_another_device": "failed cases that need another device than the target's (rule `needs-another-device`)",
         "lowered": "cases lowered for the target's platform and not run; otherwise only counted in `skipped`",
         "not_lowered": "cases with an operation without a lowering; otherwise only counted in `skipped`",
-        "lowering": "`not_lowered` if a case has no lowering, else `lowered`; null on targets that run their cases",
+        "lowering": "`not_lowered` if a case has no lowering, otherwise `lowered`; null on targets that run cases",
         "missing_lowering": "the most frequent operation without a lowering",
         "verdict_independent": "as `verdict`, over cases judged by an independent reference (numpy, decomposition)",
         "cause_independent": "as `cause`, over those cases",
         "passed_independent": "as `passed`, over those cases",
         "failed_independent": "as `failed`, over those cases",
         "total_independent": "passed_independent + failed_independent",
-        "failed_inputs": "kinds of input of failed cases, each combination once; null if not stated",
+        "failed_inputs": "kinds of the inputs of failed cases, each combination once; null if the suite does not say",
         "passed_inputs": "the same for passed cases",
-        "accepted": "cases that returned a result where the host refuses the call (cause `silently_accepted`): neither "
-        "a pass nor a wrong value, so they are in no other count",
+        "accepted": "cases that returned a result although the host raises an error (cause `silently_accepted`). No "
+        "other count includes them",
     },
     f"""\
 {_HEAD},
@@ -733,19 +735,19 @@ def _counts_as_row(rule: CountingRule) -> str:
 
 FUNCTION_COUNTS = View(
     "function_counts",
-    """One row a function, target, campaign and counting rule: what the rule makes of the function's cases.
-    function_verdicts has the counts of some rules side by side. A rule by which the function has no verdict, such as
-    on_device of a function that never touches a device, has no row.""",
+    """One row per function, target, campaign and counting rule: the verdict and the counts that the rule gives.
+    function_verdicts has the counts of some rules side by side. If a rule gives no verdict for a function, such as
+    on_device for a function that never touches a device, there is no row.""",
     common_comments(*OF_A_FUNCTION)
     | {
         "rule": "name of the counting rule",
-        "verdict": "success: all cases counted by the rule passed; complete: all failed; partial: some failed; "
+        "verdict": "success: all cases that the rule counts passed; complete: all failed; partial: some failed; "
         "unknown: none failed and some are incomplete, or `total` is less than the rule requires",
         "cause": "the most frequent cause of failed cases; ties are resolved alphabetically",
         "passed": "counted cases that passed",
         "failed": "counted cases that failed",
         "total": "passed + failed",
-        "unknown": "cases that passed without proof of placement, counted as neither",
+        "unknown": "cases that passed without proof of placement, counted neither as passed nor as failed",
     },
     f"""\
 {_HEAD},
@@ -773,42 +775,42 @@ FUNCTION_COUNTS = View(
 
 FUNCTION_LATENCIES = View(
     "function_latencies",
-    """One row a function, target and campaign with something measured. Only runs that passed count,
-    and of those only the ones proven on the device, or of functions declared host_only (told apart
-    by that column). Each time is the median over cases: of a case's best run for low_ms, of the median over its
-    runs for the others. The cases behind two rows can differ: a ratio of two devices is made per case, over the
-    cases that both measured (from case_latencies), never from these medians.""",
+    """One row per function, target and campaign with a measurement. A run counts if it passed and is proven to have run
+    on the device, or if its function is host_only. Each time is a median over the cases of the function: for low_ms of
+    the best run of each case, for the other times of the median over the runs of each case. The cases behind two rows
+    can differ. So compute the ratio of two devices from case_latencies, over the cases that both measured, and not
+    from these medians.""",
     common_comments(*OF_A_FUNCTION)
     | {
         "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
-        "cold_ms": "first call of a case in its process, including compilation; mixes `first_cold_ms` and "
-        "`later_cold_ms`",
-        "steady_ms": "one call after warm-up: for each run the median of its samples",
+        "cold_ms": "time of the first call of a case, including compilation, at any position in a process: "
+        "`first_cold_ms` and `later_cold_ms` together",
+        "steady_ms": "time of a call after warm-up; for each run the median of its samples",
         "iqr_ms": "interquartile range of a run's samples: the variation within a process, not between runs",
         "samples": "number of samples behind steady_ms, over all cases and runs",
         "cases": "cases with a measured run",
         "runs": "measured runs of those cases",
         "low_ms": "level of a call after warm-up: the 5 % quantile of the case's best run",
         "noisy": f"cases whose `steady_ms` is more than {NOISY:g} times their `low_ms`",
-        "first_cold_ms": "first call of the first case of a process, including what a process does once; null if "
-        "there is none",
-        "later_cold_ms": "first call of a case after other cases of its process",
+        "first_cold_ms": "time of the first call of the first case of a process, including what a process does only "
+        "once; null if not measured",
+        "later_cold_ms": "time of the first call of a case after other cases of its process",
         "unconfirmed": "half or more of the cases with a `low_ms` are unconfirmed; null if unknown for all",
-        "second_shape_ms": "first call in a second shape, in a process that has run the function already; null if not "
-        "measured",
+        "second_shape_ms": "time of the first call in a second shape, in a process that has already run the function; "
+        "null if not measured",
     },
     function_latencies(f"({_indent(cases_measured('outcomes'), 16)})"),
 )
 
 CASE_LATENCIES = View(
     "case_latencies",
-    """One row a case, target and campaign with something measured, its runs put together. Only runs that passed
-    count, and of those only the ones proven on the device, or of functions declared host_only.""",
+    """One row per case, target and campaign with a measurement, over the runs of the case. A run counts if it passed
+    and is proven to have run on the device, or if its function is host_only.""",
     common_comments(*OF_A_FUNCTION, "case", "case_id")
     | {
         "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
-        "cold_ms": "median over runs of the first call, including compilation; mixes `first_cold_ms` and "
-        "`later_cold_ms`",
+        "cold_ms": "median over runs of the first call, including compilation, at any position in a process: "
+        "`first_cold_ms` and `later_cold_ms` together",
         "steady_ms": "median over runs of a call after warm-up",
         "iqr_ms": "median over runs of the interquartile range of the samples",
         "mean_cold_ms": "mean over runs of the first call: the study's rule",
@@ -817,9 +819,10 @@ CASE_LATENCIES = View(
         "fingerprint_id": "fingerprint of one of the runs: the machine and the installation",
         "low_ms": "level of the case: the 5 % quantile of its best run's samples",
         "noisy": f"`steady_ms` is more than {NOISY:g} times `low_ms`",
-        "first_cold_ms": "first call in runs that began their process, including what a process does once",
-        "later_cold_ms": "first call in runs after other cases of their process",
-        "unconfirmed": f"of `low_ms`: {UNCONFIRMED}; null for a single run that did not wait",
+        "first_cold_ms": "time of the first call in runs in which the case was the first of its process, including "
+        "what a process does only once",
+        "later_cold_ms": "time of the first call in runs in which other cases ran before in the process",
+        "unconfirmed": f"whether `low_ms` is unconfirmed: {UNCONFIRMED}; null for a single run that did not wait",
     },
     case_latencies("outcomes"),
 )
@@ -827,9 +830,9 @@ CASE_LATENCIES = View(
 
 CPU_BASES = View(
     "cpu_bases",
-    """One row a target and campaign: the one CPU target that its latencies are set against. It is one of the same
-    version, neither of the two is simulated, and both have measured a case. Of several it is the one on the same
-    host, else on the same hardware, else in the same environment, else with the most common cases, else the oldest.""",
+    """One row per target and campaign: the CPU target with which the latencies of the target are compared. Both targets
+    have the same version, neither is simulated, and both have measured a common case. If there are several such CPU
+    targets, the order of preference is: same host, same hardware, same environment, most common cases, oldest.""",
     common_comments("campaign_id", "target_id")
     | {
         "cpu_target_id": "the CPU target",
@@ -841,8 +844,8 @@ CPU_BASES = View(
 
 FUNCTION_RATIOS = View(
     "function_ratios",
-    """One row a function, target and campaign with a case that was measured on the target and on its CPU target
-    (cpu_bases): how many times as long a call after warm-up takes as there. Functions declared host_only have none.""",
+    """One row per function, target and campaign with a case that was measured on the target and on its CPU target
+    (cpu_bases): the ratio of the times of a call after warm-up. Functions that are host_only have no row.""",
     common_comments(
         "campaign_id",
         "suite",

@@ -90,9 +90,7 @@ async def figure(
     caller: CurrentCaller,
     options: Options,
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
-    theme: Annotated[Theme, Query(description="auto is a light svg that turns dark where its reader's page does")] = (
-        "light"
-    ),
+    theme: Annotated[Theme, Query(description="`auto` is a light svg that turns dark on a dark page")] = ("light"),
 ) -> Response:
     """One figure. A figure with too few points returns 404 with the reason."""
     selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)

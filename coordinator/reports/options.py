@@ -26,19 +26,24 @@ class ReportOptions:
         Text,
         Query(
             max_length=100,
-            description="what to set the campaign beside: unless it is given, the reference of its suite, if that has "
-            "one; `none` for nothing",
+            description="published results for comparison; default: the reference of the campaign's suite, if it has "
+            "one. `none`: no comparison",
         ),
     ] = SUITES_OWN
     reference_device: Annotated[
-        Text | None, Query(max_length=100, description="that others are set against; else a GPU, else the CPU")
+        Text | None,
+        Query(
+            max_length=100,
+            description="the device that others are compared with; default: a GPU if the campaign has one, otherwise "
+            "the CPU",
+        ),
     ] = None
     tolerable: Annotated[
         float,
         Query(
             le=MOST_TOLERABLE,
             json_schema_extra={"exclusiveMinimum": 1},
-            description="how many times slower a function may be before it is intolerable",
+            description="a latency is intolerable if it exceeds the reference by this factor",
         ),
     ] = INTOLERABLE
     measure: Annotated[
@@ -46,7 +51,7 @@ class ReportOptions:
         Query(
             max_length=20,
             json_schema_extra={"enum": [*MEASURES, "", None]},
-            description="level, cold or paper; unless it is said, as the campaign was timed",
+            description="which latency is compared; default: as the campaign was timed",
         ),
     ] = None
 

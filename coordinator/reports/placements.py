@@ -61,7 +61,7 @@ def first_calls(data: ReportData) -> Table:
         Column("steady_ms", "median after warm-up", "milliseconds", "ms"),
         Column("ratio", "times slower the first time", "ratio"),
     )
-    title = "First calls against calls after warm-up"
+    title = "First calls compared with calls after warm-up"
     return report_table(data, "first_calls", "first_calls", title, columns, rows, (), _not_in_study(data))
 
 

@@ -55,8 +55,8 @@ async def _rule(
 
 
 OnlyDevice = Annotated[Text | None, Query(max_length=100, description="only targets on this device")]
-Offset = Annotated[int, Query(ge=0, le=10**7, description="functions to leave out at the beginning")]
-Limit = Annotated[int, Query(ge=1, le=5000, description="functions of a page of json")]
+Offset = Annotated[int, Query(ge=0, le=10**7, description="number of functions to skip at the beginning")]
+Limit = Annotated[int, Query(ge=1, le=5000, description="maximum number of functions; csv has all")]
 RuleParameter = Annotated[CountingRule, Depends(_rule)]
 
 
@@ -116,7 +116,7 @@ async def conditions(
 async def campaign_operations(
     campaign_id: CampaignId,
     context: Context,
-    name: Annotated[Text, Query(max_length=200, description="letters that their names have")] = "",
+    name: Annotated[Text, Query(max_length=200, description="text that the name of the operation contains")] = "",
 ) -> CampaignOperations:
     """The framework's own operations that fell back, failed, diverged or lack a lowering. Operations with the most
     cases come first."""

@@ -23,21 +23,21 @@ MOST_WORDS = 50
 VERDICTS = ("success", "partial", "complete", "unknown")
 
 EXAMPLES = (
-    ("torch.nn.*", "every function of torch.nn"),
-    ("fails:xla passes:cpu", "what breaks on xla alone"),
-    ("relu -torch.nn.*", "relu anywhere, but not in torch.nn"),
+    ("torch.nn.*", "all functions of torch.nn"),
+    ("fails:xla passes:cpu", "functions that fail on xla and pass on the CPU"),
+    ("relu -torch.nn.*", "functions with relu in their name, except those of torch.nn"),
     ("module:torch.linalg", "the functions of one module"),
     ("function:torch.add", "one function"),
-    ("partial:torch@2.9/xla", "some cases fail there, some pass"),
-    ("falls-back:cuda", "what silently used the host"),
-    ("accepts:xla", "what returns a result there where the host refuses the call"),
-    ("unproven:cuda", "what passed without proof that it was there"),
-    ("cause:type", "what fails mainly for a type, anywhere"),
-    ("cause:xla=not_implemented", "the same of one device and another cause"),
-    ("not-lowered:tpu-lowered", "what has no lowering there, found without the device"),
-    ("verdict:cuda=unknown", "what has no counted case there"),
-    ("flaky:", "runs of a case disagree"),
-    ("slower:xla>10", "the level, a call after warm-up, is over 10 times that on the CPU"),
+    ("partial:torch@2.9/xla", "functions of which some cases fail and some pass"),
+    ("falls-back:cuda", "functions that silently ran on the host"),
+    ("accepts:xla", "functions that return a result where the host raises an error"),
+    ("unproven:cuda", "functions that passed without proof that they ran on the device"),
+    ("cause:type", "functions whose main cause is type, on any target"),
+    ("cause:xla=not_implemented", "functions whose main cause on xla is not_implemented"),
+    ("not-lowered:tpu-lowered", "functions without a lowering"),
+    ("verdict:cuda=unknown", "functions without a counted case"),
+    ("flaky:", "functions with a case whose runs disagree"),
+    ("slower:xla>10", "functions whose call after warm-up takes over 10 times as long as on the CPU"),
 )
 
 

@@ -30,7 +30,9 @@ router = PageRouter()
 ROWS = 60
 """The maximum number of rows of a table on the page. Its csv has all."""
 UNCHANGING = {"Cache-Control": "private, max-age=31536000, immutable"}
-Drawn = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="the drawing that a page has made")]
+Drawn = Annotated[
+    str | None, Query(pattern="^[0-9a-f]{32}$", description="the id of a drawing that is already on a page")
+]
 Form = Annotated[Literal["svg", "json"], Path()]
 
 

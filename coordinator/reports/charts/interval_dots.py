@@ -77,11 +77,11 @@ def slowdown(data: ReportData, table: Table) -> Figure:
         data,
         table,
         "slowdown",
-        title="How many times slower, on the whole",
+        title="Mean ratio of latencies",
         drawing=_ratio_dots(rows, distinct(rows, "pair"), low, high),
-        caption="Geometric mean over functions of how many times as long the second device takes; lines are bootstrap "
-        "intervals of 95 %, of five functions and more.",
-        alternative="On the whole the second device takes: "
+        caption="Geometric mean over functions of the second device's latency divided by the first device's. Lines are "
+        "bootstrap intervals of 95 %, for five functions or more.",
+        alternative="On average the second device takes: "
         + "; ".join(f"{row['pair']} {row['ratio']:.3g} times as long (n {row['n']})" for row in rows)
         + ".",
         silent=NOTHING_COMPARED,

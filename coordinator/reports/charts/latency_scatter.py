@@ -61,10 +61,10 @@ def first_calls(data: ReportData, table: Table) -> Figure:
         table,
         "first_calls",
         drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), LONG_FIRST_CALL),
-        caption=f"Each point is a function that passed on the device; the first call holds compilation. Above the "
+        caption=f"Each point is a function that passed on the device; the first call includes compilation. Above the "
         f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinning_note}",
-        alternative="First calls against calls after warm-up, the geometric mean of how many times as long the first "
-        "takes: "
+        alternative="First calls compared with calls after warm-up. The geometric mean of the ratio of the first call "
+        "to a later one: "
         + "; ".join(
             f"{record['target']} {record['ratio'].value:.3g} (n {record['ratio'].n})"
             for record in table.records()

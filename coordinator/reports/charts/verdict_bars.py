@@ -97,7 +97,7 @@ def placement(data: ReportData, table: Table) -> Figure:
         table,
         "placement",
         drawing=_stacked_bars(rows, distinct(rows, "who"), tuple(PLACED.items()), "cases that passed"),
-        caption="A case fell back if any of its passed runs did. Functions that never touch a device are left out.",
+        caption="A case fell back if any of its passed runs did. Functions that never touch a device are excluded.",
         alternative="Cases that passed by falling back to the host: "
         + "; ".join(f"{row['who']} {row['shown']}" for row in fallbacks)
         + ".",

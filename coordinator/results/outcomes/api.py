@@ -34,23 +34,24 @@ router = RestRouter(
 def _filters(
     rule: RuleParameter,
     verdict: Annotated[
-        VerdictFilter | None, Query(description="by the rule; `unknown`: it passed with unknown placement")
+        VerdictFilter | None,
+        Query(description="the verdict by the rule; `unknown`: the case passed with unknown placement"),
     ] = None,
     cause: Cause | None = None,
     placement: Annotated[
-        Placement | None, Query(description="`fell_back`: the framework ran it on the host, unasked")
+        Placement | None, Query(description="`fell_back`: the framework silently ran the case on the host")
     ] = None,
-    ending: Annotated[Ending | None, Query(description="`mismatched`: it ran, and a value was wrong")] = None,
+    ending: Annotated[Ending | None, Query(description="`mismatched`: the case ran, and a value was wrong")] = None,
     function: Annotated[Text | None, Query(max_length=200, description="a glob, such as `torch.nn.*`")] = None,
     framework: Annotated[Text | None, Query(max_length=100)] = None,
     device: Annotated[Text | None, Query(max_length=100)] = None,
-    judged_by: Annotated[Judge | None, Query(description="the reference")] = None,
+    judged_by: Annotated[Judge | None, Query(description="the source of the expected values")] = None,
 ) -> Filters:
     return Filters(rule.name, verdict, cause, placement, ending, function, framework, device, judged_by)
 
 
 _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
-FormatParameter = Annotated[Format, Query(description="csv and parquet hold all rows, json a page")]
+FormatParameter = Annotated[Format, Query(description="csv and parquet have all rows, json has one page")]
 
 
 async def _room_for_file(
@@ -75,7 +76,7 @@ async def outcomes(
     context: Context,
     caller: CurrentCaller,
     filters: Annotated[Filters, Depends(_filters)],
-    after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the page before")] = 0,
+    after: Annotated[int, Query(ge=0, le=LARGEST_BIGINT, description="`next` of the previous page")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
     format: FormatParameter = "json",
 ) -> Response | OutcomePage:

@@ -167,7 +167,7 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
             "every second one is kept",
         )
         page = coordinator.page(f"/campaigns/{campaign}/outcomes/{outcomes[0]['job_id']}")
-        assert "a second result came, which does not count" in page
+        assert "a second result arrived, which does not count" in page
 
 
 def test_what_comes_after_the_end_of_a_stopped_attempt_does_not_count(coordinator: CoordinatorProcess) -> None:

@@ -22,7 +22,7 @@ ACKNOWLEDGED_BY_S = 4.0
 
 
 class Gate:
-    """A way to a runner that can be cut; behind it, a stream of events can be kept waiting while all else passes."""
+    """A relay to a runner. It can close connections, or delay a stream of events while everything else passes."""
 
     def __init__(self, url: str) -> None:
         self._to = urlsplit(url)

@@ -111,7 +111,7 @@ def no_job_lost(observation: Observation) -> Iterator[str]:
 
 
 def no_job_doubled(observation: Observation) -> Iterator[str]:
-    """Each case, target and run has one job. A job that is done has one outcome, any other none."""
+    """Each case, target and run has one job. A job that is done has one outcome; any other job has none."""
     places = Counter((job["campaign_id"], job["target_id"], job["case_id"], job["run"]) for job in observation.jobs)
     yield from (f"{count} jobs for {place}" for place, count in places.items() if count > 1)
     outcomes = Counter(outcome["job_id"] for outcome in observation.outcomes)
@@ -125,21 +125,22 @@ def no_job_doubled(observation: Observation) -> Iterator[str]:
 
 
 def outcomes_have_leases(observation: Observation) -> Iterator[str]:
-    """An outcome belongs to an attempt that its runner was given, and the attempt ended with it."""
+    """Every outcome belongs to an attempt that was dispatched to the runner that reported the outcome."""
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
     for outcome in observation.outcomes:
         attempt = attempts.get((outcome["job_id"], outcome["attempt"]))
         if attempt is None:
-            yield f"the outcome of job {outcome['job_id']} is of attempt {outcome['attempt']}, which was never given"
+            yield f"the outcome of job {outcome['job_id']} has attempt {outcome['attempt']}, which was never dispatched"
         elif attempt["runner_id"] != outcome["runner_id"]:
             yield (
-                f"job {outcome['job_id']} was given to runner {attempt['runner_id']}, "
+                f"job {outcome['job_id']} was dispatched to runner {attempt['runner_id']}, "
                 f"its outcome is of runner {outcome['runner_id']}"
             )
 
 
 def outcomes_are_their_reporters_own(observation: Observation) -> Iterator[str]:
-    """The origin that a scripted runner wrote into an outcome equals its row, and that runner sent it."""
+    """A scripted runner writes its name, boot, job, attempt, case and run into every outcome. They match the stored
+    row."""
     jobs = {job["id"]: job for job in observation.jobs}
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
     for outcome in observation.outcomes:
@@ -174,7 +175,7 @@ def outcomes_are_their_reporters_own(observation: Observation) -> Iterator[str]:
 
 
 def first_finish_counts(observation: Observation) -> Iterator[str]:
-    """Of two finishes of one attempt, the first one is the outcome."""
+    """If an attempt finishes twice, the first finish is the outcome."""
     first: dict[tuple[str, int, str], int] = {}
     for name, nonces in observation.reported.items():
         # An attempt whose finish cannot be read is made again, and the next finish is the first.
@@ -201,7 +202,7 @@ def first_finish_counts(observation: Observation) -> Iterator[str]:
 
 
 def hazards_are_themselves(observation: Observation) -> Iterator[str]:
-    """The real runner's outcomes are possible results of their cases; another result would be another case's."""
+    """Every outcome of the real runner is a possible result of its case, and not the result of another case."""
     jobs = {job["id"]: job for job in observation.jobs}
     expected_endings = {
         "hazards.nap": {"returned"},
@@ -220,9 +221,9 @@ def hazards_are_themselves(observation: Observation) -> Iterator[str]:
 
 
 def none_past_its_time(observation: Observation) -> Iterator[str]:
-    """No case runs longer than its limit and the grace, except a timeout, by the time until it was stopped.
+    """A case takes at most its limit and one grace period; if it timed out, its limit and two grace periods.
 
-    What a fault held up is not counted: its time, and after it as long as it takes to notice a dead peer.
+    The duration of a fault is not counted, nor the time that it takes after the fault to notice a dead peer.
     """
     limits = {campaign["id"]: campaign["timeout_s"] for campaign in observation.campaigns}
     attempts = {(attempt["job_id"], attempt["attempt"]): attempt for attempt in observation.attempts}
@@ -254,7 +255,7 @@ def numbers_are_numbers(observation: Observation) -> Iterator[str]:
 
 
 def counters_equal_rows(observation: Observation) -> Iterator[str]:
-    """The counters of every campaign and target equal the number of its rows."""
+    """The counters of every campaign and target equal the numbers of their rows."""
     counts_by_target: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
     for job in observation.jobs:
         counts_by_target[job["campaign_id"], job["target_id"]].update(["total", job["state"]])
@@ -269,7 +270,7 @@ def counters_equal_rows(observation: Observation) -> Iterator[str]:
 
 
 def tries_are_bounded(observation: Observation) -> Iterator[str]:
-    """A job is lost no more often than the limit of retries, and is not handed out forever."""
+    """A job is lost at most 3 times and has at most 60 attempts."""
     for job in observation.jobs:
         if job["lost"] > MOST_LOST:
             yield f"job {job['id']} was lost {job['lost']} times"
@@ -278,7 +279,7 @@ def tries_are_bounded(observation: Observation) -> Iterator[str]:
 
 
 def campaigns_end(observation: Observation) -> Iterator[str]:
-    """Every campaign ends soon after the last fault."""
+    """Every campaign ends at most 220 s after the last fault."""
     if observation.ended_after_s is None or observation.ended_after_s > ENDS_WITHIN_S:
         going = [campaign["id"] for campaign in observation.campaigns if campaign["state"] == "running"]
         yield f"campaigns {going} had not ended {ENDS_WITHIN_S:.0f} s after the last fault"
@@ -288,12 +289,12 @@ def campaigns_end(observation: Observation) -> Iterator[str]:
 
 
 def nothing_left_behind(observation: Observation) -> Iterator[str]:
-    """When all campaigns have ended, no runner holds a job any more."""
+    """When all campaigns have ended, no runner has a job."""
     yield from (f"{name} still holds {count} jobs" for name, count in observation.held.items() if count)
 
 
 def pages_answer(observation: Observation) -> Iterator[str]:
-    """No page answers with a status of 500 or more, except 503 with the time to try again."""
+    """No page or REST resource answers with a status of 500 or above, except 503 with `Retry-After`."""
     for answer, count in Counter(observation.answers).items():
         if answer.status == 503 and answer.retry_after is not None:
             continue

@@ -12,11 +12,16 @@ from tests.faults.matrix.trial import Verdict
 
 HEAD = """# Fault matrix
 
-Real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted runners on two targets and
-one real runner, with a faulty relay on every connection. Made by
-`python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md`; the same
-seed gives the same schedule. Every change runs a part of it. [Promises](../explanation/promises.md) lists what is
-promised under each fault, and the tests.
+This is the report of real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted
+runners on two targets and one real runner, with a relay on every connection that can disturb it. This command made the
+report; the same seed gives the same schedule:
+
+```
+python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md
+```
+
+`make test` causes faults for one minute. [Promises](../explanation/promises.md) lists what is promised under each
+fault, and the tests.
 """
 
 
@@ -46,7 +51,7 @@ def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield f"| campaigns | {sum(verdict.campaigns for verdict in verdicts)} |"
     yield f"| jobs | {sum(verdict.jobs for verdict in verdicts):,} |"
     latest_end = "not in time" if None in latest else f"{max(after or 0.0 for after in latest):.0f} s"
-    yield f"| latest end of a campaign after the last fault of its trial | {latest_end} |"
+    yield f"| longest time from the last fault of a trial to the end of a campaign | {latest_end} |"
     yield f"| violations | {sum(len(verdict.violations) for verdict in verdicts)} |"
 
 

@@ -18,7 +18,7 @@ class RunnerClock(Switched):
 class StandsStill(RunnerClock):
     """And the job that runs meanwhile is never ended by its runner."""
 
-    name = "runner's clock stands still, and it kills nothing"
+    name = "runner's clock stands still, and the runner kills no case"
     value = staticmethod(lambda elapsed_s: 0.0)
     lasts_s = 35.0
 
@@ -79,7 +79,7 @@ class StepsBack(HostClock):
 class StepsBackMeanwhile(HostClock):
     """As after a boot with a wrong clock: the runners' ownership and the leases end in an hour."""
 
-    name = "host's clock an hour behind once the coordinator is back from a kill"
+    name = "host's clock set back one hour while the coordinator is down"
     step_s = -3600.0
 
     def inject(self, world: World) -> None:

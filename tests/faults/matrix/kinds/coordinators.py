@@ -73,7 +73,7 @@ class Paused(CoordinatorFault):
 class PausedBesideAnother(Paused):
     """It wakes up as the owner of runners that another has owned for a while."""
 
-    name = "coordinator paused past its ownership, beside another"
+    name = "coordinator paused until its ownership has ended, while another one runs"
     lasts_s = 36.0
 
     def inject(self, world: World) -> None:
@@ -96,7 +96,7 @@ class Doubled(CoordinatorFault):
 
 
 class DoubledAndKilled(Doubled):
-    name = "both of two coordinators killed"
+    name = "two coordinators killed"
 
     def heal(self, world: World) -> None:
         for coordinator in world.others:

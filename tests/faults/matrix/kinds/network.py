@@ -18,7 +18,7 @@ SLOW_BYTES_PER_S = 4_000
 class LegFault(Fault):
     place = Place.network
     runners: ClassVar[tuple[str, ...]] = EVERY_RUNNER
-    """That it can befall, where it befalls a way to runners."""
+    """The runners whose connection it can affect."""
 
     def leg(self, world: World) -> Leg:
         return world.legs[self.target] if self.target else world.database_leg
@@ -146,31 +146,33 @@ class Doubled(LegFault):
 
 
 def to_runner(name: str, kind: type[LegFault]) -> type[Fault]:
-    return type(f"Runner{kind.__name__}", (kind,), {"name": f"way to a runner {name}", "targets": kind.runners})
+    return type(f"Runner{kind.__name__}", (kind,), {"name": f"connection to a runner {name}", "targets": kind.runners})
 
 
 def to_database(name: str, kind: type[LegFault]) -> type[Fault]:
-    return type(f"Database{kind.__name__}", (kind,), {"name": f"way to the database {name}", "needs": DATABASE_LEG})
+    return type(
+        f"Database{kind.__name__}", (kind,), {"name": f"connection to the database {name}", "needs": DATABASE_LEG}
+    )
 
 
 KINDS: tuple[type[Fault], ...] = (
     to_runner("reset", Reset),
-    to_runner("silent", Silent),
-    to_runner("silent for 42 s", SilentForLong),
-    to_runner(f"silent for {SilentAgainAndAgain.silent_s:g} s, again and again", SilentAgainAndAgain),
-    to_runner("silent for answers", Deaf),
+    to_runner("drops all data", Silent),
+    to_runner("drops all data for 42 s", SilentForLong),
+    to_runner(f"drops all data for {SilentAgainAndAgain.silent_s:g} s, three times", SilentAgainAndAgain),
+    to_runner("drops answers", Deaf),
     to_runner("delayed", Delayed),
-    to_runner("delayed, and a campaign cancelled on it", DelayedAndCancelled),
+    to_runner("delayed while a campaign is cancelled", DelayedAndCancelled),
     to_runner("throttled", Throttled),
-    to_runner("cut in mid-message", Cut),
-    to_runner("corrupted", Corrupted),
-    to_runner("doubled", Doubled),
+    to_runner("closed in the middle of a message", Cut),
+    to_runner("corrupts one byte", Corrupted),
+    to_runner("sends every request twice", Doubled),
     to_database("reset", Reset),
-    to_database("silent", Silent),
-    to_database("silent for 42 s", SilentForLong),
-    to_database("silent for answers", Deaf),
+    to_database("drops all data", Silent),
+    to_database("drops all data for 42 s", SilentForLong),
+    to_database("drops answers", Deaf),
     to_database("delayed", Delayed),
     to_database("throttled", Throttled),
-    to_database("cut in mid-message", Cut),
-    to_database("garbled", Garbled),
+    to_database("closed in the middle of a message", Cut),
+    to_database("answers with garbage", Garbled),
 )

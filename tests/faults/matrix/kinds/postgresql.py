@@ -39,7 +39,7 @@ class Killed(PostgresFault):
 
 
 class Stopped(Killed):
-    name = "PostgreSQL stopped at once"
+    name = "PostgreSQL shut down in immediate mode"
 
     def inject(self, world: World) -> None:
         os.kill(world.postmaster, signal.SIGQUIT)
@@ -206,7 +206,7 @@ class Impatient(Setting):
 class Crowded(PostgresFault):
     """Others take all connections that there are, after the present ones have been ended."""
 
-    name = "no connection left"
+    name = "PostgreSQL has no free connection"
     lasts_s = 6.0
 
     def inject(self, world: World) -> None:
@@ -249,7 +249,7 @@ class Restored(PostgresFault):
 class Copied(PostgresFault):
     """Somebody starts a copy of the data directory beside it, to look at old data; it knows all runners."""
 
-    name = "copy of the database's directory started beside it"
+    name = "copy of the database's directory started beside the original"
     needs = POSTGRESQL | DATABASE_LEG | COORDINATOR
     lasts_s = 8.0
 

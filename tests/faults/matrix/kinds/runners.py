@@ -50,7 +50,7 @@ class PausedBriefly(RealRunnerFault):
 
 
 class Paused(PausedBriefly):
-    name = "runner paused past the limit of silence"
+    name = "runner paused for longer than the limit of silence"
     lasts_s = 42.0
 
 
@@ -67,7 +67,7 @@ class ForkServerKilled(RealRunnerFault):
 class TimingLockHeld(RealRunnerFault):
     """Somebody else on the host times something, and does not come to an end."""
 
-    name = "timing lock held by somebody else"
+    name = "timing lock held by another process"
     lasts_s = 8.0
 
     def inject(self, world: World) -> None:
@@ -137,20 +137,20 @@ def fault_by_switch(name: str, switch: str, value: Any, lasts_s: float = 4.0) ->
 
 SWITCHED = (
     fault_by_switch("runner answers after 3 s", "answer_after_s", 3.0, 8.0),
-    fault_by_switch("runner answers 500 to all", "answer_status", 500),
-    fault_by_switch("runner accepts and never starts", "starts", False, 40.0),
-    fault_by_switch("runner full", "receipt", JobStatus.full, 8.0),
-    fault_by_switch("runner knows no case", "receipt", JobStatus.unknown_case, 8.0),
-    fault_by_switch("runner says stale_attempt", "receipt", JobStatus.stale_attempt, 8.0),
-    fault_by_switch("runner says other_case", "receipt", JobStatus.other_case, 8.0),
-    fault_by_switch("runner without heartbeats", "heartbeats", False, 8.0),
+    fault_by_switch("runner answers every request with 500", "answer_status", 500),
+    fault_by_switch("runner accepts jobs and never starts them", "starts", False, 40.0),
+    fault_by_switch("runner answers full", "receipt", JobStatus.full, 8.0),
+    fault_by_switch("runner answers unknown_case", "receipt", JobStatus.unknown_case, 8.0),
+    fault_by_switch("runner answers stale_attempt", "receipt", JobStatus.stale_attempt, 8.0),
+    fault_by_switch("runner answers other_case", "receipt", JobStatus.other_case, 8.0),
+    fault_by_switch("runner sends no heartbeats", "heartbeats", False, 8.0),
     fault_by_switch("runner's stream open and empty for 42 s", "speaks", False, 42.0),
     fault_by_switch("stream closed after each event", "closes_after_events", 1, 6.0),
     fault_by_switch("acknowledgements refused", "acknowledges", False, 6.0),
     fault_by_switch("runner claims another boot", "claims_boot", "a-boot-that-never-was"),
     fault_by_switch("finishes never reported", "loses_finishes", SPOILED_EVENTS, 30.0),
     fault_by_switch("finishes reported twice", "doubles_finishes", 8, 6.0),
-    fault_by_switch("runner kills nothing", "kills", False, 35.0),
+    fault_by_switch("runner kills no case at its limit", "kills", False, 35.0),
 )
 
 
@@ -182,20 +182,20 @@ def _with_timing(**fields: Any) -> Callable[[Event], bytes]:
 
 SPOILED = (
     spoiling_fault("event with an extra field", lambda event: json.dumps(event | {"mood": "good"}).encode()),
-    spoiling_fault("event with an unknown word", _with_outcome(ending="evaporated")),
+    spoiling_fault("event with an unknown enum value", _with_outcome(ending="evaporated")),
     spoiling_fault("event of an unknown type", lambda event: json.dumps(event | {"type": "paused"}).encode()),
     spoiling_fault(
         "event in bad UTF-8", lambda event: json.dumps(event).encode().replace(b"returned", b"return\xff\xfe")
     ),
-    spoiling_fault("event cut off", lambda event: json.dumps(event).encode()[:-40]),
-    spoiling_fault("gap in the numbers of events", lambda event: json.dumps(event | {"n": event["n"] + 2}).encode()),
-    spoiling_fault("number of an event that is too small", lambda event: json.dumps(event | {"n": 1}).encode()),
+    spoiling_fault("event truncated", lambda event: json.dumps(event).encode()[:-40]),
+    spoiling_fault("gap in the event numbers", lambda event: json.dumps(event | {"n": event["n"] + 2}).encode()),
+    spoiling_fault("event number too small", lambda event: json.dumps(event | {"n": 1}).encode()),
     spoiling_fault("duration NaN", _with_outcome(duration_s=float("nan"))),
     spoiling_fault("duration negative", _with_outcome(duration_s=-1.0)),
     spoiling_fault("duration of a billion years", _with_outcome(duration_s=3.2e16)),
     spoiling_fault("samples infinite", _with_timing(samples_ms=[1.0, float("inf")])),
     spoiling_fault("samples negative", _with_timing(samples_ms=[1.0, -1.0])),
-    spoiling_fault("integers that no column holds", _with_timing(position=2**40, calls_per_sample=2**70)),
+    spoiling_fault("integers too large for their columns", _with_timing(position=2**40, calls_per_sample=2**70)),
     spoiling_fault("finish with an unknown id", lambda event: json.dumps(event | {"id": "nobody-s.4711"}).encode()),
     spoiling_fault(
         "finish of a later attempt", lambda event: json.dumps(event | {"attempt": event["attempt"] + 1}).encode()
@@ -246,7 +246,7 @@ class Guesser(ScriptedFault):
 class Shared(ScriptedFault):
     """A second coordinator with a database of its own registers the runner and gives it jobs."""
 
-    name = "second database on the same runner"
+    name = "second installation uses the same runner"
     needs = COORDINATOR | POSTGRESQL
     lasts_s = 8.0
 
