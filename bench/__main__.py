@@ -1,7 +1,7 @@
-"""``python -m bench [NAME ...]``: run all benches, or the named ones.
+"""``python -m bench [NAME ...]`` runs all benches, or the named ones.
 
-Figures go to stdout, one line of JSON each, progress goes to stderr. The exit code is 0 if all ran, whatever their
-figures, and 2 if one could not run.
+Each measured value (``Figure``) is printed on stdout as one line of JSON. Progress goes to stderr. The exit code is 0
+if all benches ran, whatever they measured, and 2 if a bench could not run.
 """
 
 from __future__ import annotations

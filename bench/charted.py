@@ -1,7 +1,8 @@
-"""A database with a million outcomes, written by SQL, as an instance would have after a year.
+"""Writes a database with a million outcomes by SQL, as an instance may have after a year.
 
-Nothing ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
-disagree. Their values follow from remainders of divisions, so they are the same in every bench.
+No case ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
+disagree. Their values are computed from the job's numbers by remainders of divisions, so they are the same in every
+bench.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class Size:
     runs: int
     targets: int
     releases: tuple[str, ...] = ()
-    """Releases whose surfaces come with Portolan. The targets have the releases' versions, and the functions have the
-    names of the first release. Without releases, versions and names are invented and there is no coverage."""
+    """Releases whose surfaces ship with Portolan. The targets have the versions of these releases, and the functions
+    have the names of the first release. Without releases, versions and names are invented, and there is no coverage."""
 
     suite: str = "bench"
     revision: str = "1"
-    """The suite's revision. Campaigns with the same suite and framework need different ones."""
+    """The suite's revision. Campaigns with the same suite and framework need different revisions."""
 
     @property
     def names(self) -> list[str]:

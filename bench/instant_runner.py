@@ -1,8 +1,8 @@
 """A real runner service whose executor finishes every task at once, so that only dispatch is measured.
 
 ``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and event log. Only the process
-that would run a case is missing. A list of devices after these arguments makes one runner for each device, at ``/0``,
-``/1`` and so on.
+that would run a case is missing. If the arguments end with a list of devices, there is one runner for each device, at
+``/0``, ``/1`` and so on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUEUE_LIMIT = 512
 
 
 class InstantExecutor:
-    """Finishes a task when it is submitted, with an outcome of ordinary size."""
+    """Finishes a task when it is submitted, with an outcome of typical size."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log

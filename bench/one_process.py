@@ -1,7 +1,7 @@
-"""A baseline for isolation: runs cases one after another in this process, without forking.
+"""The baseline for isolation: runs cases one after another in this process, without forking.
 
-``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the cases with the product's
-harness, and prints the durations as JSON.
+``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports the framework, primes the device, runs the
+cases with the product's harness, and prints the durations as JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``scale``: the cost of a million jobs, a thousand runners and two coordinators, in CPU seconds of each part.
+"""``scale`` measures the cost of a million jobs, a thousand runners and two coordinators, in CPU seconds of each part.
 
-Everything except the cases is real: two coordinators under uvicorn with one embedded PostgreSQL with fsync, and runners
-of ``instant_runner`` in separate processes, whose time does not count.
+Everything except the cases is real: two coordinators under uvicorn share one embedded PostgreSQL with fsync. The
+runners are ``instant_runner`` in separate processes, whose CPU time does not count.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
 
 
 def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
-    """A campaign with as many outcomes as a survey of whole frameworks, next to a small one in the same run."""
+    """Measure a campaign with as many outcomes as a survey of whole frameworks, next to a small campaign in the same
+    run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
         runners = [instance.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
         rates, usages = [], []
@@ -193,7 +194,7 @@ def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) 
 
 
 async def _plain_insert(dsn: str) -> float:
-    """The CPU seconds of the backend for a plain INSERT of the outcomes."""
+    """The CPU seconds that the PostgreSQL backend uses for a plain INSERT of the outcomes."""
     connection = await asyncpg.connect(dsn)
     try:
         backend = psutil.Process(await connection.fetchval("SELECT pg_backend_pid()"))

@@ -1,8 +1,8 @@
-"""A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
+"""A real runner on which calls of some functions take half as long again: ``python -m bench.slowed serve …``.
 
 The zygote is also started through this file, so that every forked child has the slowdown. After a call of a chosen
 function, the child waits for the result and then stays busy until ``FACTOR`` times the call's duration has passed.
-Everything else is the product's own.
+Everything else is the product's own code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A forward pass and a training step of a model by name: ``python torch_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER``.
 
-It is written as programs for any device are: the model is made where arrays are made, and what it is given goes to the
-model's own device. Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its
-values into a folder of its own within ``FOLDER``, named by its number.
+The program is written for any device: the model is created on the default device, and the inputs are moved to the
+device of the model's parameters. Weights and inputs come from NumPy, so that they are equal on every device. Each run
+writes its values into a folder of its own within ``FOLDER``, named by its number.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(name: str, folder: str) -> None:
 
 
 def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
-    """One step. Dropout is on, with a probability of zero, so that values can be compared."""
+    """Make one training step. Dropout is on, with a probability of zero, so that values can be compared."""
     for module in model.modules():
         drop_nothing(module)
         drop_nothing(getattr(module, "config", None))
@@ -65,7 +65,7 @@ def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
 
 
 def drop_nothing(owner: Any) -> None:
-    """Set every probability of dropout to zero: of elements, paths, layers, and of calls of ``F.dropout``."""
+    """Set every dropout probability of a module or a configuration to zero."""
     for name, value in list(getattr(owner, "__dict__", {}).items()):
         if isinstance(value, float) and (name == "p" or "drop" in name):
             setattr(owner, name, 0.0)
@@ -80,7 +80,7 @@ def build(builder: str, options: Mapping[str, Any]) -> torch.nn.Module:
 
 
 def load_weights(model: torch.nn.Module) -> None:
-    """Weights in the usual ranges, drawn from a seed of their name; counters and running means stay."""
+    """Set random weights in the usual ranges, seeded by their names. Counters and running means are not changed."""
     state = model.state_dict()
     for name, parameter in model.named_parameters():
         noise = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(tuple(parameter.shape))
@@ -102,7 +102,7 @@ def arrays(shapes: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, np.ndarra
 
 
 def scores_of(output: Any) -> torch.Tensor:
-    """The first array that a model returns."""
+    """The array in a model's output: the first value of a mapping, or the last item of a sequence."""
     while not isinstance(output, torch.Tensor):
         output = next(iter(output.values())) if isinstance(output, Mapping) else output[-1]
     return output
@@ -114,13 +114,14 @@ def flat_gradient(model: torch.nn.Module) -> np.ndarray[Any, Any]:
 
 
 def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
-    """The running means and variances, and every other buffer of floats."""
+    """The running means and variances, and every other floating-point buffer, as one array."""
     buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
     return np.concatenate([np.zeros(0), *(buffer.detach().cpu().double().numpy().ravel() for buffer in buffers)])
 
 
 def unused_classes(model: torch.nn.Module) -> Mapping[str, list[str]]:
-    """The files of the classes of the model's modules, except torch's, each with its classes that no module has."""
+    """For each file that defines a class of the model's modules, except torch's files: its classes that no module
+    has."""
     used_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
     modules = {class_.__module__ for class_ in map(type, model.modules())}
     files: dict[str, list[str]] = {}
