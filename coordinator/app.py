@@ -49,7 +49,8 @@ from protocol.problems import problem_responses
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Create the application. The database must be upgraded. ``settings`` default to the environment's."""
+    """Create the application. The database must be upgraded. The default of ``settings`` is the environment's
+    settings."""
     settings = settings or Settings.from_environment()
 
     @asynccontextmanager

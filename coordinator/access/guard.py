@@ -46,8 +46,8 @@ class RequestGuard:
 
 
 def install(app: FastAPI, names: Set[str]) -> None:
-    """Make the guard the outermost layer. Middleware of ``add_middleware`` does not see responses to unhandled
-    errors."""
+    """Make the guard the outermost layer. Middleware that is added with ``add_middleware`` does not see responses to
+    unhandled errors."""
     build = app.build_middleware_stack
 
     def build_guarded() -> ASGIApp:

@@ -30,7 +30,7 @@ NO_KEY = Key(0, 1)
 
 
 class _Suite(NamedTuple):
-    """The suite and version. Two devices must have both in common for their latencies to be compared."""
+    """The suite and the framework's version. Latencies of two devices are compared only if both are equal."""
 
     framework: str
     version: str
