@@ -61,7 +61,7 @@ class Token(BaseModel):
     created_at: datetime
     expires_at: datetime
     last_used_at: datetime | None
-    """Accurate to a minute."""
+    """The time of the last use, accurate to a minute."""
     revoked_at: datetime | None
     revoked_by: str | None
 

@@ -1,4 +1,4 @@
-"""Guards and device questions: conditions in a source that depend on the device, a version or a failure. Pure."""
+"""Guards and device questions: conditions in a source that depend on the device, on a version or on a failure. Pure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _VERSION_NAMES = re.compile(
 
 
 def guard_of(test: ast.expr) -> Guard | None:
-    """The guard for the code under a condition, if the condition tests the device, its availability or a version."""
+    """The guard for the code under a condition; None if the condition tests neither the device, nor its availability,
+    nor a version."""
     kinds = {*_kinds(test), *([GuardKind.device] if _device_named_by(test)[0] else ())}
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
@@ -60,7 +61,7 @@ def guard_of_else(test: ast.expr) -> Guard | None:
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
-    """The guard for a ``try``: its first handler for exceptions that functions raise on a device without support."""
+    """The guard for a ``try``: its first handler for an exception that functions raise on an unsupported device."""
     for handler in handlers:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
@@ -70,7 +71,7 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
 
 
 def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
-    """Whether an expression tests which device is present, or which device a value is on."""
+    """Whether an expression tests which device is available, or which device a value is on."""
     if isinstance(node, ast.Call):
         name = _last_name(node.func)
         return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
@@ -89,7 +90,8 @@ def one_line(node: ast.expr) -> str:
 
 
 def _device_named_by(test: ast.expr) -> tuple[str, bool]:
-    """The device type that a condition names, and whether the condition holds on this device or on all others."""
+    """The device type that a condition names, and whether the condition holds on this device (otherwise: on all other
+    devices)."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp()):
             return "", True

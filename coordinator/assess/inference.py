@@ -1,7 +1,7 @@
-"""Inference: walks one file and infers its call sites, their arguments, and the values of its names. Pure.
+"""Inference: reads one file and infers its call sites, their arguments, and the values of its names. Pure.
 
-A name of the user's own code becomes a symbol with an unknown value, because the file may use it before defining it, or
-import it from another file. ``linking`` finds its value.
+A name of the user's own code becomes a symbol with an unknown value, because the file may use it before it defines it,
+or import it from another file. ``linking`` finds its value later.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _MODULES: Mapping[str, Binding] = {name: Builtin(name) for name in ("functools",
 
 
 class SiteResolver(Resolver):
-    """Reads one file into mentions and facts."""
+    """Reads one file into mentions (uses of functions) and facts (definitions)."""
 
     HANDLERS: ClassVar[Mapping[type, str]] = {
         **Resolver.HANDLERS,
@@ -190,15 +190,15 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Record no uses in the block, because names that describe a value do not use it."""
+        """Record no uses in the block, because names in an annotation are not used there."""
         self._silent += 1
         yield
         self._silent -= 1
 
     @contextmanager
     def _calls_alone(self) -> Iterator[None]:
-        """Record only calls in the block: ``isinstance(x, nn.Linear)`` creates no layer, but ``print(x.sum())``
-        computes."""
+        """Record only calls in the block: ``isinstance(x, nn.Linear)`` mentions a layer and creates none, but
+        ``print(x.sum())`` computes."""
         before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
         self._takes_calls_alone = before
@@ -289,7 +289,7 @@ class SiteResolver(Resolver):
             self.reading.members.append(use)
 
     def _send_to_host(self, node: ast.expr) -> None:
-        """Record that a value, and the value that it is part of, go to the host at once."""
+        """Record that a value is moved to the host at once. If it is part of another value, that value is too."""
         while True:
             self._host_bound.add(id(node))
             match node:
@@ -408,7 +408,7 @@ class SiteResolver(Resolver):
                 self.visit(target)
 
     def _define_layers(self, path: str, source: ast.expr | None) -> None:
-        """Record the layers of a ``ModuleDict``, which become its attributes."""
+        """Record the layers that a ``ModuleDict`` contains. They become attributes of the ``ModuleDict``."""
         match source:
             case ast.Call(func=function, args=[ast.Dict() as layers]):
                 members = list(_with_text_keys(layers))
@@ -484,7 +484,7 @@ class SiteResolver(Resolver):
             self._scopes[-1][name] = before if before is not None else self._lookup_outside(name)
 
     def _lookup_outside(self, name: str) -> Binding:
-        """The value of a name in the scopes outside of the innermost one."""
+        """The value of a name in the scopes around the innermost scope."""
         return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
 
     def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
@@ -756,7 +756,7 @@ class SiteResolver(Resolver):
         return on_host(value) if is_on_host else value
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
-        """Whether the function is a method whose name is enough to identify its object as an array."""
+        """Whether the function is a method whose name alone shows that its object is an array."""
         return isinstance(function, ast.Attribute) and any(
             self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
         )
@@ -833,7 +833,8 @@ class SiteResolver(Resolver):
                 return None
 
     def _member_by_name(self, module: str, names: Sequence[ast.expr]) -> Binding:
-        """The member of a framework's module that ``getattr`` gives; a name that is made at run time is counted."""
+        """The member of a framework's module that ``getattr`` returns. A name that is computed at run time is counted
+        as unknown."""
         match names:
             case [ast.Constant(value=str(name))]:
                 return f"{module}.{name}"
@@ -841,7 +842,8 @@ class SiteResolver(Resolver):
         return None
 
     def _value_of_text(self, function: str, texts: Sequence[ast.expr]) -> Binding:
-        """The module that a text names; code in a text, and a name that is made at run time, are counted."""
+        """The module that a text names. Code in a text and names that are computed at run time are counted as
+        unknown."""
         match texts:
             case [ast.Constant(value=str(name))] if function == "__import__":
                 root, _, rest = name.partition(".")
@@ -909,7 +911,7 @@ class SiteResolver(Resolver):
         return self._knowledge.result(callee, call, dtype, along=along)
 
     def _map(self, mapper: str, positional: Sequence[Binding]) -> None:
-        """Record that JAX calls a user's function with arrays."""
+        """Record that JAX calls a user's function with arrays, as ``jax.vmap`` does."""
         arrays: tuple[Binding, ...] = (array("jax", certain=False),) * 4
         for function in positional:
             inner = function.function if isinstance(function, Wrapped) else function
@@ -917,7 +919,7 @@ class SiteResolver(Resolver):
                 self._facts.passed.append(Passed(inner, arrays, {}))
 
     def _keeps_arrays(self, callee: Symbol) -> bool:
-        """Whether a method, if its object is an array, returns an array, so that the value stays an array."""
+        """Whether a method that is called on an array returns an array."""
         owner, _, name = callee.path.rpartition(".")
         is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
@@ -935,7 +937,7 @@ class SiteResolver(Resolver):
         return self._operator_result(left, right)
 
     def _operator_result(self, left: Binding, right: Binding) -> Binding:
-        """The value of an operator: an array if one operand is an array."""
+        """The value of an operator. It is an array if one operand is an array."""
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Thing) and side.is_array:
                 dtype = side.dtype if other is OTHER or getattr(other, "dtype", None) == side.dtype else None
@@ -1059,17 +1061,18 @@ def _with_text_keys(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _is_function(value: Binding) -> bool:
-    """Whether a value can be a user's function, according to its name: ``promote_dtype``, ``dtypes.promote_dtype``."""
+    """Whether the name of a value can be a user's function: ``promote_dtype``, ``dtypes.promote_dtype``."""
     return isinstance(value, Symbol) and value.is_plain_name and not is_class(value.path)
 
 
 def _is_number(node: ast.expr | None) -> bool:
-    """Whether a node is a literal number. ``b1: ArrayLike = 0.9`` accepts an array but hardly ever gets one."""
+    """Whether a node is a literal number. A parameter like ``b1: ArrayLike = 0.9`` accepts an array but hardly ever
+    gets one."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether a node is a literal text, which is never compared with an array: ``label == "muon"``."""
+    """Whether a node is a literal text. Texts are never compared with arrays: ``label == "muon"``."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -1090,7 +1093,7 @@ def _is_to_cpu(node: ast.Call) -> bool:
 
 
 def _is_plain(value: Binding) -> bool:
-    """Whether a value surely does not come from a framework: a number, or a tuple of numbers."""
+    """Whether a value certainly does not come from a framework: a number, or a tuple of numbers."""
     match value:
         case Items(values):
             return bool(values) and all(map(_is_plain, values))

@@ -1,4 +1,5 @@
-"""Linking: evaluates symbols after every file has been read, and turns mentions of a framework into sites. Pure."""
+"""Linking: finds what each symbol stands for after every file has been read, and turns mentions of a framework into
+sites. Pure."""
 
 from __future__ import annotations
 
@@ -46,17 +47,18 @@ MOST_PASSED = 8
 
 
 class CallEdge(NamedTuple):
-    """A user's function, and another function that it calls or passes on."""
+    """A call in the user's code: a user's function, and another user's function that it calls or passes on."""
 
     caller: str
-    """The dotted name of the calling function or class body, or of the module if the call is outside of both."""
+    """The dotted name of the function or class body that calls. If the call is outside of both, the module's name."""
     callee: str
     is_handed_on: bool = False
-    """Whether the function is passed on as a value instead of called."""
+    """Whether the function is passed on as a value and not called."""
 
 
 class Linker:
-    """Evaluates symbols, using the facts of all files."""
+    """Finds what each symbol of the user's code stands for, such as a framework function, using what was read from all
+    files."""
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
@@ -85,7 +87,8 @@ class Linker:
         self._memo.clear()
 
     def value(self, binding: Binding) -> Binding:
-        """Evaluate a value from the files that were read. A symbol that remains is a class, a function or a module."""
+        """The value that a binding stands for. If it is still a symbol, it is a class, a function or a module of the
+        user."""
         match binding:
             case Symbol(path):
                 return self._evaluate(path)
@@ -194,7 +197,7 @@ class Linker:
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The framework class from which a user's class inherits; the first one if there are several."""
+        """The framework class from which a user's class inherits. If there are several, the first one."""
         return next(self._framework_bases(path), None)
 
     def _framework_bases(self, path: str) -> Iterator[str]:
@@ -385,7 +388,8 @@ class Linker:
     # Functions
 
     def user_functions(self, readings: Sequence[FileReading]) -> Iterator[tuple[str, UserFunction]]:
-        """The user's functions by name, with the facts that show whether they run repeatedly."""
+        """The user's functions by name, with the facts from which ``repetition`` decides whether they run
+        repeatedly."""
         modules = {reading.module for reading in readings}
         names_by_module: dict[str, list[str]] = defaultdict(list)
         for name in self._facts.functions:
@@ -436,7 +440,7 @@ class Linker:
         return next((path for path in paths if path in self._facts.functions), None)
 
     def _has_foreign_base(self, path: str) -> bool:
-        """Whether a class has an unknown base class."""
+        """Whether a class has a base class that was not read."""
         bases = (base for ancestor in self._ancestors(path) for base in self._facts.classes.get(ancestor, ()))
         return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
 
@@ -519,7 +523,7 @@ def _certainty(thing: Thing) -> Certainty:
 
 
 def _uncertain(value: Binding) -> Binding:
-    """The value of a parameter, marked as uncertain, because unknown callers may pass other values."""
+    """The value of a parameter, marked as uncertain, because other callers may pass other values."""
     if isinstance(value, Thing):
         return Thing(value.of, False)
     return either(map(_uncertain, value.values)) if isinstance(value, Alternatives) else value
@@ -535,8 +539,8 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
-    """The modules by the names under which programs import them, because imports may begin at a folder that is no
-    package: ``src.package.module`` is ``package.module``."""
+    """The modules by the names under which programs import them. Imports may begin at a folder that is no package:
+    ``src.package.module`` is then imported as ``package.module``."""
     module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):
         folder, _, rest = module.partition(".")

@@ -1,8 +1,8 @@
-"""Repetition: the user's functions that run again and again on the device, as far as the source shows. Pure.
+"""Repetition: finds the user's functions that run again and again on the device, as far as the source shows. Pure.
 
-It starts at what a training or inference loop calls: layers, losses, methods that a framework calls, functions with
-arrays that programs may call. From there it follows calls. A call of a method of an unknown value may reach every
-method of that name, so the answer has too many functions rather than too few.
+The search starts at the functions that a training or inference loop calls: layers, losses, methods that a framework
+calls, and functions with arrays that programs may call. From there it follows calls. A call of a method of an unknown
+value may reach every method of that name, so the result has too many functions rather than too few.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from coordinator.assess.sites import AssessedSource, UserFunction, function_of
 
 
 class Recurrence(StrEnum):
-    """The part of a function in a program."""
+    """The role that a function has in a program."""
 
     repeated = "repeated"
     """It runs repeatedly."""
     loop = "loop"
-    """It contains the loop, according to its name. Some of the functions that it calls run again and again."""
+    """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
     offered = "offered"
-    """Programs may call it with arrays, or it is a public method. If the user's code calls it, that code decides."""
+    """Programs may call it with arrays, or it is a public method. If the user's code calls it, its callers decide
+    whether it runs repeatedly."""
     inner = "inner"
     setup = "setup"
-    """It sets up a module. The functions that it calls run once, and those that it passes on are used later."""
+    """It sets up a module. The functions that it calls run once; the functions that it passes on are used later."""
     aside = "aside"
-    """It prepares data, exports, prints or plots."""
+    """It prepares data, exports, prints or plots, so it does not count as running repeatedly."""
     test = "test"
 
 
@@ -85,8 +86,9 @@ def _reach(
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
 ) -> frozenset[str]:
-    """The starts, and the functions that they call directly or indirectly; not through those that run once, nor those
-    that are left out.
+    """The starts, and the functions that they call directly or indirectly.
+
+    The search does not follow the calls of functions that run once or that are in ``left_out``.
     """
     methods: dict[str, list[str]] = defaultdict(list)
     for name, function in source.functions.items():
@@ -131,7 +133,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """The functions that each function certainly calls, hands on or contains, or that override it."""
+    """For each function, the functions that it certainly calls, passes on or contains, and those that override it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names
@@ -156,7 +158,7 @@ def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, Recurrence]) -
 
 
 def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, Recurrence], set_up: Set[str]) -> Iterator[str]:
-    """The functions that a set-up hands on, and those that stand in tables of a module or class."""
+    """The functions that are passed on during set-up, and the functions in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
         if caller in roles:

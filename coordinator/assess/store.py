@@ -105,12 +105,12 @@ Times = Mapping[int, Mapping[int, CaseTimes]]
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Every target of every campaign with outcomes, the latest first."""
+    """Each target of each campaign with outcomes, the campaign that ended last first."""
     return (await connection.execute(_CHARTS)).all()
 
 
 async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
-    """Every target of every campaign with its numbers of outcomes and reclassifications. The set changes exactly when
+    """Each target of each campaign, with its numbers of outcomes and reclassifications. The set changes exactly when
     the evidence changes."""
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 
@@ -137,7 +137,7 @@ async def runs(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any
 
 
 async def ends(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
-    """The same rows without options, messages, operations and most tags, which are most of the data."""
+    """The rows of ``runs`` without options, messages, operations and most tags, which are most of the data."""
     return await _cases_of_chart(connection, _ENDS, chart)
 
 
