@@ -1,6 +1,6 @@
-"""The coordinator's atlas: built from the database when the evidence has changed, and kept in memory.
+"""The coordinator's atlas. It is built from the database when the evidence has changed, and kept in memory.
 
-While the database has no evidence, it is the atlas of the evidence that ships with Portolan.
+While the database has no evidence, the atlas shows the evidence that ships with Portolan.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas with its front page, and whether there is newer evidence that it does not include."""
+    """An atlas with its front page. It also says whether there is newer evidence that it does not include."""
 
     collection: Collection
     charts: Charts
@@ -57,10 +57,11 @@ class KeptAtlas:
 
 
 class AtlasKeeper:
-    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt, one build at a time.
+    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt. Only one build runs at a
+    time.
 
     The first build for a large database takes long, so it begins when the coordinator starts. The build from the
-    shipped evidence takes a second, and begins some seconds later.
+    shipped evidence takes a second, and begins some seconds after the start.
     """
 
     def __init__(self, engine: AsyncEngine, dsn: str) -> None:
@@ -75,8 +76,8 @@ class AtlasKeeper:
         self._not_before = 0.0
 
     def prepare(self) -> None:
-        """Begin to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
-        built for its first reader."""
+        """Start to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
+        built when its first reader comes."""
         self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
 
     async def _prepare(self) -> None:
@@ -92,9 +93,9 @@ class AtlasKeeper:
             self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence, or the previous one during a build.
+        """The atlas of all evidence. During a build, the previous atlas.
 
-        Raises ``AtlasPendingError`` if there is no previous one and the database is large.
+        Raises ``AtlasPendingError`` if the database is large and there is no previous atlas.
         """
         charts = await service.list_charts(self._engine)
         # A build that began before the newest outcome is followed by another one.
@@ -118,9 +119,9 @@ class AtlasKeeper:
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """The seconds that a reader waits for the next atlas; None: until it is complete.
+        """The seconds that a reader waits for the next atlas; None if the reader waits until it is complete.
 
-        A reader who has results of their own never sees the shipped ones only because the machine is busy.
+        If the database has evidence, its readers never see the shipped evidence instead, however busy the machine is.
         """
         if self._kept is not None and not self._kept.atlas.ships:
             return WAIT_S
@@ -134,7 +135,8 @@ class AtlasKeeper:
         return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failure}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
-        """The task that builds the next atlas, started if there is none; None during the pause after a build."""
+        """The task that builds the next atlas. It is started if none is running. None during the pause after a
+        build."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None

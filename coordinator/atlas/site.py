@@ -1,4 +1,5 @@
-"""The files of a published site: pages, data and everything that they need. Nothing is loaded from elsewhere."""
+"""The files of a published site: pages, data and everything that the pages load. Pages load nothing from other
+sites."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads bundles. A bundle is checked to its last byte before any part of it is used.
 
-``check`` accepts only a complete, unchanged bundle of a known format, and otherwise gives a reason of one line.
-``outcomes`` then reads the checked bundle again, without loading it into memory.
+``check`` accepts only a complete, unchanged bundle of a known format. Otherwise it gives the reason in one line.
+``outcomes`` then reads the checked bundle again, without loading all of it into memory.
 """
 
 from __future__ import annotations

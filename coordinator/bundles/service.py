@@ -1,4 +1,4 @@
-"""Imports a bundle: it is received completely, checked, and then stored as a finished campaign."""
+"""Imports bundles. A bundle is received completely, checked, and then stored as a finished campaign."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BATCH = 500
 
 @asynccontextmanager
 async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
-    """Yield the upload as a file, if it is within the limit."""
+    """Yield the upload as a file. Raises an error if it is larger than the limit."""
     size = 0
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
         async for piece in pieces:
@@ -46,10 +46,10 @@ async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Async
 async def import_bundle(
     engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str, signer: Signer | None = None
 ) -> tuple[int, bool]:
-    """Store the bundle as a campaign. Returns the campaign's id, and whether it is new.
+    """Store the bundle as a campaign. Returns the campaign's id, and whether the campaign is new.
 
-    Raises ``BundleError`` without storing anything. If a bundle was imported unsigned and now comes with a ``signer``,
-    the signer is added.
+    Raises ``BundleError`` without storing anything. If the bundle is already stored as unsigned and ``signer`` is not
+    None, the signer is added.
     """
     bundle = await asyncio.to_thread(reader.check, file)
     try:

@@ -1,5 +1,4 @@
-"""The keys that a coordinator trusts: listing, adding and revoking them, and checking a bundle's signature with
-them."""
+"""The keys that a coordinator trusts to sign bundles: lists, adds and revokes them, and checks a bundle's signature."""
 
 from __future__ import annotations
 
@@ -51,9 +50,9 @@ async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
 
 async def signer_of(engine: AsyncEngine, bundle: BinaryIO, signature: str) -> Signer:
     """Return the trusted key that signed a bundle. ``signature`` is the inner part of the file ``.sig``, without line
-    ends.
+    breaks.
 
-    Raises ``BundleError`` for a signature by an unknown or revoked key, or of other content.
+    Raises ``BundleError`` if an unknown or revoked key made the signature, or if the signature is for other content.
     """
     signers = await list_signers(engine)
     return await asyncio.to_thread(_signer_of, signers, bundle, signature)
