@@ -38,7 +38,7 @@ async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
 
 
 def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
-    """The coverage of each shipped release of the frameworks that suites are offered for."""
+    """The coverage of each shipped release of a framework for which there are suites."""
     coverages = (
         _of_release(
             name,
@@ -62,5 +62,5 @@ def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[
 
 @lru_cache(maxsize=32)
 def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
-    """The coverage of a release that comes with Portolan."""
+    """The coverage of a release that ships with Portolan."""
     return coverage(suite, functions, shipped_release(release), instead_of)

@@ -1,4 +1,4 @@
-"""Applies the current rules to stored outcomes, and overrides causes by hand."""
+"""Applies the current rules to stored outcomes, and sets causes by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.outcomes import Evidence, Outcome
 
 
 async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:
-    """Apply the current rules to the outcomes of one campaign or of all, in one transaction."""
+    """Apply the current rules to the outcomes of one campaign, or of all campaigns if None, in one transaction."""
     if campaign_id is not None:
         await campaigns.detail(engine, campaign_id)
 
@@ -80,7 +80,7 @@ def _outcome(row: Row[Any]) -> Outcome:
 
 
 async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest, by: str) -> Override:
-    """Set a cause by hand. It has precedence over every rule until it is removed."""
+    """Set a cause by hand. It takes precedence over every rule until it is removed."""
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await _put(connection, jobs, request.cause, by, request.why)
@@ -89,20 +89,20 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
 
 
 async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
-    """Remove an override and restore the cause of the rules."""
+    """Remove an override. The cause that the rules had decided is stored again."""
     async with _review(engine, campaign_id) as connection:
         _, jobs = await _jobs(connection, campaign_id, case, target)
         await _take(connection, jobs, f"{case} on {target} in campaign {campaign_id}")
 
 
 async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
-    """Like ``override``, for the case and target of this outcome."""
+    """Set a cause by hand, as ``override`` does, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _put(connection, await _runs_of(connection, campaign_id, job_id), cause, by, why)
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
-    """Like ``undo``, for the case and target of this outcome."""
+    """Remove an override, as ``undo`` does, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _take(
             connection, await _runs_of(connection, campaign_id, job_id), f"job {job_id} in campaign {campaign_id}"
@@ -111,7 +111,8 @@ async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> No
 
 @asynccontextmanager
 async def _review(engine: AsyncEngine, campaign_id: int) -> AsyncIterator[AsyncConnection]:
-    """A transaction with the exclusive right to change causes. Raises ``ConflictError`` while the campaign runs."""
+    """Yield a transaction with the exclusive right to change causes. Raises ``ConflictError`` while the campaign
+    runs."""
     if (await campaigns.detail(engine, campaign_id)).state == "running":
         raise ConflictError(f"campaign {campaign_id} is still running: wait until it has ended, then change its causes")
     async with engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""``portolan can-i``: whether a function works on a target, in one word and the cases behind it."""
+"""``portolan can-i`` says whether a function works on a target, in one word and with the cases that show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``portolan catalogue``: public functions of frameworks, their use, samples of them, and how many are charted."""
+"""``portolan catalogue``: public functions of frameworks, their use, samples of them, and the share that is charted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LISTED = 20
 """The maximum number of printed names of one kind; --json has all."""
 
 app = typer.Typer(
-    help="Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
+    help="Public functions of frameworks: their use, samples of them, and the share that is charted.",
     no_args_is_help=True,
 )
 CountsFile = Annotated[
@@ -68,7 +68,7 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="The release to compare with.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what was added, removed, moved and deprecated from release A to release B."""
+    """List what was added, removed, moved and deprecated from release A to release B."""
     comparison = compare_surfaces(open_surface(a), open_surface(b))
     if as_json:
         print_json(asdict(comparison))
@@ -225,7 +225,7 @@ def coverage_(
     data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Data directory of the local instance.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
+    """Show how much of a framework's public surface each suite charts, unweighted and weighted by use."""
     surfaces = [open_surface(name) for name in release or shipped_releases()]
     weights = open_counts(counts)
     releases = [make_release(surface, weights, load_host_only()) for surface in surfaces]

@@ -1,8 +1,9 @@
-"""Finds the token that a command sends. Each token belongs to one origin and is sent to no other.
+"""Finds the token that a command sends. Each token belongs to one origin and is sent to no other origin.
 
-The first available token is sent. The order is: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
+The first token that exists in this order is sent: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
 address of the command; the admin token of the local instance that runs at this address; the token that ``portolan
-login`` stored for it; the admin token of the containers that ``compose.yaml`` starts there. Redirects are not followed.
+login`` stored for this address; the admin token of the containers that ``compose.yaml`` starts at this address.
+Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TokenStore:
         return file
 
     def forget(self, origin: Origin) -> bool:
-        """Remove the token. Returns whether there was one."""
+        """Delete the stored token. Returns whether there was one."""
         try:
             self.file(origin).unlink()
         except FileNotFoundError:
@@ -96,7 +97,7 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
 
 
 def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
-    """The admin token of the instance that holds the data directory, if the instance has this origin."""
+    """The admin token of the instance that runs on the data directory, if the instance has this origin."""
     try:
         running = directory.running()
         if running is None:
@@ -121,7 +122,7 @@ def _of_compose(origin: Origin, environment: Variables) -> str | None:
 
 
 def _read(file: Path, *, private: bool = True) -> str | None:
-    """The token in the file; None if there is none or it cannot be read."""
+    """The token in the file; None if there is no file or it cannot be read."""
     try:
         if private:
             status = file.stat()

@@ -39,7 +39,7 @@ def console_of(output: Path | None) -> Iterator[Console]:
 def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield stdout, or a file that is written atomically.
 
-    A device or a pipe is written to directly. A symbolic link stays, and the file that it points to is replaced.
+    A device or a pipe is written to directly. For a symbolic link, the file that it points to is replaced.
     """
     if output is None and sys.stdout.isatty():
         # On a terminal, output of a case must not send control sequences. A pipe gets every byte unchanged.
@@ -68,7 +68,7 @@ def require_folder(output: Path | None) -> None:
 
 
 class _Shown(io.RawIOBase):
-    """A binary stream whose bytes are printed as text."""
+    """A binary stream that decodes its bytes and prints them as text."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -82,7 +82,7 @@ class _Shown(io.RawIOBase):
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
-    """Print plain columns, or the sentence ``empty`` if there is no row."""
+    """Print rows in plain columns. If there are no rows, print the sentence ``empty``."""
     if not rows:
         print(empty)
         return

@@ -1,4 +1,4 @@
-"""``portolan results``: a campaign's outcomes on the terminal or as a file."""
+"""``portolan results`` shows a campaign's outcomes on the terminal, or writes them to a file."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> 
 
 
 def _reason(outcome: dict[str, Any]) -> str:
-    """The message of the outcome, otherwise the operations that ran on the host."""
+    """The message of the outcome. Without a message, the operations that ran on the host."""
     if outcome["said"]:
         return " ".join(readable(outcome["said"]).split())[:200]
     return join_words([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)

@@ -52,7 +52,7 @@ ListenAddress = tuple[str, int]
 
 
 def port_or_default(port: int | None) -> int:
-    """The port of an option, otherwise the port of the settings. Raises ``SettingError``."""
+    """The port of the option. Without it, the port of the settings. Raises ``SettingError``."""
     if port is not None:
         return port
     text = variables().port or str(DEFAULT_PORT)
@@ -96,7 +96,7 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
 
 
 def names_of_host(host: str) -> list[str]:
-    """Return the host that the coordinator listens on if it is a name. IP addresses are always accepted."""
+    """The host that the coordinator listens on, if it is a name; otherwise none. IP addresses are always accepted."""
     try:
         ip_address(host)
     except ValueError:

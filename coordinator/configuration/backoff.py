@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Backoff:
-    """``Backoff(first_s=0.5, longest_s=30).pause_s(failures)``."""
+    """Computes pauses: ``Backoff(first_s=0.5, longest_s=30).pause_s(failures)``."""
 
     first_s: float
     longest_s: float

@@ -1,6 +1,6 @@
-"""Limits on what one coordinator does for clients at a time, and on what one request may contain. Pure.
+"""Limits on the work that one coordinator does for clients at the same time, and on the content of one request. Pure.
 
-Limits of single fields are defined at the fields, limits of messages in ``protocol/limits.py``.
+Limits of single fields are defined at the fields. Limits of messages are in ``protocol/limits.py``.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Bounds:
     """Files of outcomes, tables, figures and reports that are made at the same time. Beyond it: the request waits up to
     60 s."""
     exports_waiting: int = 30
-    """Requests for files that wait. At most this number plus `exports` files are sent to clients at the same time.
-    Beyond it: 429."""
+    """Requests that wait for a file to be made. Also, at most `exports` + `exports_waiting` finished files are being
+    sent at the same time. Beyond it: 429."""
     exports_each: int = 16
     """Running and waiting requests for files of one caller. All callers without a token count as one caller. Beyond it:
     429."""
@@ -76,7 +76,7 @@ class Bounds:
 
     @classmethod
     def parse(cls, text: str) -> Bounds:
-        """``exports=4, streams=100``. Raises ``SettingError``."""
+        """Parse a text such as ``exports=4, streams=100``. Raises ``SettingError``."""
         names = [field.name for field in fields(cls)]
         limits: dict[str, int] = {}
         for part in filter(None, (part.strip() for part in text.split(","))):
@@ -90,7 +90,7 @@ class Bounds:
 
 
 def require_campaign_jobs(jobs: int, bounds: Bounds) -> None:
-    """Raises ``RequestError`` for a plan that is too large."""
+    """Raise ``RequestError`` for a plan with too many jobs."""
     if jobs > bounds.campaign_jobs:
         raise RequestError(
             f"this campaign would have {jobs:,} jobs, but the limit is {bounds.campaign_jobs:,}: "
@@ -99,7 +99,7 @@ def require_campaign_jobs(jobs: int, bounds: Bounds) -> None:
 
 
 def require_user_jobs(waiting: int, jobs: int, user: str | None, bounds: Bounds) -> None:
-    """Raises ``TooManyError`` if the submitter's unfinished jobs would become too many."""
+    """Raise ``TooManyError`` if the submitter would have too many unfinished jobs."""
     if waiting + jobs > bounds.user_jobs:
         whose = f"{user} has" if user else "there are"
         raise TooManyError(

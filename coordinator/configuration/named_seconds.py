@@ -18,7 +18,7 @@ TimesT = TypeVar("TimesT", bound="DataclassInstance")
 
 
 def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
-    """Return the times with those changed that the text names. Raises ``SettingError``."""
+    """Return the default times, changed as the text says. Raises ``SettingError``."""
     names = [field.name for field in fields(kind)]
     seconds_by_name: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

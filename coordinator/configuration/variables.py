@@ -1,6 +1,6 @@
-"""The environment variables of the coordinator and of its command line.
+"""Reads the environment variables of the coordinator and of its command line.
 
-No other module on this side reads variables. Child processes inherit the whole environment.
+No other module of the coordinator reads variables. Child processes inherit the whole environment.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ TIMES = "PORTOLAN_TIMES"
 
 
 class Variables(BaseModel):
-    """The values of the variables. An empty variable counts as unset. Their meaning is in
-    docs/reference/settings.md."""
+    """The values of the variables. An empty variable counts as unset. docs/reference/settings.md describes the
+    variables."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -152,8 +152,12 @@ async def full(subject: Subject) -> None:
 
 
 async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool = False) -> list[ReceivedEvent]:
-    """Raise ``BrokenError`` unless a posted job runs exactly once. Returns its events and the events of the next
-    job."""
+    """Wait for a job that was already posted, and raise ``BrokenError`` unless it has exactly one started and one
+    finished event.
+
+    Then one more job runs, so that late events of the first job have arrived. Returns the events of both jobs.
+    ``post_again`` posts the first job once more after its finished event.
+    """
     async with subject.stream() as stream:
         events = await stream.wait_finished(job.key)
         if post_again:

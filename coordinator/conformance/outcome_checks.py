@@ -105,8 +105,8 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """The runner's cases in an order given by the seed: one case of each function before second ones, conformance cases
-    last."""
+    """The runner's cases in a random order that the seed determines. One case of each function comes first, then second
+    cases; conformance cases come last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()

@@ -1,5 +1,5 @@
-"""The beginning of a check: connects, reads the description and the catalogue, finds the position of the event stream,
-and makes sure that the runner is free."""
+"""Begins a check: connects, reads description and catalogue, finds the position of the event stream, and requires a
+free runner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from coordinator.runner_requests.transport import RunnerTransport
 async def connect(
     url: str, secret: str, times: CheckTimes, networks: RunnerNetworks | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    """Two connections to the runner: one with the secret, and one without."""
+    """Open two connections to the runner, one with the secret and one without."""
     client = partial(
         httpx.AsyncClient,
         base_url=url,
@@ -43,7 +43,7 @@ async def connect(
 
 
 async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
-    """Return the runner, ready to be checked. Raises a ``RunnerError``."""
+    """Read what the check needs, and return the runner as a ``Subject``. Raises a ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
         info = await _read(http, "/v1/runner", url)
@@ -70,7 +70,8 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
 
 
 async def _find_position(subject: Subject, url: str) -> None:
-    """Find the number up to which this boot's events were acknowledged. Raises if another client uses the runner."""
+    """Find the number up to which this boot's events were acknowledged. Raises an error if another client uses the
+    runner."""
     try:
         await subject.find_position()
     except BrokenError as error:

@@ -1,6 +1,6 @@
-"""The times of a check: what the check waits for, and for how long its own hung cases hang. Pure.
+"""The times of a check: the limits of its waits, and how long its own hung cases hang. Pure.
 
-The contract's own bounds (5 s past a deadline, the clocks of both sides) stand at the checks that hold them.
+The contract's own bounds (5 s past a deadline, differences of clocks) are in the checks that use them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ class CheckTimes:
     """Every time in seconds, with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes them by name."""
 
     answer_s: float = 30.0
-    """Maximum wait for the next part of an answer. Longer than a coordinator waits, because no clause is about
+    """Maximum wait for the next part of an answer. It is longer than a coordinator's, because no clause is about
     speed."""
     whole_answer_s: float = 90.0
-    """Maximum time for the whole answer. Longer than a coordinator waits, as for each part of it."""
+    """Maximum time for the whole answer. It is longer than a coordinator's for the same reason."""
     look_s: float = 12.0
-    """Maximum wait for an event or heartbeat of a runner that was used before. A heartbeat comes within 10 s."""
+    """Maximum wait for an event or heartbeat of a runner that was already in use before the check. A heartbeat comes
+    within 10 s."""
     outcome_s: float = 60.0
-    """Maximum wait for the outcome of a case that passes at once. The runner may have to make a process first."""
+    """Maximum wait for the outcome of a case that passes at once. The runner may have to start a process first."""
     heartbeat_s: float = 10.0
     """Maximum interval between heartbeats, by the contract."""
     slack_s: float = 1.0
@@ -32,18 +33,19 @@ class CheckTimes:
     stop_s: float = 10.0
     """Maximum time from a DELETE or a deadline to the finished event."""
     hanging_s: float = 15.0
-    """Deadline of a case that hangs. After it the runner is rid of a case whose check is about something else."""
+    """Deadline of a case that hangs. After this time the runner has ended a hung case in checks of other clauses."""
     running_s: float = 40.0
-    """Deadline of the case whose heartbeats are checked. Longer than the three that are waited for."""
+    """Deadline of the case whose heartbeats are checked. It is longer than three heartbeats, which the check waits
+    for."""
     lasting_s: float = 60.0
-    """Heartbeats must continue for this time. Longer than a coordinator waits for a silent stream."""
+    """Heartbeats must continue for this time. It is longer than a coordinator waits for a silent stream."""
     sample_s: float = 45.0
-    """Time to draw and run a sample of the runner's own cases. After it no further case is posted."""
+    """Time to choose and run a sample of the runner's own cases. After this time no further case is posted."""
     probe_sample_s: float = 20.0
-    """Time to draw and run a sample of the runner's own cases with `--probe`."""
+    """Time to choose and run a sample of the runner's own cases with `--probe`."""
     case_s: float = 5.0
-    """Deadline of each case of this sample. A case that takes longer is timed_out, and this outcome can be checked as
-    well as any other."""
+    """Deadline of each case of this sample. A case that takes longer is timed_out. This outcome can be checked like any
+    other."""
     restart_s: float = 180.0
     """Maximum time for `--restart-command` and until the restarted runner answers. Importing a framework may take a
     minute."""
@@ -57,12 +59,13 @@ class CheckTimes:
 
     @classmethod
     def parse(cls, text: str) -> CheckTimes:
-        """``lasting_s=6, sample_s=5``. Raises ``SettingError``."""
+        """Parse a text such as ``lasting_s=6, sample_s=5``. Raises ``SettingError``."""
         return parse_named_seconds(cls, text, CHECK_TIMES)
 
     @property
     def settle_s(self) -> float:
-        """Until the runner is rid of a case that a check left hanging, whether it heeds a DELETE or a deadline."""
+        """The time after which the runner has ended a case that a check left hanging, whether it obeys a DELETE or the
+        deadline."""
         return self.hanging_s + self.stop_s
 
 

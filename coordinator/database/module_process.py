@@ -1,4 +1,4 @@
-"""Runs a module of ours in its own process, for work that would block the coordinator or keep its memory.
+"""Runs a module in its own process, for work that would block the coordinator or keep its memory.
 
 ``run_module`` starts the process, reads its output and reports its failure. The module calls ``run_work``, which
 reports an unreachable database as an outage.
@@ -37,8 +37,8 @@ async def run_module(
 ) -> bytes:
     """Run ``python -m module`` with a database until it ends. It is killed if the caller stops waiting.
 
-    ``request`` is written to its stdin. ``read`` reads its stdout to the end, and its return value is the result. If
-    the process fails, raises ``DatabaseAwayError`` or a ``PortolanError`` that begins with ``failure``.
+    ``request`` is written to the process's stdin. ``read`` reads its stdout to the end and returns the result. If the
+    process fails, raises ``DatabaseAwayError``, or a ``PortolanError`` whose message begins with ``failure``.
     """
     async with _module_process(module, dsn, pass_fds) as process:
         # A module blocks as soon as a pipe that nobody reads is full, so that all three are served at once.

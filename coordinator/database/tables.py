@@ -69,7 +69,7 @@ RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
 def _words(name: str, values: Iterable[str]) -> Enum:
-    """A text column with a check constraint, so that a new word needs only a small migration."""
+    """A text column with a check constraint, so that adding a word needs only a small migration."""
     return Enum(*map(str, values), name=name, native_enum=False, create_constraint=True, length=24)
 
 
@@ -573,7 +573,7 @@ matrix_cells = Table(
 
 
 def _published_table(name: str, *columns: Column[Any], comment: str) -> Table:
-    """The table for one kind of published figure. ``number`` is the order in which the figures were published."""
+    """The table for one kind of published data. ``number`` counts the publications in their order."""
     return Table(
         name,
         metadata,

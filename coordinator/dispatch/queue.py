@@ -29,7 +29,7 @@ def _timing_of(run: str) -> str:
             THEN 'off' ELSE campaigns.timing END"""
 
 
-def _next(which: str) -> str:
+def _next_jobs(condition: str) -> str:
     """SQL for queued jobs in their order, read and locked one by one as they are needed.
 
     It reads one range of an index per open campaign. Jobs that may not start yet are not read, however many there are.
@@ -39,18 +39,18 @@ def _next(which: str) -> str:
              FROM (SELECT * FROM open WHERE priority IS NOT NULL ORDER BY campaign_id) open
             CROSS JOIN LATERAL (
                   SELECT id FROM jobs
-                   WHERE state = 'queued' AND target_id = :target AND {which}
+                   WHERE state = 'queued' AND target_id = :target AND {condition}
                      AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority
                    ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED) queued"""
 
 
-def open_campaigns(which: str) -> str:
-    """SQL for the campaigns of some targets that have work to start, each with the highest priority value that may
-    start.
+def startable_campaigns(condition: str) -> str:
+    """SQL for the campaigns from which jobs may start, for the targets that meet the condition on ``ours``.
 
-    Run 1 of all targets goes before run 2 of any, so that slow drift affects all equally. So a campaign is open up to
-    the first run that any of its targets with a live runner still has in the queue. If run 1 is untimed, the campaign
-    is open up to run 1 until live runners have started all of it, because a timed call must not share its cores.
+    Each row has the highest ``priority`` (campaign and run, as one number) that may start now. All targets finish
+    claiming run N before any target starts run N + 1, so that slow drift affects all targets equally. Targets without a
+    live runner are not waited for. If run 1 is untimed, run 2 also waits until every claimed job of run 1 has started,
+    because untimed jobs run in parallel and would disturb timed ones.
     """
     return f"""
     SELECT ours.campaign_id, ours.target_id, ours.suite_id,
@@ -77,14 +77,14 @@ def open_campaigns(which: str) -> str:
                      LIMIT 1)
                END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
-     WHERE {which} AND c.state = 'running'"""
+     WHERE {condition} AND c.state = 'running'"""
 
 
 # ARRAY makes PostgreSQL choose the jobs once. It may evaluate a plain subquery again and lock more than the limit.
 # The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
 # last, so that it still runs the others.
 _CLAIM = text(f"""
-WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
+WITH open AS MATERIALIZED ({startable_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
     SELECT least(:limit, greatest(1, ceil(sum(ct.total - ct.done - ct.cancelled)::float8 / greatest(1,
                (SELECT count(*) FROM runners r WHERE r.target_id = :target AND r.state = 'online')))::int - :held)
@@ -94,7 +94,7 @@ WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.su
     UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner, token = :token,
            lease_until = now() + make_interval(secs => :lease_s)
      WHERE id = ANY(ARRAY(
-           {_next("refused = 0")} UNION ALL {_next("refused > 0")} LIMIT (SELECT jobs FROM fair)))
+           {_next_jobs("refused = 0")} UNION ALL {_next_jobs("refused > 0")} LIMIT (SELECT jobs FROM fair)))
     RETURNING id, attempt, campaign_id, case_id, run, priority, refused
 ), tried AS (
     INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)

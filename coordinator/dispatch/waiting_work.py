@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
-from coordinator.dispatch.queue import open_campaigns
+from coordinator.dispatch.queue import startable_campaigns
 
 Name = TypeVar("Name")
 
@@ -26,7 +26,7 @@ class RunnerOffer(NamedTuple):
 
 
 _WAITING = text(f"""
-WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = ANY(CAST(:targets AS int[]))")})
+WITH open AS MATERIALIZED ({startable_campaigns("ours.target_id = ANY(CAST(:targets AS int[]))")})
 SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
   FROM open
  CROSS JOIN LATERAL (

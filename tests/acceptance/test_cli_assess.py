@@ -195,7 +195,7 @@ def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Pat
             ("--run", "bash a.sh", "--on", "torch/xla"),
             "portolan: --run: 'bash' is not Python: the command to record must",
         ),
-        (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart are for code that is read"),
+        (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart need source code"),
     ],
 )
 def test_a_mistake_is_told_before_the_command_runs(

@@ -291,7 +291,7 @@ def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) ->
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
         more_runs_spreads = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
-        if _tells(difference(0.0, there, more_runs_spreads, scale.usual), scale):
+        if _excludes_change(difference(0.0, there, more_runs_spreads, scale.usual), scale):
             return more
     return None
 
@@ -348,7 +348,7 @@ def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale
         return "slower"
     if "faster" in words:
         return "faster"
-    return "same" if _tells(estimate, scale) else "insufficient data"
+    return "same" if _excludes_change(estimate, scale) else "insufficient data"
 
 
 def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
@@ -376,8 +376,11 @@ def _are_apart(before: Runs, after: Runs, least: float) -> bool:
     return min(slow) - max(fast) > least
 
 
-def _tells(estimate: LatencyDifference, scale: ChangeScale) -> bool:
-    """Whether the data would show a change by the factor, so that its absence means that nothing changed."""
+def _excludes_change(estimate: LatencyDifference, scale: ChangeScale) -> bool:
+    """Whether the interval is narrow enough to exclude a change by ``scale.factor``.
+
+    If it is, and no change was found, the function counts as unchanged. If it is not, there are too few data.
+    """
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 
