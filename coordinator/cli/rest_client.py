@@ -364,7 +364,7 @@ class Client:
         return answer(Question(function, Selector.parse(on), dtype), self.evidence(on))
 
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        """Yield the campaign now, whenever something changes, and at its end.
+        """Yield the campaign's state now, whenever it changes, and at its end.
 
         Raises ``CoordinatorAwayError`` if the coordinator is unreachable. The campaign continues, and ``progress`` can
         be called again.

@@ -252,7 +252,7 @@ class EmbeddedPostgres:
 
 
 def dsn_of(directory: Path, user: str = USER) -> str | None:
-    """The DSN of the database in ``directory``, running or not; None without a database or without this user."""
+    """The DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
     try:
         password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())

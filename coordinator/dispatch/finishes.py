@@ -171,7 +171,7 @@ UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELS
 
 
 class LateFinish(NamedTuple):
-    """The part of a late finish that is stored. A late finish cannot become the outcome."""
+    """The part of a late finish that is stored. A late finish never becomes the outcome."""
 
     key: Key
     runner_id: int
@@ -196,8 +196,8 @@ async def finish(
 
 
 async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
-    """Lease requeued attempts again to the runners that finished them, unless a newer attempt has started. Returns
-    them."""
+    """Lease requeued attempts again to the runners that finished them, unless a newer attempt has started. Returns the
+    attempts that were leased."""
     keys = [finish.key for finish in finishes]
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()

@@ -27,12 +27,13 @@ LossReason = Literal[
 
 @dataclass(frozen=True)
 class Instruction:
-    """One action for the session."""
+    """One action that the session must take."""
 
 
 @dataclass(frozen=True)
 class Claim(Instruction):
-    """Lease up to ``limit`` queued jobs. The session answers with a ``ClaimedEvent``, even if there are none."""
+    """Lease up to ``limit`` queued jobs. The session answers with a ``ClaimedEvent``, even if no job could be
+    leased."""
 
     limit: int
 
@@ -46,15 +47,15 @@ class Post(Instruction):
 
 @dataclass(frozen=True)
 class Stop(Instruction):
-    """Send a DELETE for this attempt to the runner. The runner still reports that the attempt finished."""
+    """Send a DELETE for this attempt to the runner. The runner still reports the end of the attempt."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class GiveBack(Instruction):
-    """Requeue these jobs, which never started. If ``refused``, the return counts as a refusal, and a job is requeued
-    only a few times after refusals."""
+    """Requeue these jobs, which never started. If ``refused``, this counts as a refusal; a job is requeued only a few
+    times after refusals."""
 
     keys: tuple[Key, ...]
     reason: str
@@ -71,7 +72,7 @@ class Lose(Instruction):
 
 @dataclass(frozen=True)
 class TimeOut(Instruction):
-    """Record a timeout. The job is past its deadline on the coordinator's clock, and its runner does not end it."""
+    """Record a timeout. The job is past its deadline on the coordinator's clock, and its runner has not ended it."""
 
     key: Key
     elapsed_s: float

@@ -30,9 +30,10 @@ def _timing_of(run: str) -> str:
 
 
 def _next_jobs(condition: str) -> str:
-    """SQL for queued jobs in their order, read and locked one by one as they are needed.
+    """SQL for queued jobs that meet the condition, in their order. Each job is read and locked only when it is needed.
 
-    It reads one range of an index per open campaign. Jobs that may not start yet are not read, however many there are.
+    One range of an index is read for each startable campaign. Jobs that may not start yet are not read, however many
+    there are.
     """
     return f"""
            SELECT queued.id
@@ -84,7 +85,8 @@ def startable_campaigns(condition: str) -> str:
 # The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
 # last, so that it still runs the others.
 _CLAIM = text(f"""
-WITH open AS MATERIALIZED ({startable_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
+WITH open AS MATERIALIZED (
+    {startable_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
     SELECT least(:limit, greatest(1, ceil(sum(ct.total - ct.done - ct.cancelled)::float8 / greatest(1,
                (SELECT count(*) FROM runners r WHERE r.target_id = :target AND r.state = 'online')))::int - :held)
@@ -193,7 +195,8 @@ RETURNING c.id
 
 @dataclass(frozen=True)
 class Cursor:
-    """The last event that was read from one boot of a runner. It is stored in the same statement as the event."""
+    """The position in one boot's events: the last event that was read. It is stored in the same statement as the
+    event."""
 
     runner_id: int
     boot_id: str
@@ -201,7 +204,7 @@ class Cursor:
 
 
 class HeldJob(NamedTuple):
-    """A leased or running job with everything needed to post it, in the order of the columns that are read."""
+    """A leased or running job, with everything that is needed to post it, in the order of the columns that are read."""
 
     key: Key
     case: str
@@ -215,13 +218,13 @@ class HeldJob(NamedTuple):
 
 
 class ReturnedJob(NamedTuple):
-    """An attempt that went back to the queue, and the number of times its job has gone back."""
+    """An attempt that went back to the queue, with the numbers of its job's earlier returns."""
 
     key: Key
     lost: int
-    """The number of attempts of the job that were lost after they had started."""
+    """The number of the job's attempts that were lost after they had started."""
     refused: int
-    """The number of times that a runner refused the job or never started it."""
+    """The number of times that a runner refused the job or did not start it."""
 
 
 async def claim(
@@ -253,7 +256,8 @@ async def leased_jobs(connection: AsyncConnection, runner_id: int) -> list[HeldJ
 
 
 async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str, times: Times = DEFAULT_TIMES) -> None:
-    """Lease to a runner again the jobs that it lost by being silent, unless another runner has had them since."""
+    """Lease to a runner again the jobs that it lost because it was silent, except jobs that another runner has had
+    since."""
     await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id, "lease_s": times.lease_s})
 
 
@@ -271,7 +275,7 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
-    """Mark the campaigns of which all targets are settled as done. Returns them."""
+    """Mark those of these campaigns as done whose targets are all settled. Returns the marked campaigns."""
     return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
@@ -280,7 +284,7 @@ async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -
 
 
 async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[str, datetime, int]]:
-    """Reason, time and runner of each lost attempt of a job that had started."""
+    """Reason, time and runner of each attempt of a job that was lost after it had started."""
     rows = await connection.execute(
         text(
             "SELECT reason, ended_at, runner_id FROM attempts WHERE job_id = :job AND \"end\" = 'lost' "
@@ -305,7 +309,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
 
 
 async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> None:
-    """Lease a job again that this transaction requeued, so that the coordinator can end it itself."""
+    """Lease a job again that this transaction has requeued, so that the coordinator can end the job itself."""
     await connection.execute(
         text(
             "UPDATE jobs SET state = 'leased', lease_until = now(), runner_id = :runner, token = :token "
@@ -316,7 +320,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """The attempts that the runner should stop, because they were cancelled or their jobs ended otherwise."""
+    """The attempts that the runner should stop, because they were cancelled, or because their jobs have ended."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "

@@ -1,8 +1,8 @@
-"""The reaper: periodically finds abandoned leases, and finished campaigns that no event announced.
+"""The reaper periodically finds abandoned leases, and finished campaigns that no event announced.
 
-A claim can be committed while its runner is quarantined or removed. Then no session knows the leases. If two
-coordinators settle the last targets of a campaign at the same moment, each sees the other's target as unsettled. Both
-cases are rare, and cheap to look for.
+If a claim is committed after its runner was quarantined or removed, no session knows the leases. If two coordinators
+settle the last targets of a campaign at the same moment, each sees the other's target as unsettled. Both cases are
+rare, and searching for them is cheap.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 class Sweep(NamedTuple):
     jobs: int
-    """The number of jobs that were requeued without counting a loss."""
+    """The number of requeued jobs. The requeuing does not count as a loss."""
     campaigns: list[int]
     """The campaigns that were complete and are now marked as done."""
 

@@ -1,9 +1,9 @@
 """The state machine of one runner: events in, instructions out, no I/O.
 
 A ``RunnerState`` knows which jobs are in flight on a runner that this coordinator owns. It keeps a bounded number of
-jobs ahead so that the device never waits for the network, enforces deadlines by the coordinator's own clock, and
-decides what happens to jobs when the runner restarts or falls silent. Times are seconds on a monotonic clock and are
-part of the events.
+jobs queued at the runner, so that the device never waits for the network. It enforces deadlines by the coordinator's
+own clock, and decides what happens to jobs when the runner restarts or falls silent. Times are seconds on a monotonic
+clock and come with the events.
 """
 
 from __future__ import annotations
@@ -74,26 +74,27 @@ class RunnerState:
     mark: str = ""
     """The prefix of the tokens of this installation's leases."""
     cautious: bool = False
-    """Whether to wait for the runner's first heartbeat before claiming, because it last served another installation."""
+    """Whether to wait for the runner's first heartbeat before claiming. This is so if the runner last served another
+    installation."""
     serves_another: bool = False
-    """Whether the runner was seen running jobs of another installation. This installation then releases it."""
+    """Whether the runner was seen running jobs of another installation. This coordinator then stops serving it."""
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
     _claiming: bool = False
     _drained: bool = False
-    """Whether the last claim returned fewer jobs than requested. Then nothing is queued until a wake event."""
+    """Whether the last claim returned fewer jobs than requested. If so, no more jobs are queued until a wake event."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
-    """The time at which the runner last started or ended one of our jobs, or was sent the first one."""
+    """The time at which the runner last started or ended one of our jobs, or at which the first job was sent to it."""
     _full_since: float | None = None
-    """The time since which the runner's queue has been full without any of our jobs."""
+    """The time since which the runner's queue has been full although it has none of our jobs."""
     _paused_until: float = float("-inf")
     _unreadable: int = 0
-    """The number of consecutive unreadable events without a finished job in between."""
+    """The number of unreadable events since a job last finished."""
     _fruitless: int = 0
-    """The number of consecutive sessions that the runner ended before any of our jobs made progress."""
+    """The number of consecutive sessions that the runner ended before one of our jobs made progress."""
 
     @property
     def in_flight(self) -> frozenset[Key]:
@@ -101,12 +102,12 @@ class RunnerState:
 
     @property
     def has_plenty(self) -> bool:
-        """Whether so many jobs are in flight that handling their events a little later delays nothing."""
+        """Whether so many jobs are in flight that their events can be handled a little later without delaying a job."""
         return len(self._flights) >= PLENTY
 
     @property
     def is_idle(self) -> bool:
-        """Whether the runner has no work, and claims again only when woken."""
+        """Whether the runner has no work. It then claims again only when it is woken."""
         return self.online and self._drained and not self.serves_another
 
     @property
@@ -119,8 +120,8 @@ class RunnerState:
         return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
 
     def ran_too_long(self, key: Key, duration_s: float) -> bool:
-        """Whether this attempt was stopped for its deadline and had passed the deadline on the runner's clock as
-        well."""
+        """Whether this attempt was stopped because of its deadline, and had also passed the deadline on the runner's
+        clock."""
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is not None and duration_s >= flight.lease.timeout_s
 
@@ -190,7 +191,7 @@ class RunnerState:
         return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
 
     def _unanswered_stops(self) -> list[Instruction]:
-        """Send the DELETEs again that had no response before the break, because they may not have arrived."""
+        """Send again the DELETEs that had no response before the break, because they may not have arrived."""
         return [
             Stop(key)
             for key, flight in self._flights.items()
@@ -198,10 +199,10 @@ class RunnerState:
         ]
 
     def _on_restart(self, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """Handle a new boot: all attempts of the old boot are gone.
+        """Handle a new boot: all attempts of the old boot are lost.
 
-        If no attempt is known to have started, the head of the queue counts as started. Otherwise a job that kills its
-        runner before the started event is sent would be requeued forever.
+        If no attempt is known to have started, the job at the head of the queue counts as started. Otherwise a job that
+        kills its runner before the started event is sent would be requeued forever.
         """
         if not leases:
             return []
@@ -232,8 +233,8 @@ class RunnerState:
         return [Post(leases), *self._refill(now)]
 
     def _adopt_strays(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """Adopt leases that the session did not know, for example after a break. Post those that are not known to
-        run."""
+        """Add leases that the session did not know, for example after a break. Jobs that are not known to run are
+        posted."""
         if not self.online:
             return []
         if not self._flights:
@@ -266,8 +267,8 @@ class RunnerState:
         return out
 
     def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
-        """Handle a full queue. It is normal if it is full of our jobs. If another client's jobs fill it, the runner has
-        some time before a quarantine."""
+        """Handle a full queue. It is normal if our jobs fill it. If another client's jobs fill it, the runner has some
+        time before it is quarantined."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
             if keys:
@@ -304,7 +305,8 @@ class RunnerState:
         return self._refill(now)
 
     def _let_go(self) -> list[Instruction]:
-        """Leave the runner to another installation after the jobs that it runs for us have ended (see ``_on_tick``)."""
+        """Release the runner to another installation after the jobs that it runs for us have ended (see
+        ``_on_tick``)."""
         self.serves_another = True
         waiting = tuple(key for key, flight in self._flights.items() if flight.phase != "started")
         stops: list[Instruction] = [Stop(key) for key in waiting if self._flights[key].sent]
@@ -330,8 +332,8 @@ class RunnerState:
         self._progress_at, self._fruitless = now, 0
 
     def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
-        """Handle an unreadable line: its job ends with an error. A runner that keeps sending such lines is
-        quarantined."""
+        """Handle an unreadable line. The job that it is about ends with an error. A runner that keeps sending such
+        lines is quarantined."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
@@ -418,7 +420,7 @@ class RunnerState:
         return [*out, *self._refill(now)]
 
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
-        """Time out the job, or count it as lost.
+        """End the job that is past its deadline: as a timeout, or as a lost attempt.
 
         It is a timeout if the runner reports the job as running after its deadline. It is lost if the runner has
         answered the DELETE and sends other events, but neither reports the job as running nor ends it. Then the report
@@ -443,7 +445,7 @@ class RunnerState:
         return [lose, self._strike("it did not report the end of a job that it was told to stop")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """Handle a runner that accepted jobs and starts none. The first job may be the cause, so it counts as
+        """Handle a runner that accepts jobs and starts none. Its first job may be the reason, so this job counts as
         refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
@@ -473,8 +475,8 @@ class RunnerState:
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
     def _reject_catalogue(self, status: str) -> Quarantine:
-        """Quarantine for the shortest time, without doubling: refused jobs go last, and a longer pause would delay the
-        other jobs."""
+        """Quarantine the runner for the shortest time, without doubling. Refused jobs go last, and a longer quarantine
+        would delay the other jobs."""
         self.online = False
         reason = f"it refuses jobs that its catalogue offers ({status})"
         return Quarantine(self.times.quarantine.pause_s(1), reason)

@@ -1,4 +1,4 @@
-"""The level of a run, and the rule by which a second run confirms it, for views, pages and comparisons."""
+"""The level of a run, and the rule by which a second run confirms it. Views, pages and comparisons use both."""
 
 LOW = 0.05
 """The quantile that is the level: the share of a run's samples below it."""

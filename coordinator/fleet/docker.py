@@ -1,8 +1,8 @@
 """The Docker Engine of this host as a scheduler of runners, through Docker's SDK.
 
-Only the command line imports this module; the coordinator never uses the engine's socket. Every failure becomes a
-``FleetError`` of one line. Every call has a time limit, because the engine keeps its callers waiting for a container
-that does not end.
+Only the command line imports this module. The coordinator never uses the engine's socket. Every failure becomes a
+``FleetError`` with a message of one line. Every call has a time limit, because a call about a container that hangs may
+never return.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _ABSENCES = {
 class DockerEngine:
     """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
-    The labels of the containers hold the whole state, so any later call can continue after an interrupted one.
+    The whole state is in the labels of the containers, so a later call can continue after an interrupted one.
     """
 
     def __init__(self, fleet: str, first_port: int = 8801) -> None:
@@ -106,7 +106,7 @@ class DockerEngine:
 
     @property
     def cpus(self) -> int:
-        """The number of processors that the engine has for all its containers."""
+        """The number of processors that the engine can give to containers."""
         return int(self._info["NCPU"])
 
     def inventory(self) -> Inventory:
@@ -135,7 +135,8 @@ class DockerEngine:
         return image
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container, at the port of this URL if it is free, otherwise at the next free port."""
+        """Create and start a container. It gets the port of this URL if the port is free, otherwise the next free
+        port."""
         self._prepare()
         preferred_ports = [int(url.rpartition(":")[2])] if url else []
         last = min(self._first_port + PORTS, 65536) - 1
@@ -194,8 +195,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container from an entry of the engine's list. It is inspected only for ``usage``, because an inspection
-        of a container that hangs does not end."""
+        """The container for an entry of the engine's list. It is inspected only for ``usage``, because the inspection
+        of a container that hangs does not return."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -216,7 +217,8 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """The number of restarts, and the memory in use in bytes, without memory that the kernel would reclaim."""
+        """The number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
+        count."""
         restarts = memory = None
         # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
         with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):
@@ -244,7 +246,7 @@ class DockerEngine:
                 yield from client.api.logs(container.id, tail=lines, stream=True, follow=True)
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove the network, and on request the volume, when no container needs them."""
+        """Remove the network, and on request the volume. No container may need them any more."""
         with contextlib.suppress(EngineError), translate_errors("network"):
             self._api.remove_network(self._resources)
         with contextlib.suppress(EngineError), translate_errors("volume"):
@@ -267,8 +269,7 @@ class DockerEngine:
 
 
 def _hardening(spec: RunnerSpec) -> dict[str, Any]:
-    """The hardening options, the same as in compose.yaml. The default seccomp profile applies because no profile is
-    set."""
+    """The hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile applies."""
     limits = spec.limits
     return {
         "read_only": True,
@@ -329,7 +330,7 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
-    """Turn errors of the SDK into a ``FleetError``."""
+    """Turn errors of the SDK into a ``FleetError`` about ``subject``."""
     try:
         yield
     except APIError as error:

@@ -1,4 +1,4 @@
-"""Errors over HTTP: RFC 9457 problem details, for Portolan's own errors and for those of libraries."""
+"""Errors over HTTP: RFC 9457 problem details, for Portolan's own errors and for errors of libraries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ ProblemPage = Callable[[Request, Problem], Response | None]
 
 
 def install(app: FastAPI, page: ProblemPage) -> None:
-    """Turn every error of the application into a problem: as JSON, or as a page for a browser on a page."""
+    """Turn every error of the application into a problem. A browser that requested a page gets a page; other clients
+    get JSON."""
     app.state.problem_page = page
 
     @app.exception_handler(PortolanError)

@@ -1,1 +1,1 @@
-"""The coordinator's process for its operator: log, metrics, restarts of long-running tasks."""
+"""What the operator of a coordinator's process needs: its log, its metrics, and restarts of long-running tasks."""
