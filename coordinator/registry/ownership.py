@@ -159,7 +159,7 @@ async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) ->
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Continue reading this boot's events after ``n``, because earlier events are lost."""
+    """Continue to read this boot's events after ``n``, because earlier events are lost."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)

@@ -1,4 +1,4 @@
-"""A campaign's tables, figures and report. The data are read in one snapshot, and computed outside of the event
+"""Makes a campaign's tables, figures and report. The data are read in one snapshot, and computed outside of the event
 loop."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def contents(
 
 
 async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> None:
-    """Raise the errors of ``contents`` early, before anything is computed."""
+    """Raise the errors that ``contents`` would raise for these options, before anything is computed."""
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await _reference(options, campaign, connection)
@@ -58,7 +58,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
 async def report(
     engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions
 ) -> CampaignReport:
-    """The data of a report, with its figures drawn."""
+    """Make a report's data, and draw its figures."""
     report_contents = await contents(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -83,7 +83,7 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """The sentences of the report. A glob of functions or a device limits them to a part of the campaign."""
+    """The sentences of the report. A glob of functions or a device limits the sentences to a part of the campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -105,7 +105,8 @@ async def summary_of(
 
 
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
-    """The data that the tables are made of, up to date. They come from one snapshot, even while a campaign runs."""
+    """Read the data from which the tables are made. They are up to date, and from one snapshot, even while a campaign
+    runs."""
     campaign = await campaigns.detail(engine, campaign_id)
     await matrix.ensure_fresh(engine, campaign_id, at_any_size=True)
     measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "level"))

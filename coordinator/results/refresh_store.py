@@ -1,4 +1,5 @@
-"""Refreshes the stored matrix: the statement that writes it, and queries for how current each campaign's matrix is."""
+"""Refreshes the stored matrix: the statement that writes it, and queries for how current the matrix of a campaign
+is."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ _MODULE = "CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function,
 
 
 def _in_order(value: str) -> str:
-    """SQL for an array of one value of all cases of a function, sorted."""
+    """SQL for a sorted array with one value of each case of a function."""
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
@@ -134,7 +135,7 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
 
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """The progress of the campaign and of its matrix."""
+    """The progress of the campaign, and of its matrix."""
     result = await connection.execute(
         text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
     )
@@ -150,9 +151,10 @@ async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Lock the campaign's matrix for this transaction; False if another process has the lock.
+    """Lock the campaign's matrix for this transaction. Returns False if another process has the lock.
 
-    From here on, the statements of the transaction have no short timeout, including one that waits for another refresh.
+    After this call, the statements of the transaction have no short timeout, because a statement may wait for another
+    refresh.
     """
     await allow_long_statements(connection)
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
@@ -163,7 +165,7 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
 
 
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
-    """Update the campaign's cells. ``anew`` first deletes cells that were computed by another definition."""
+    """Update the campaign's cells. With ``anew``, cells that were computed by another definition are first deleted."""
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
     # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))

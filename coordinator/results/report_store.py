@@ -1,4 +1,4 @@
-"""Reads the rows of reports from the database. It contains all SQL of reports."""
+"""Reads the rows of reports from the database. This module contains all SQL of reports."""
 
 from __future__ import annotations
 
@@ -117,7 +117,8 @@ def queries(campaign_id: int, measure: Measure) -> Queries:
 async def read(
     connection: AsyncConnection, campaign_id: int, measure: Measure, reference: Reference | None
 ) -> ReportData:
-    """Read all rows for a campaign's tables from its stored matrix. ``reference`` is added to the data."""
+    """Read all rows for a campaign's tables from its stored matrix. ``reference`` becomes a part of the returned
+    data."""
     kept_latencies = text(_KEPT_LATENCIES.format(column=_COLUMNS[measure]))
     latencies = await connection.execute(kept_latencies, {"campaign": campaign_id})
     of_targets = (await connection.execute(_KEPT_TARGETS, {"campaign": campaign_id})).all()
@@ -146,7 +147,7 @@ def _verdict(target: int, function: str, counts: str, *figures: Any) -> Function
 
 
 def _latency_rows(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
-    """The functions with a measured case. A case of 0 ms is excluded, because it has no ratio."""
+    """The functions with a measured case. A case of 0 ms is not included, because it has no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
         if by_case:
@@ -172,7 +173,7 @@ SELECT DISTINCT ON (o.target_id, c.function)
 
 
 async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[FailedCase, ...]:
-    """The first case to run again of each failed function on each target, at most ``most``."""
+    """For each failed function on each target, the first case to run again, at most ``most`` in all."""
     return await _rows(connection, FailedCase, _FAILURES, campaign=campaign_id, most=most)
 
 

@@ -1,4 +1,4 @@
-"""The rates of a sample: how many of its functions port on each target, overall and by the way in which they were
+"""The rates of a sample: how many of its functions port on each target, in all and for each group from which they were
 drawn."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class JudgedFunction(Protocol):
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
-    """The campaign's sample and its rates. Raises ``NotFoundError`` if the campaign's functions are no sample."""
+    """The campaign's sample and its rates. Raises ``NotFoundError`` if the campaign's functions are not a sample."""
     campaign = await campaigns.detail(engine, campaign_id)
     sample = await campaigns.sample(engine, campaign_id)
     if sample is None:
@@ -82,7 +82,7 @@ def sample_rates(
 
 
 def _parts(sample: ChartedSample) -> Iterator[tuple[str, int, Collection[str]]]:
-    """Each part of the sample: its name, its number of functions, and the names of the charted ones."""
+    """Each part of the sample: its name, its number of functions, and the names of its charted functions."""
     kinds = {ALL: sample.drawn}
     for row in sample.drawn:
         part = TOP if row.stratum.startswith("top") else DECILES

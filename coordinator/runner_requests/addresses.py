@@ -1,4 +1,4 @@
-"""The addresses at which runners are allowed. The address of each connection is checked, never a name.
+"""The addresses at which runners are allowed. Each connection's address is checked. A name alone is never enough.
 
 Addresses in ``NEVER`` are refused even if a setting allows them.
 """
@@ -40,7 +40,7 @@ _COMPATIBLE = ipaddress.ip_network("::/96")
 
 @dataclass(frozen=True)
 class RunnerNetworks:
-    """The networks in which runners are allowed. ``RunnerNetworks.parse("loopback 10.8.0.0/16")``."""
+    """The networks in which runners are allowed: ``RunnerNetworks.parse("loopback 10.8.0.0/16")``."""
 
     text: str
     allowed: tuple[Network, ...]
@@ -55,7 +55,8 @@ class RunnerNetworks:
         return cls(" ".join(parts), tuple(map(ipaddress.ip_network, networks)))
 
     def refusal(self, address: str) -> str | None:
-        """The reason why no runner is allowed at this address, as the end of a sentence; None if one is allowed."""
+        """The reason why no runner is allowed at this address, as the end of a sentence; None if the address is
+        allowed."""
         parsed_address = ipaddress.ip_address(address)
         if isinstance(parsed_address, IPv6Address) and parsed_address.scope_id is not None:
             return "is of one link only, and no runner is allowed there"

@@ -1,4 +1,4 @@
-"""The parts that all pages share: templates, the same data as JSON and csv, and problems as pages."""
+"""The parts that all pages share: templates, the data of a page as JSON and csv, and problems as pages."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def page(
     status: int = 200,
     **more: Any,
 ) -> Response:
-    """The page as HTML; with ``?as=json`` its ``data``, and with ``?as=csv`` its ``rows``, if it has any.
+    """The page as HTML. With ``?as=json``, its ``data``. With ``?as=csv``, its ``rows`` if it has any.
 
-    The template gets ``data``, ``more`` and ``link``, which returns the current address with another query.
+    The template gets ``data``, ``more`` and ``link``. ``link`` returns the current address with another query.
     """
     form = request.query_params.get("as")
     if form == "json":
@@ -99,7 +99,8 @@ def page(
 def stream_page(
     request: Request, template: str, data: Any, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """A page that is sent while it is rendered. Coroutine functions that the template calls are awaited at that point.
+    """A page that is sent while it is rendered. If the template calls a coroutine function, it is awaited at this
+    point.
 
     The response sets no cookie, so a page with a form that changes something cannot be sent in this way.
     """
@@ -119,7 +120,7 @@ def _values(request: Request, data: Any) -> dict[str, Any]:
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Combine fragments into large pieces. If the next fragment is not ready, send everything that is."""
+    """Combine fragments into large pieces. While the next fragment is not ready, all fragments so far are sent."""
     waiting: list[str] = []
     step = asyncio.ensure_future(anext(body, None))
     try:

@@ -19,7 +19,7 @@ from coordinator.results.report_data import MEASURES, ReportData
 
 
 def densities(data: ReportData, table: Table) -> Figure:
-    """The study's Figures 2 and 8 to 10."""
+    """The study's Figures 2 and 8 to 10: densities of latency."""
     rows = [
         {
             "published": record["source"] != data.name,

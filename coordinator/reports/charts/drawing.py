@@ -37,7 +37,7 @@ def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
 
 
 def _within_one_plane(value: Any) -> Any:
-    """The value with each character outside the Basic Multilingual Plane replaced by its number, so that different
+    """The value with each character outside of the Basic Multilingual Plane replaced by its number, so that different
     names stay different."""
     match value:
         case str():

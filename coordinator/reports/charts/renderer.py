@@ -1,4 +1,4 @@
-"""Draws figures in one pool process, and caches the pictures on disk by a digest of their content."""
+"""Draws figures in one separate process, and caches the pictures on disk by a digest of their content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
 
 
 class Renderer:
-    """``await renderer.draw([spec], "svg")``. The application has one renderer."""
+    """Draws and caches figures: ``await renderer.draw([spec], "svg")``. The application has one renderer."""
 
     def __init__(self, folder: Path) -> None:
         self._preferred = folder
@@ -154,7 +154,8 @@ class Renderer:
         return self._pool
 
     def _end_process(self) -> ProcessPoolExecutor | None:
-        """Kill the process, because a drawing that hangs does not react. The next drawing starts a new process."""
+        """Kill the process, because a drawing that hangs does not react. Returns the process's pool, if there was one.
+        The next drawing starts a new process."""
         pool, self._pool = self._pool, None
         if self._idle is not None:
             self._idle.cancel()
@@ -184,7 +185,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
     """Whether a process of the pool has ended. Its sentinel pipe is read, because another part of the program may have
-    reaped it."""
+    collected its exit status."""
     return bool(wait([process.sentinel for process in list((pool._processes or {}).values())], timeout=0))
 
 
