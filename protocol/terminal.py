@@ -2,8 +2,8 @@
 direction.
 
 Names, messages and the output of cases come from runners. An escape sequence in them could overwrite lines, rename the
-window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\\u001b``, so
-that the output for people and for programs agrees. Standard library only.
+window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\u001b``. So the
+output for people and the output for programs agree. Standard library only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class TerminalStream:
-    """A text stream that escapes control characters. ``raw`` is the stream behind it."""
+    """A text stream that escapes control characters. ``raw`` is the stream to which it writes."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
@@ -54,7 +54,7 @@ class TerminalStream:
 
 @contextmanager
 def terminal_streams() -> Iterator[None]:
-    """Pass everything that is printed in the block through a ``TerminalStream``."""
+    """During the block, escape the control characters of everything that is printed."""
     out, err = (cast(TextIO, TerminalStream(raw_stream(stream))) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
