@@ -1,8 +1,8 @@
 """The environment variables of a runner and of its command line.
 
-No other module on the supervisor's side reads variables. The processes of cases run in other interpreters, and read
-only what the supervisor passes to them. Building an environment passes all variables to uv, with the additions of
-``cli/indexes.py``.
+No other module of the supervisor's process reads variables. The processes of cases run in other interpreters, and read
+only what the supervisor passes to them. When an environment is built, all variables are passed to uv, with the
+additions of ``cli/indexes.py``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RunnerVariables(BaseModel):
 
 
 def variables() -> RunnerVariables:
-    """Read the current values of the variables. Their meaning is in docs/reference/settings.md."""
+    """Read the current values of the variables. docs/reference/settings.md describes the variables."""
     return RunnerVariables.model_validate(inherited_variables())
 
 

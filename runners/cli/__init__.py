@@ -1,4 +1,4 @@
-"""The command ``portolan-runner``: serves a device, runs cases and suites, lists cases, sets up environments."""
+"""The command ``portolan-runner``: serves a device, runs cases and suites, lists cases, and sets up environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds one environment: installs and checks the packages, marks the result as complete, reports progress."""
+"""Builds one environment: installs and checks the packages, marks the environment as complete, and reports progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 
 class Builder:
-    """Builds one environment step by step, and reports its progress with at most one line every few seconds."""
+    """Builds one environment step by step. Progress is reported with at most one line every few seconds."""
 
     def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
         self.what = what
@@ -51,7 +51,7 @@ class Builder:
         return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
     def begin(self) -> None:
-        """Create an empty environment, replacing an interrupted one."""
+        """Create an empty environment. An incomplete one is replaced."""
         # In place, not beside it: an environment's scripts hold its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
@@ -71,7 +71,8 @@ class Builder:
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
     def check(self, spared_packages: str | None = None) -> None:
-        """Check the installed packages now instead of in a runner. ``spared_packages`` may be missing."""
+        """Check the installed packages, so that a runner does not fail because of them later. ``spared_packages`` may
+        be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
@@ -82,7 +83,7 @@ class Builder:
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 
     def complete(self, **facts: Any) -> None:
-        """Mark the environment as complete, with facts about it."""
+        """Mark the environment as complete, and store facts about it."""
         mark = {"name": self.what, "seconds": round(self.seconds, 1), **facts}
         (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
 
@@ -134,7 +135,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The uv next to this Python, otherwise the one on the path."""
+    """The path of uv: the one next to this Python, otherwise the one on the search path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

@@ -35,8 +35,8 @@ class WatchOrder:
 
 
 def watch(order: WatchOrder) -> int:
-    """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if that is not
-    possible."""
+    """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if the command cannot be
+    watched."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
             f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"

@@ -26,13 +26,13 @@ class Access:
         """Set when a request has arrived with the new secret."""
 
     def tell_secrets(self, on_secret: Callable[[str], object]) -> None:
-        """Call ``on_secret`` with every accepted secret, now and later."""
+        """Call ``on_secret`` with every accepted secret, now and whenever another secret is accepted."""
         self._on_secret = on_secret
         for secret in filter(None, (self._own, self._provisional)):
             on_secret(secret)
 
     def propose(self) -> str:
-        """Make a new provisional secret that replaces the previous one. A coordinator that answers an earlier request
+        """Make a new provisional secret, which replaces the previous one. A coordinator that handles an earlier request
         late can then no longer probe the runner."""
         self._provisional = secrets.token_urlsafe(24)
         self._on_secret(self._provisional)

@@ -1,4 +1,4 @@
-"""The walk over public modules and classes: an entry for each function, class and member that is public."""
+"""Walks public modules and classes, and makes an entry for each public function, class and member."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
-    """Every public object once with all of its names: functions, classes, and the members of classes."""
+    """Every public object (function, class or member of a class) once, with all of its names."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(names_of_value) for key, names_of_value in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
@@ -54,9 +54,10 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The public values of a module: those in its ``__all__``, otherwise those that it does not import for its own use.
+    """The public values of a module: the values in its ``__all__``. Without ``__all__``, the values that it does not
+    import only for its own use.
 
-    For a package both are taken, because ``__all__`` of torch and its subpackages omits documented functions.
+    For a package, both rules add values, because ``__all__`` of torch and its subpackages omits documented functions.
     """
     exported_names = set(exports(module))
     values = {name: value for name, value in members(module).items() if is_public(name)}
@@ -77,7 +78,8 @@ def _source(module: types.ModuleType) -> str:
 
 
 def _is_own(value: Any, surface: PublicSurface) -> bool:
-    """Whether a value is a function or class of the framework itself, not of a package that it uses."""
+    """Whether a value is a function or class of the framework itself. Values of packages that the framework uses are
+    not."""
     if isinstance(value, types.ModuleType) or not callable(value) or type(value).__module__ == typing.__name__:
         return False
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
@@ -111,7 +113,7 @@ def _kind(value: Any) -> str:
 
 
 def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
-    """The public members that a class defines itself, or inherits from a non-public base that has no entry of its
+    """The public members that a class defines itself, and those that it inherits from a base without an entry of its
     own."""
     attributes: set[str] = set()
     for base in owner.__mro__:

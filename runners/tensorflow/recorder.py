@@ -1,10 +1,10 @@
-"""Recording on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
+"""Records calls on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
 
-Graphs and operation callbacks are not used. They contain operations, which have other names than the functions that the
-user called, and a graph has no values, and no lines of the user's code after AutoGraph has rewritten it. When functions
-run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not recorded: the
-functions of a data set, which run on the host for any target, and exported functions. If a gradient tape watches a
-call, the program may go backward through it.
+Graphs and operation callbacks are not used. They contain operations, whose names differ from the functions that the
+user called. A graph also has no values, and no lines of the user's code after AutoGraph has rewritten it. When
+functions run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not
+recorded: the functions of a data set, which run on the host for any target, and exported functions. If a gradient tape
+watches a call, the program may go backward through it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
 
 
 def _called_on(device: Device, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Make a call in the form that the device needs.
+    """Make a call on the device. The call is compiled if the device is a compiler.
 
     A compiled call can return only arrays, so other results are added afterwards. Calls with texts are not compiled,
     because programs process texts on the host.
@@ -131,7 +131,7 @@ def _places() -> Iterator[FunctionLocation]:
 
 
 def _have_no_layout(array: Any) -> bool:
-    """True, because arrays of one dtype and shape have the same layout."""
+    """True for every array, because arrays of one dtype and shape have the same layout."""
     return True
 
 
@@ -141,8 +141,8 @@ def _own(array: Any) -> Any:
 
 
 class TensorFlowRecordingDialect:
-    """The TensorFlow-specific part of recording: tensors, variables (also Keras's), and NumPy arrays, which TensorFlow
-    accepts."""
+    """The TensorFlow-specific part of recording: tensors, variables (including Keras's variables), and NumPy arrays,
+    which TensorFlow accepts."""
 
     quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
         dict.fromkeys((EagerTensor, ResourceVariable, np.ndarray), _have_no_layout)
@@ -155,7 +155,7 @@ class TensorFlowRecordingDialect:
     settle = None
 
     def layout(self, array: Any) -> None:
-        """None, because arrays of one dtype and shape have the same layout."""
+        """None for every array, because arrays of one dtype and shape have the same layout."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -163,8 +163,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not count, because it is part of the
-        program."""
+        """Whether the call brings data from the host. A single number does not count, because programs contain such
+        numbers themselves."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -209,7 +209,7 @@ class TensorFlowRecordingDialect:
         return tree
 
     def content(self, array: Any) -> int | None:
-        """A checksum of a variable. A tensor never changes."""
+        """A checksum of a variable. None for a tensor, which never changes."""
         return zlib.crc32(array.numpy().tobytes()) if isinstance(array, (tf.Variable, keras.Variable)) else None
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:

@@ -1,7 +1,7 @@
-"""The torch functions that a recording may name: functions that compute or create arrays.
+"""The torch functions that a recording may contain: functions that compute or create arrays.
 
-Torch itself lists most of them: functions and methods that take arrays and can be overridden, and functions that create
-an array on a device. The rule in ``suite/recording/rule.py`` decides which of these are allowed.
+Torch itself lists most of these functions: functions and methods that take arrays and can be overridden, and functions
+that create an array on a device. The rule in ``suite/recording/rule.py`` decides which of them are allowed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMPUTES = re.compile(
 
 @cache
 def recordable() -> frozenset[Any]:
-    """The functions that a recording may name."""
+    """The functions that a recording may contain."""
     return frozenset(_candidates())
 
 
@@ -49,7 +49,7 @@ def recordable_names() -> frozenset[str]:
 
 
 def public_name(function: Any) -> str | None:
-    """The public name of a torch function; None if it has none."""
+    """The public name of a torch function; None if the function has no public name."""
     try:
         name = resolve_name(function)
     except TypeError:

@@ -28,7 +28,8 @@ def kernels(events: Iterable[Any]) -> int:
 
 @contextmanager
 def counting_kernels(proof: Proof) -> Iterator[None]:
-    """Count the kernels of a call, whichever thread launches them. The block must wait for the call's end."""
+    """Count the kernels of a call, no matter which thread launches them. The block must wait for the end of the
+    call."""
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         yield
     proof.executions(kernels(profiler.events()))

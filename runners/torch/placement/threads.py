@@ -1,4 +1,4 @@
-"""Watches threads. Torch's dispatch modes belong to one thread, so each new thread must enter its own watch."""
+"""Watches threads. A dispatch mode of torch belongs to one thread, so each new thread must enter its own watch."""
 
 from __future__ import annotations
 
