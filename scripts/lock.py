@@ -1,7 +1,7 @@
 """Writes the locks: every package of an environment, with its version and the hashes of its files.
 
-``make lock`` calls it. With ``--upgrade`` it takes newer versions; otherwise versions in an existing lock stay. Runs in
-``.venv``. No lock contains the address of a package index.
+``make lock`` calls it. With ``--upgrade``, newer versions are used; otherwise versions in an existing lock do not
+change. This script runs in ``.venv``. No lock contains the address of a package index.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEADER = "# Made by `make lock`; change the requirements instead.\n"
 
 @dataclass(frozen=True)
 class Lock:
-    """One lock, with the options for uv to resolve it."""
+    """One lock, with the options with which uv resolves it."""
 
     file: Path
     options: tuple[str, ...]
@@ -63,7 +63,8 @@ def main(options: list[str]) -> int:
 
 
 def without_marker(line: str, environments: list[str]) -> str:
-    """A line of a lock without the marker that all lines share, which names the machines that the lock is for."""
+    """A line of a lock without the environment marker that all lines share. This marker names the machines that the
+    lock is for."""
     package, separator, marker = line.partition(" ; ")
     if separator and any(
         set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in environments

@@ -1,7 +1,7 @@
 """Creates ``.venv`` with the coordinator and the development tools. ``make setup`` calls it.
 
-Standard library only, and readable by an old Python up to the line that reports that it is too old. An interrupted
-set-up is repaired by the next call, because the stamp is written last.
+Standard library only. An old Python can parse the file, so that it can report that it is too old. An interrupted set-up
+is repaired by the next call, because the stamp is written last.
 """
 
 import os
@@ -56,7 +56,7 @@ def main(stamp):
 
 
 def require_cache(variables):
-    """Exit with advice if there is no cache folder for packages, for example for a user without a home folder."""
+    """Exit with advice if there is no cache folder for packages, as for a user without a home folder."""
     set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
     folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")
@@ -73,7 +73,7 @@ def require_cache(variables):
 
 
 def lock_of(package, any_build):
-    """The lines of the lock for one package. If any build of its version is accepted, they have no hashes."""
+    """The lines of the lock for one package. If any build of its version is accepted, the lines have no hashes."""
     with open(LOCK) as file:
         block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]
     return block.split()[0] if any_build else block
