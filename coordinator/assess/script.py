@@ -70,7 +70,7 @@ def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
     The script is read in a separate process, because a parser can crash, hang or use up memory.
     """
     if not script.name.endswith(SUFFIXES):
-        raise RequestError(f"{script.name or 'the file'} is no script: choose a .py file or a notebook (.ipynb)")
+        raise RequestError(f"{script.name or 'the file'} is not a script: choose a .py file or a notebook (.ipynb)")
     if len(script.content) > MOST_BYTES:
         raise RequestError(
             f"{script.name} has {len(script.content):,} bytes, and the limit is {MOST_BYTES:,}: send a smaller part of "

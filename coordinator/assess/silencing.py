@@ -80,7 +80,7 @@ def read_baseline(content: bytes, name: str, target: str) -> Baseline:
         baseline = Baseline.model_validate_json(content)
     except ValidationError as error:
         raise AssessmentError(
-            f"{name} is no baseline: {first_fault(error)}; write one with --write-baseline {name}"
+            f"{name} is not a baseline: {first_fault(error)}; write one with --write-baseline {name}"
         ) from None
     if baseline.target != target:
         raise AssessmentError(f"{name} is a baseline of {baseline.target}, not of {target}: write one for each target")

@@ -112,9 +112,9 @@ def locate(name_or_path: str) -> Path:
             if package is not None:
                 return package
     except (OSError, ValueError) as error:
-        raise AssessmentError(f"{name_or_path!r} cannot be looked for: {error}") from error
+        raise AssessmentError(f"{name_or_path!r} cannot be read as a path or a name: {error}") from error
     raise AssessmentError(
-        f"{name_or_path} is no file or folder here, and no package of that name is installed: "
+        f"{name_or_path} is not a file or folder here, and no package of that name is installed: "
         "name a folder, a .py file, a notebook, a wheel, an sdist or an installed package"
     )
 

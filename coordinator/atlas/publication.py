@@ -119,7 +119,8 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
         if (place := _place_in_use(target)) is not None:
             own = old / place.relative_to(new)
             raise PublicationError(
-                f"{own} is not of Portolan, and the site has a file or folder of that name: move it away"
+                f"{own} was not written by Portolan, and the new site has a file or folder of this name: "
+                "move it to another folder"
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_folder:

@@ -71,7 +71,7 @@ async def import_bundle(
             signer = None if signature is None else await signer_service.signer_of(context.engine, file, signature)
             campaign_id, is_new = await service.import_bundle(context.engine, file, name, caller.name, signer)
     except ClientDisconnect:
-        raise BundleError("the upload broke off") from None
+        raise BundleError("the upload ended before the bundle was complete: send it again") from None
     if not is_new:
         response.status_code = status.HTTP_200_OK
     response.headers["Location"] = f"/api/v1/campaigns/{campaign_id}"

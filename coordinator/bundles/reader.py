@@ -75,7 +75,10 @@ def check(file: BinaryIO) -> Bundle:
             "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
         )
     if entry.outcomes != number - 2 or not all(there):
-        raise BundleError(f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete")
+        raise BundleError(
+            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "
+            "continue the run that was making it"
+        )
     return Bundle(header, entry.sha256, ended_at)
 
 

@@ -72,7 +72,9 @@ async def import_bundle(
             return earlier_id, False
     except DBAPIError as error:
         if is_refused(error):
-            raise BundleError("the bundle has a value that the database cannot store: no runner wrote it") from error
+            raise BundleError(
+                "the bundle has a value that the database cannot store, so no runner wrote it: take a fresh copy"
+            ) from error
         raise
 
 

@@ -96,7 +96,9 @@ def make_plan(
                 )
             )
     if not plans:
-        raise RequestError("there is nothing to run: no case matches on any of these targets")
+        raise RequestError(
+            "there is nothing to run: no case matches on any of these targets; choose other functions or targets"
+        )
     return Plan(tuple(plans), runs, selection.unknown)
 
 

@@ -134,7 +134,10 @@ def read_surface(content: bytes, name: str) -> Surface:
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise CatalogueError(f"{name} is not a surface file; create one with `{_COMMAND}`") from error
     if len(surface.entries) != surface.header.entries:
-        raise CatalogueError(f"{name} is cut off: it has {len(surface.entries)} of {surface.header.entries} entries")
+        raise CatalogueError(
+            f"{name} is incomplete: it has {len(surface.entries)} of {surface.header.entries} entries; "
+            f"copy it again, or create it with `{_COMMAND}`"
+        )
     return surface
 
 

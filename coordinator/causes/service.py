@@ -129,7 +129,7 @@ async def _put(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, b
 async def _take(connection: AsyncConnection, jobs: Sequence[int], of: str) -> None:
     earlier = await store.take_overrides(connection, jobs)
     if not earlier:
-        raise NotFoundError(f"the cause of {of} is not overridden")
+        raise NotFoundError(f"the cause of {of} is not overridden: there is nothing to undo")
     await store.rename(connection, earlier)
 
 
@@ -178,7 +178,9 @@ async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -
     """The runs of the outcome's case on its target that did not pass."""
     where = await store.where(connection, campaign_id, job_id)
     if where is None:
-        raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")
+        raise NotFoundError(
+            f"campaign {campaign_id} has no outcome of a job {job_id}: see /campaigns/{campaign_id}/matrix"
+        )
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
     if not jobs:
         raise ConflictError(f"all runs of {where.case} passed, so there is no cause to override")

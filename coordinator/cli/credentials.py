@@ -87,7 +87,9 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
     if environment.token_file is not None:
         token = _read(environment.token_file, private=False)
         if token is None:
-            raise CoordinatorError(f"PORTOLAN_TOKEN_FILE: there is no token in {environment.token_file}")
+            raise CoordinatorError(
+                f"PORTOLAN_TOKEN_FILE: no token can be read from {environment.token_file}: name a file with a token"
+            )
         return token
     try:
         origin = Origin.of(url)

@@ -190,7 +190,7 @@ class Demo:
             for line in answers(self.client.matrix(campaign)):
                 self.board.say(f"  {line}")
         self.board.say(
-            f"now what runs there is timed; Ctrl-C ends that and keeps the chart: "
+            f"now the cases that run on each target are timed; Ctrl-C ends the timing and keeps the chart: "
             f"{self.client.url}/campaigns/{campaign}/matrix"
         )
 
@@ -200,7 +200,7 @@ class Demo:
         except PortolanError as error:
             self.board.say(f"the timing could not be ended: {error}; Ctrl-C again stops everything")
         else:
-            self.board.say("no more is timed; the chart has all verdicts, and the times so far")
+            self.board.say("the timing has ended; the chart has all verdicts, and the times measured so far")
 
     def results(self, campaign: int, tend: Callable[[], None] = lambda: None) -> Results:
         """Return the matrix and the summary. ``tend`` restarts this instance's database if it has ended."""
@@ -215,7 +215,7 @@ class Demo:
         for campaign in self.client.campaigns().campaigns:
             if campaign.name == NAME and campaign.state == "running":
                 self.client.cancel(campaign.id)
-                self.board.say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
+                self.board.say(f"campaign {campaign.id}, of an interrupted demo: cancelled")
 
 
 class LocalDemo:

@@ -114,7 +114,8 @@ def token(
         enrolment_token = EnrolmentToken.make(enrolment_key(file), name, target)
     except ValueError as error:
         raise SettingError(
-            f"'{name}' or '{target}' is not one: NAME is of letters, digits, '_', '.', '-', the target FRAMEWORK/DEVICE"
+            f"no token can be made for '{name}' and '{target}': give a NAME of letters, digits, '_', '.' and '-', "
+            "and a target FRAMEWORK/DEVICE"
         ) from error
     print(enrolment_token)
 

@@ -65,7 +65,7 @@ def runners_place(host: str, runners_host: str | None, runners_port: int | None)
     """The address to listen on for runners only; None if there is no such listener. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
-            raise ListenError("--runners-host needs --runners-port")
+            raise ListenError("--runners-host needs --runners-port: give both, or neither")
         return None
     return runners_host or host, runners_port
 

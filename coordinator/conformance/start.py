@@ -35,7 +35,9 @@ async def connect(
     try:
         stranger = client(transport=RunnerTransport(networks, answer_s=times.whole_answer_s))
     except httpx.InvalidURL as error:
-        raise RunnerUnreachableError(f"{url!r} is not a URL of a runner ({error})") from error
+        raise RunnerUnreachableError(
+            f"{url!r} is not a URL of a runner ({error}): write it like http://127.0.0.1:8001"
+        ) from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
     transport = RunnerTransport(networks, answer_s=times.whole_answer_s)
     async with stranger, client(headers=bearer, transport=transport) as http:

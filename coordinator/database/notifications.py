@@ -53,7 +53,7 @@ class Notices:
             async with asyncio.timeout(timeout_s):
                 await self._some.wait()
         if self._ended is not None:
-            raise RuntimeError("the listener for notifications has ended") from self._ended
+            raise RuntimeError("the connection for notifications has been closed") from self._ended
         batch = list(self._waiting)
         self._waiting.clear()
         self._some.clear()

@@ -29,7 +29,7 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
         await lock_exclusively(connection, campaign_id, wait=True)
         campaign = await store.lock_campaign(connection, campaign_id)
         if campaign is None:
-            raise NotFoundError(f"there is no campaign {campaign_id}")
+            raise NotFoundError(f"there is no campaign {campaign_id}: `portolan status` shows the existing campaigns")
         if campaign.state == "running":
             raise ConflictError(f"campaign {campaign_id} is running: cancel it first, or wait for its end")
         if campaign.in_flight:
@@ -79,7 +79,9 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
     try:
         return await transact(engine, work)
     except IntegrityError as error:
-        raise ConflictError(f"suite {suite_id} is now used by a campaign or a runner") from error
+        raise ConflictError(
+            f"suite {suite_id} is now used by a campaign or a runner: `portolan delete suite` shows what uses it"
+        ) from error
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:

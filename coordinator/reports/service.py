@@ -125,7 +125,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     """The reference that the options name. Raises an error if any option is invalid."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(
-            f"the limit for intolerable latencies must be over 1 times slower, not {options.tolerable:g}"
+            f"the limit for intolerable latencies is {options.tolerable:g}: give a factor above 1, such as 10"
         )
     if options.measure and options.measure not in MEASURES:
         raise UnknownNameError(f"no measure is called {options.measure!r}; there are: {', '.join(MEASURES)}")

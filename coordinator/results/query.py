@@ -114,7 +114,7 @@ def parse(text: str) -> Query:
     words = list(re.finditer(r"\S+", text))
     if len(words) > MOST_WORDS:
         raise QueryError(
-            f"a query has at most {MOST_WORDS} words, this one has {len(words)}", words[MOST_WORDS].start()
+            f"this query has {len(words)} words, and the limit is {MOST_WORDS}: use fewer", words[MOST_WORDS].start()
         )
     return tuple(_term(word.group(), word.start()) for word in words)
 

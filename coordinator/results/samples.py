@@ -42,7 +42,9 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
     campaign = await campaigns.detail(engine, campaign_id)
     sample = await campaigns.sample(engine, campaign_id)
     if sample is None:
-        raise NotFoundError(f"the functions of campaign {campaign_id} are not a sample: submit one with --sample")
+        raise NotFoundError(
+            f"the functions of campaign {campaign_id} are not a sample: submit a sample with `portolan submit --sample`"
+        )
     await matrix.ensure_fresh(engine, campaign_id)
     targets = await matrix.targets(engine, campaign_id)
     async with engine.connect() as connection:

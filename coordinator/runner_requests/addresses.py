@@ -59,9 +59,9 @@ class RunnerNetworks:
         allowed."""
         parsed_address = ipaddress.ip_address(address)
         if isinstance(parsed_address, IPv6Address) and parsed_address.scope_id is not None:
-            return "is of one link only, and no runner is allowed there"
+            return "is a link-local address, and no runner is allowed there"
         if parsed_address in _COMPATIBLE and not parsed_address.is_loopback and not parsed_address.is_unspecified:
-            return "is an IPv4 address in disguise, and no runner is allowed there"
+            return "is an IPv6 form of an IPv4 address, and no runner is allowed there"
         for reason, networks in _NEVER:
             if any(parsed_address in network for network in networks):
                 return f"is {reason}, and no runner is allowed there"

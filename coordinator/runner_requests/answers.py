@@ -42,7 +42,10 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
     if response.status_code in (401, 403):
         raise RunnerRefusedError(f"the runner at {url} refused the secret: give the one it was started with")
     if response.status_code == 409:
-        raise RunnerChangedError(f"the runner at {url} is another boot or revision: {excerpt(response)}")
+        raise RunnerChangedError(
+            f"the runner at {url} has restarted, or serves another suite revision, since it was last read: "
+            f"{excerpt(response)}"
+        )
     if response.status_code == 410:
         raise EventsTrimmedError(
             f"another client acknowledged events of the runner at {url}, so they are lost; "

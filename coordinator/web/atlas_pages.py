@@ -83,7 +83,8 @@ async def framework(request: Request, file: PathName, keeper: Keeper) -> Respons
         if framework_path(one.name) == f"frameworks/{file}":
             data = {module: len(functions) for module, functions in one.modules.items()}
             return _page(request, bodies.framework_page(one), data, kept=current)
-    raise NotFoundError(f"no function of a framework {name_of(file.removesuffix('.html')) or file} was charted")
+    name = name_of(file.removesuffix(".html")) or file
+    raise NotFoundError(f"no function of a framework {name} was charted: the front page lists the charted frameworks")
 
 
 @router.get("/atlas/modules/{file}")
@@ -105,7 +106,9 @@ async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
             if target_path(column.target, column.evidence.hardware) == f"targets/{file}":
                 data = {"target": column.target, "hardware": column.evidence.hardware, "counts": column.counts}
                 return _page(request, bodies.target_page(framework, column), data, kept=current)
-    raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
+    raise NotFoundError(
+        "nothing was charted on a target of that address: the front page of the atlas lists all targets"
+    )
 
 
 @router.get("/atlas/operations/{file}")

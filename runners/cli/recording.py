@@ -64,7 +64,11 @@ def record(order: RecordOrder) -> int:
         ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), report
     )
     if report.version is None:
-        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+        raise RecordingError(
+            report.broken
+            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
+            f"{order.framework} is installed in it"
+        )
     recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
         raise RecordingError(f"{end.words} before it called a function of {order.framework}: nothing was recorded")

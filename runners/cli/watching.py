@@ -48,7 +48,11 @@ def watch(order: WatchOrder) -> int:
         ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), report
     )
     if report.version is None:
-        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+        raise RecordingError(
+            report.broken
+            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
+            f"{order.framework} is installed in it"
+        )
     run = WatchedRun(
         portolan=metadata.version("portolan"),
         framework=order.framework,

@@ -108,7 +108,7 @@ def reached_at(listening: Address, local: str) -> str:
     if own.is_unspecified and own.version < outgoing.version:
         raise RefusedError(f"the runner listens on {host} and the coordinator is reached over IPv6: use --host ::")
     if address.is_link_local and address.version == 6:
-        raise RefusedError(f"{address} is an address of one link only: say another with --advertise URL")
+        raise RefusedError(f"{address} is a link-local address: give another with --advertise URL")
     return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
 
 

@@ -145,7 +145,8 @@ class Service:
     def require_boot(self, boot_id: str) -> None:
         if boot_id != self.info.boot_id:
             raise AnotherBootError(
-                f"this runner is boot {self.info.boot_id}; every attempt of another boot is lost",
+                f"this runner's boot_id is {self.info.boot_id}: read GET /v1/runner again; "
+                "attempts of other boots are lost",
                 boot_id=self.info.boot_id,
             )
 

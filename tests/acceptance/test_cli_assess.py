@@ -218,7 +218,7 @@ def test_a_mistake_is_told_before_the_command_runs(
         (("--on", "torch/xla", "--data", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--data", "/dev/null"), "is not an evidence file of Portolan"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
-        (("--on", "torch/xla", "--baseline", "/dev/null"), "is no baseline"),
+        (("--on", "torch/xla", "--baseline", "/dev/null"), "is not a baseline"),
         ((), "Missing option '--on'"),
     ],
 )

@@ -404,7 +404,7 @@ def _missing(function: _Function) -> str:
 def _advice(function: _Function, scale: ChangeScale) -> str:
     change = f"a change of {100 * (scale.factor - 1):.0f} %"
     if scale.least >= math.log(scale.factor):
-        return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be told"
+        return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be detected"
     more = runs_to_tell(function.runs, function.spreads, scale)
     if more is None:
         return f"too noisy: more than {MOST_RUNS} more runs per side would be needed to show {change}"

@@ -101,7 +101,10 @@ def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
     """Raise ``StubError`` for libraries that could load a CUDA of the system in addition to the stubs."""
     for name, tables in present.items():
         if not tables.looks_here_first and (absent := _absent(tables, present)):
-            raise StubError(f"{name} looks for {absent[0]} in the system's folders before its own")
+            raise StubError(
+                f"{name} looks for {absent[0]} in the system's folders before its own, so a stub may not be used: "
+                "install CUDA's packages as well"
+            )
 
 
 def _home(name: str, sonames: Sequence[str]) -> str:
@@ -117,7 +120,7 @@ def read(file: Path) -> LibraryTables:
         with file.open("rb") as stream:
             return _tables(ELFFile(stream))
     except (ELFError, struct.error, ValueError, IndexError, KeyError) as error:
-        raise StubError(f"{file.name} cannot be read as a library: {error}") from error
+        raise StubError(f"{file.name} cannot be read as a shared library: {error}") from error
 
 
 def _tables(elf: ELFFile) -> LibraryTables:

@@ -17,7 +17,10 @@ def place(packages: Path) -> dict[str, str]:
     folder = packages / "torch" / "lib"
     stubs = demands(folder)
     if stubs and platform.machine() != MACHINE:
-        raise StubError(f"stubs of CUDA's libraries can be made for {MACHINE} alone")
+        raise StubError(
+            f"stubs of CUDA's libraries can only be made for {MACHINE}, and this machine is {platform.machine()}: "
+            "install CUDA's packages"
+        )
     for stub in stubs:
         names = [symbol.name for symbol in stub.symbols]
         (folder / stub.soname).write_bytes(shared_object(stub, answers(stub.soname, names)))
