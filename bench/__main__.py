@@ -36,7 +36,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
 """The benches, each with the frameworks in whose environments it runs. A bench without frameworks runs in this
 environment."""
 HERE_TOO = frozenset({"truth"})
-"""Benches that also have figures in an environment without a framework."""
+"""Benches that also run in an environment without a framework."""
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -27,7 +27,7 @@ TIMES = 3.0
 TARGET = "xla"
 """The device that arrays say they are on."""
 CHEAP_CALLS = 10_000
-"""Of each of the four functions in ``cheapest_calls``."""
+"""The number of calls of each of the four functions in ``cheapest_calls``."""
 STEPS = 5
 TOKENS = 100
 VOCABULARY, WIDTH, HEADS, LAYERS, CONTEXT = 64, 128, 4, 4, 128

@@ -33,7 +33,7 @@ MEDIAN_WITHIN = 0.10
 EACH_WITHIN = 0.20
 SHARE_WITHIN = 0.9
 UNWAITED = {"torch": "xla"}
-"""The device that shows the error of a clock that does not wait, if this is not the CPU."""
+"""For each framework, the device that shows the error of a clock that does not wait. It is the CPU if none is named."""
 
 
 @dataclass(frozen=True)

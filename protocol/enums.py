@@ -22,7 +22,7 @@ else:
 DEFAULT_SUITE = "paper"
 """The default suite, on both sides."""
 CONFORMANCE_SUITE = "conformance"
-"""The name of the suite that ``portolan runner check`` needs; its cases have a ``ConformanceTag``."""
+"""The suite that ``portolan runner check`` needs. Its cases have a ``ConformanceTag``."""
 
 HOST = "cpu"
 """The device word of a target that is the host itself. Nothing can fall back from it."""
@@ -42,7 +42,7 @@ FORM_ONLY = "form-only"
 GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward."""
 WITH_RECORDED_VALUES = "with-recorded-values"
-"""The tag of a recorded call that is replayed with the values that the program passed, none of them drawn."""
+"""The tag of a recorded call that is replayed with the values that the program passed. None of them is random."""
 RECOMPILED = "recompiled"
 """The tag of a case that calls a function with a second shape, in a process that has just called it with another
 shape."""

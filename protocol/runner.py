@@ -11,7 +11,7 @@ from protocol.model import Message
 CASE_PLACE = "{case}"
 RUN_PLACE = "{run}"
 REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
-"""The form of the command template that repeats one case, on one line."""
+"""The form of the command template that repeats one case. It is one line and contains ``{case}``."""
 
 
 class Fingerprint(Message):

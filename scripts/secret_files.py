@@ -37,7 +37,7 @@ RUNNERS = {
 }
 """The targets of the runner services."""
 SLOTS = {"torch-cpu-older": "older"}
-"""Prefixes of the replicas' host names in ``docker/stack.yaml``, if they are not ``replica``."""
+"""For replicas whose host names do not begin with ``replica``: the beginning of the name in ``docker/stack.yaml``."""
 
 
 def folder() -> Path:

@@ -33,7 +33,7 @@ SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 DRAWN = 6
 LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8, 0.6)}
-"""The shares that must be reached: of events that are predicted, and of predictions that come true."""
+"""The shares that must be reached: first of events that are predicted, then of predictions that come true."""
 
 
 def run() -> Iterator[Figure]:

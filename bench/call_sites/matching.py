@@ -13,7 +13,8 @@ _OPERATORS: Mapping[str, str] = {
     "floordiv": "FloorDiv", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and": "BitAnd", "or": "BitOr",
     "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt", "ge": "GtE",
 }  # fmt: skip
-"""The classes of ``ast`` for the methods of operators. The methods are named without their underscores."""
+"""For each dunder method of an operator, the operator's class in ``ast``. The methods are named without their
+underscores."""
 OPERATORS_IN: Mapping[str, str] = {"jax": "jax.numpy", "torch": "torch"}
 """The modules with the functions that operators stand for."""
 _UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "abs": "abs"}

@@ -22,7 +22,8 @@ from protocol.enrolment import PATH
 ENROLMENT = ("POST", PATH)
 HEALTH = "/healthz"
 RESOLVED_AGAIN_S = 5.0
-"""Seconds between resolutions: a container gets its address at the start but its name only when it is healthy."""
+"""Seconds between resolutions of the name. A container has its address from the start, but its name only when it is
+healthy."""
 
 
 @dataclass

@@ -26,7 +26,7 @@ from protocol.limits import LEAST_MILLISECONDS
 from protocol.outcomes import Outcome
 
 NO_KEY = Key(0, 1)
-"""The job key of outcomes that are in no database."""
+"""Used as the job key of outcomes that are not in a database."""
 
 
 class _Suite(NamedTuple):

@@ -19,7 +19,7 @@ _DEVICE_MEMBERS = frozenset(
     """.split()  # noqa: SIM905
 )
 _DEVICE_OF_MEMBER = {f"is_{device}": device for device in ("cuda", "cpu", "xla", "mps", "xpu", "hpu", "npu", "meta")}
-"""The device type for which each property of PyTorch's tensors is true."""
+"""For each property of PyTorch's tensors such as ``is_cuda``, the device type for which it is true."""
 _DEVICE_CALLS = re.compile(
     r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
     r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
@@ -30,7 +30,7 @@ _DEVICE_AVAILABILITY = re.compile(
     r"|is_torch_(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa)_available"
 )
 _DEVICE_FLAG = re.compile(r"(?:(?:use|on|with|has)_)?(cuda|gpu|hpu|mps|npu|tpu|xla|xpu)")
-"""The name of a variable that decides whether to use a device: ``if use_cuda:``."""
+"""Matches the name of a variable that says whether to use a device: ``if use_cuda:``."""
 _VERSION_NAMES = re.compile(
     r"__version__|(is_)?(torch|tf|tensorflow|jax|jaxlib)_(version|greater|less|higher|lower)\w*|TORCH_\w*VERSION\w*"
     r"|JAX_\w*VERSION\w*|is_torch_version|is_torch_greater\w*|TORCH_(MAJOR|MINOR)",

@@ -42,7 +42,7 @@ _DATA_CODE = re.compile(
 )
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
-"""Files whose callable classes prepare data. Other classes there may belong to distributions."""
+"""Files in which classes with ``__call__`` prepare data. Other classes in these files may belong to distributions."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
 """Classes of data sets and loaders that do not inherit from the framework's classes."""
 _SHOWING_WORDS = frozenset(

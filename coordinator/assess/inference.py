@@ -54,7 +54,7 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
 from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
-"""Packages that are neither the user's own nor import a framework on the user's behalf."""
+"""Packages that are not the user's own and import no framework for the user."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -71,7 +71,7 @@ _WRAPPERS = frozenset(
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"max", "min", "next", "map", "filter", "vars", "object", "property"})
 _MADE_AT_RUN_TIME = frozenset({"getattr", "eval", "exec", "__import__"})
-"""Functions that take the name of another, or code."""
+"""Functions that take the name of another function, or code, as text."""
 _OTHER_BUILTINS = frozenset({"super", "abs", "sum", "zip", "enumerate", "staticmethod"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
 _LAYER_LISTS = frozenset(
@@ -82,7 +82,7 @@ _TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
 """Python functions that move an array to the host."""
 _PARTS = frozenset({"values", "indices", "data"})
-"""Attributes that are the result of a function, or part of it."""
+"""Attributes that are the result of a function, or a part of the result."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 

@@ -56,7 +56,7 @@ _NUMERIC = re.compile(
     r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
     r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
 )
-"""Functions of modules that compute, but with unknown results."""
+"""Functions of modules that compute and whose results are not known."""
 _NO_ARRAYS = re.compile(
     r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
     r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
@@ -64,7 +64,7 @@ _NO_ARRAYS = re.compile(
     r"|jax\.nn\.initializers\.\w+"
 )
 _MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
-"""Methods that Python's own values also have, so that the name does not identify an array."""
+"""Methods that Python's own values also have. So their names do not show that an object is an array."""
 
 
 @dataclass(frozen=True)

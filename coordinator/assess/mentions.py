@@ -21,8 +21,7 @@ from coordinator.results.conditions import CallSite
 
 Item = TypeVar("Item")
 GLOBAL = "global"
-"""The operator of a call of a member of a global name. The global is usually a module or a table, so its type is not
-guessed."""
+"""Marks a call of a member of a global name. The global is usually a module or a table, so its type is not guessed."""
 FASTEST = 1
 """The compression level."""
 

@@ -24,7 +24,7 @@ _CLASS_WITH_METHOD = re.compile(
     r"|(torch\.(?:(?:cuda\.)?amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
     r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
 )
-"""A method that every case of its class calls. The regular expression's group is the class."""
+"""Matches a method that every case of its class calls. The regular expression's group is the class."""
 
 
 @dataclass(frozen=True)

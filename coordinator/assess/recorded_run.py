@@ -21,7 +21,8 @@ CANNOT_KNOW = (
 """The limits of replaying single calls, for every program."""
 OTHER_WAYS = "branches that the code takes only on another device: it was recorded on the CPU"
 FURTHER_WAYS = "branches that depend on the device but not on an array: only arrays claimed to be on the target"
-"""The limit about branches for a recording whose arrays claimed to be on the target; ``OTHER_WAYS`` is for others."""
+"""The limit about branches, for a recording whose arrays claimed to be on the target. For other recordings it is
+``OTHER_WAYS``."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
 """The minimum share of the time for a line to be listed."""

@@ -36,25 +36,26 @@ class Recurrence(StrEnum):
 
 
 _PASSED = (Recurrence.repeated, Recurrence.loop, Recurrence.offered, Recurrence.inner)
-"""The roles of functions whose callees are reached too."""
+"""The roles of functions whose callees also count as reached."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run again and again."""
+"""Names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
     r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
 )
-"""Names of functions that have the loop."""
+"""Names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Functions of a framework that a training step calls; ``torch.fx`` builds code that runs later."""
+"""Functions of a framework that a training step calls. Those of ``torch.fx`` build code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
-"""Members that a function with a training step uses, whatever their owner is."""
+"""Members whose use shows a training step, whatever object they belong to."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
-"""Methods that Python calls, and that seldom compute; it calls others for operators, indexing and loops."""
+"""Dunder methods that Python calls but that seldom compute. Other dunder methods are called for operators, indexing and
+loops."""
 
 
 def repeated_functions(source: AssessedSource) -> frozenset[str]:

@@ -32,8 +32,8 @@ from coordinator.targets.selectors import Selector
 from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
-"""The maximum number of campaigns that are read for each target, newest first. Older ones have nothing new in
-practice."""
+"""The maximum number of campaigns that are read for each target, the newest first. Older campaigns hardly ever add
+anything."""
 FEW_CASES = 100
 """The number of cases that are processed within a millisecond, so that no thread is needed."""
 

@@ -26,13 +26,13 @@ WAIT_S = 1.0
 """The seconds that a reader waits for an atlas that is being built. After that, the previous one is shown."""
 SMALL = 20_000
 """The maximum number of outcomes that are read in this process while the first reader waits, which takes about a
-second. A larger database is read in a separate process, and the first reader is asked to come back."""
+second. A larger database is read in a separate process, and its first reader is asked to come back later."""
 PAUSE = 10
 """The pause before the next build, as a multiple of the duration of the last build. Without it, a running campaign
 would cause builds all the time."""
 START_S = 10.0
-"""The seconds after the start before the shipped evidence is read, because a start has more urgent work, and after the
-first outcome nobody needs it. A reader who comes earlier waits a second for it."""
+"""The seconds after the start until the shipped evidence is read. The start has more urgent work, and after the first
+outcome nobody needs this evidence. A reader who comes earlier waits about a second."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]

@@ -284,7 +284,7 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
 
 
 ESTIMATED_BY = 500
-"""The number of planned cases, evenly spaced, that an estimate is computed from."""
+"""The number of planned cases from which an estimate is computed. They are evenly spaced."""
 
 # By way of the jobs, whose key finds them: outcomes have no index of cases, and in the order of their key those of all
 # newer campaigns would be read. The planned cases of a bundle are rows of their own, of the same names.

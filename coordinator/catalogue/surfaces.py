@@ -24,7 +24,7 @@ ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
 ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
 """The array class of each framework."""
 ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
-"""Modules that are left out of surfaces, because they repeat other names."""
+"""Modules that surfaces omit, because they only repeat the names of other modules."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000

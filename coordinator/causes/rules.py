@@ -54,7 +54,7 @@ def verdict_of(cause: Cause) -> Verdict:
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
-"""Texts that begin C++ symbols in a message. The symbols' names would mislead the patterns."""
+"""Texts after which a message contains C++ symbols. The names of these symbols would mislead the patterns."""
 _GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
 """TensorFlow's name for the wrapper of an eager operation. It contains a device name."""
 _PYTHON_STACK = Eraser(
@@ -67,8 +67,8 @@ _DISPATCH_TABLE = " is only available for these backends:"
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
 """The numbers of characters at the beginning and end of a message that are cleaned. Portolan's runners send fewer."""
 _HEAD, _TAIL = 1_500, 500
-"""The numbers of characters at the beginning and end of a long message that are searched. The reason comes first, or
-last after a traceback."""
+"""The numbers of characters at the beginning and end of a long message that are searched. The reason of a failure is at
+the beginning, or after a traceback at the end."""
 EVERY_LOWERED = f"*{LOWERED}"
 """The word in rules for all devices that only lower programs and do not run them."""
 LOG_TAIL = 2_000
@@ -148,7 +148,7 @@ _VENDOR_KEYS = frozenset((*_NAMING, *_VENDOR_PATTERNS))
 _VENDOR_CAUSES = frozenset(
     cause for cause in Cause if verdict_of(cause) is Verdict.failed and cause is not Cause.unknown
 ) | {Cause.environment}
-"""The causes that a vendor's rules may give. Apart from broken machines, a vendor's file must not take failures out of
+"""The causes that a vendor's rules may give. Except for broken machines, a vendor's file must not remove failures from
 the rates."""
 
 

@@ -18,7 +18,7 @@ RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
 """The advisory lock of transactions that change causes."""
 OVERRIDDEN = "overridden"
-"""Stored in place of a rule's id if a person set the cause."""
+"""This word is stored in place of a rule's id if a person set the cause."""
 
 
 class ClassifiedOutcome(NamedTuple):

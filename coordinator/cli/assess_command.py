@@ -46,7 +46,7 @@ from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 
 FOUND = 1
-"""Exit code if there is a finding for which it is to fail."""
+"""The exit code if there is a finding of a kind in --fail-on."""
 
 
 @dataclass(frozen=True)

@@ -54,18 +54,18 @@ from coordinator.results.summary import Section
 
 NAME = "demo"
 HOPELESS_STARTS = 5
-"""A runner that ended this often in a row has its target's part of the campaign cancelled."""
+"""If a runner ended this often in a row, the campaign's jobs on its target are cancelled."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
-"""Frameworks whose environment we know how to set up; others are there or are not."""
+"""Frameworks whose environments Portolan can set up. Other frameworks must already be installed."""
 RUNNERS_LIMIT_S = 180.0
 """Seconds to wait for runners that were requested by name; importing a framework takes long."""
 
 Work = dict[str, Any]
-"""The members of a demo's submission beside its name and targets: the functions, and how many runs."""
+"""The members of a demo's submission except its name and targets: the functions and the number of runs."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
 Steps = Generator[Sequence[CampaignTarget | str], None, T]
-"""The way to a chart, step by step. Each step yields its rows for the board, and does not wait."""
+"""The steps to a chart. Each step yields the rows that the board shows, and does not wait."""
 
 
 class DemoFollower:

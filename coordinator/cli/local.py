@@ -39,7 +39,7 @@ RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
-"""How often a runner is started that has never been ready. After that it is left out."""
+"""The maximum number of starts of a runner that has never been ready. After that it is given up."""
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
 """The memory of a slot's processes: a framework's child with its compiled programs, and a spare child."""

@@ -29,7 +29,7 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
-"""The members of a campaign that a rerun inherits unless they are given."""
+"""The members that a rerun inherits from its campaign unless options set them."""
 SUBMIT_WITHIN_S = 30.0
 """The seconds for which a submission is repeated while the coordinator is unreachable."""
 

@@ -24,7 +24,7 @@ KEPT_AT_ONCE = 100
 process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
-"""How far past the last event a number is that has not been issued."""
+"""An event number that is this far past the last event has not been issued."""
 
 
 async def check_numbers(subject: Subject) -> None:

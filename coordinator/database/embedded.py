@@ -37,7 +37,8 @@ INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "
 INITDB_LIMIT_S = 300.0
 READY_LIMIT_S = 300.0  # recovery after a crash replays up to a gigabyte of log
 STOP_LIMITS_S = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
-"""Signals for stopping: fast shutdown, immediate shutdown, kill. The write-ahead log recovers from each."""
+"""The signals for stopping, in order: fast shutdown, immediate shutdown, kill. The database recovers from each of them
+with its write-ahead log."""
 LOG_LIMIT_BYTES = 10_000_000
 SETTINGS = {
     "listen_addresses": "127.0.0.1",

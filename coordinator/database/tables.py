@@ -548,7 +548,7 @@ _FIGURE_TYPES: dict[Any, Any] = {
     list[str]: ARRAY(Text),
     Counted: JSONB,
 }
-"""The column type for each type of a figure. Counts and latencies have the same types as in the views."""
+"""The column type for each type of a published value. Counts and latencies have the same types as in the views."""
 
 
 def _figure(name: str, annotation: Any) -> Column[Any]:

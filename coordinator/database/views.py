@@ -29,9 +29,9 @@ from protocol.enums import GRADIENT, RECOMPILED, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
-"""The factor over its level from which a median reflects the host more than the call. If sampling ended because the
-median was known to 1 %, the quartiles are within 9 % of each other, so the median is at most 12 % above the low
-quantile; and no comparison counts a smaller change."""
+"""If a median is more than this factor above its level, it reflects the host more than the call. If sampling ended
+because the median was known to 1 %, the quartiles are within 9 % of each other, so the median is at most 12 % above the
+low quantile. Also, no comparison counts a smaller change."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ SELECT n.campaign_id,
        t.version,
        t.device,
        t.hardware"""
-"""The first columns of a view of figures ``n`` for a target ``t`` and a suite ``s``."""
+"""The first columns of a view ``n`` for a target ``t`` and a suite ``s``."""
 
 
 def cases_measured(outcomes: str) -> str:

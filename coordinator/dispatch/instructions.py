@@ -8,7 +8,8 @@ from typing import Literal
 from coordinator.dispatch.leases import Key, Lease
 
 FELL_SILENT = "the runner fell silent"
-"""The reason for requeuing a job that had not started. Its runner may come back and still have the job."""
+"""The reason for requeuing a job that had not started on a silent runner. The runner may come back and still have the
+job."""
 
 SERVES_ANOTHER = (
     "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"

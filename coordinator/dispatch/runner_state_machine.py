@@ -46,19 +46,22 @@ from coordinator.dispatch.instructions import (
 from coordinator.dispatch.leases import Flight, Key, Lease, resume_flight
 
 MAX_AHEAD = 512
-"""The maximum number of jobs in flight per runner; they are refilled at half. Only a runner that finishes hundreds of
-jobs per second gets this many, because a POST, a claim and a finish cost nearly the same for any number of jobs."""
+"""The maximum number of jobs in flight per runner. They are refilled at half of this number. Only a runner that
+finishes hundreds of jobs per second gets so many, because a POST, a claim and a finish cost nearly the same for any
+number of jobs."""
 MAX_CLAIM = 256
 """The maximum number of jobs per claim: half of ``MAX_AHEAD``, so that one batch is claimed while the previous one
 runs."""
 # So that a runner does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
-"""Only a runner that finishes tens of jobs per second has this many in flight, and not at the end of a campaign."""
+"""A number of jobs in flight that only a runner which finishes tens of jobs per second has, and not at the end of a
+campaign."""
 FAST_REFILL_S = 1.0
-"""If a refill lasts less long than this, the number of jobs kept ahead doubles."""
+"""If a refill lasts less than this time, the number of jobs that are queued ahead is doubled."""
 SLOW_REFILL_S = 10.0
-"""If a refill lasts longer than this, the number is halved, so that no runner hoards the last jobs of a campaign."""
+"""If a refill lasts more than this time, the number is halved, so that no runner keeps the last jobs of a campaign for
+itself."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
 

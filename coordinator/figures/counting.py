@@ -145,7 +145,7 @@ CLASS_RULES = (FORWARD, GRADIENTS, SIXTEEN_BIT)
 RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS, *CLASS_RULES)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
-"""The rules whose figures are shown side by side unless the reader chooses one."""
+"""The rules whose counts are shown side by side unless the reader chooses a rule."""
 
 
 def rule_named(name: str) -> CountingRule:

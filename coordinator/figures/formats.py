@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 UNKNOWN = "–"
-"""Stands for a figure that was not measured or is not known. It is never shown as zero."""
+"""Shown in place of a value that was not measured or is unknown. Such a value is never shown as zero."""
 
 
 def number(value: float | None) -> str:

@@ -29,7 +29,8 @@ DATABASE_PROBLEM = Problem(
     detail="the database is not available; try again in a moment",
 )
 REALM = 'Bearer realm="portolan"'
-"""The header sent with 401. A runner's header has no realm, so that clients can distinguish them."""
+"""The header that is sent with 401. A runner's header has no realm, by which clients distinguish runner and
+coordinator."""
 RETRY_AFTER_S = 5
 """The usual length of a short outage, such as a recovery of PostgreSQL or a held lock."""
 

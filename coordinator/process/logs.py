@@ -29,7 +29,7 @@ from coordinator.configuration.settings import LogFormat
 from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024
-"""The maximum number of characters of a field: enough for a traceback, too few for a header of 60 KB."""
+"""The maximum number of characters of a field. It is enough for a traceback, and less than a header of 60 KB."""
 
 
 def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:

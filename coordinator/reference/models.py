@@ -11,9 +11,9 @@ from pydantic.dataclasses import dataclass
 
 PAPER = "paper-2023"
 REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
-"""The reference of each suite that has one. Its figures are about the functions of this suite only."""
+"""The reference of each suite that has one. Its results are only about functions of this suite."""
 TOP = "top20"
-"""The stratum of the 20 most used functions. The other strata are ``decile10`` (rarest) to ``decile100``."""
+"""The group of the 20 most used functions. The other groups are ``decile10`` (rarest) to ``decile100`` (most used)."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ VERDICTS = ("success", "partial", "complete")
 FAILURES = ("partial", "complete")
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))
 ALL = "all"
-"""The stratum that contains all functions."""
+"""The group that contains all functions."""
 
 
 def portability(data: ReportData) -> Table:

@@ -20,8 +20,8 @@ from coordinator.targets.models import Target
 _PLAIN_COLUMNS = tuple(name for name in Figures.model_fields if name != "counts")
 _COUNT_COLUMNS = {f"{field.name}{rule.suffix}": (rule, field.name) for rule in RULES for field in fields(Counts)}
 CELL_COLUMNS = (*_PLAIN_COLUMNS, *_COUNT_COLUMNS)
-"""The columns of a cell in a flat row: the counts of each rule, such as ``verdict_on_device``, follow the other
-figures."""
+"""The columns of a cell in a flat row. The counts of each rule, such as ``verdict_on_device``, follow the other
+columns."""
 
 
 class FunctionKey(NamedTuple):

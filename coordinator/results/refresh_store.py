@@ -27,12 +27,12 @@ from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
 WORK_MEMORY = "64MB"
 """PostgreSQL's work_mem for a refresh. It sorts up to a million outcomes; the default of 4 MB would use the disk."""
 LOCK = 0x6D617478
-"""With a campaign's number, the advisory lock that protects the refresh of its matrix."""
+"""Together with a campaign's number, this is the advisory lock for refreshing the campaign's matrix."""
 
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
 _SOURCES: Mapping[str, type[BaseModel]] = {"v": CountedFigures, "l": MeasuredFigures, "r": ComparedFigures}
-"""The figures that come from each source of the statement below, by the source's alias there."""
+"""The columns that come from each source of the statement below, by the source's alias in this statement."""
 _FIGURES = tuple(f"{source}.{name}" for source, figures in _SOURCES.items() for name in figures.model_fields)
 _VALUES = ("module", *(figure.partition(".")[2] for figure in _FIGURES))
 _COUNTED = tuple(name for name in CountedFigures.model_fields if name != "counts")
@@ -118,7 +118,7 @@ ON CONFLICT (campaign_id) {_replacing("done", "reclassifications", "made_at", "t
 """
 
 DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
-"""The version of the definition of stored figures: a hash of this statement and the views. A matrix with another
+"""The version of the definition of the stored columns: a hash of this statement and the views. A matrix with another
 version is rebuilt."""
 
 _NOW = """

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 FEWEST = 5
-"""The minimum number of values for an interval or a density. With fewer, a bootstrap only shows how similar they happen
-to be."""
+"""The minimum number of values for an interval or a density. With fewer values, a bootstrap only shows how similar they
+are by chance."""
 SEED = 2023
 KEPT_UP_TO = 256
 BLOCK = 1_000_000

@@ -22,7 +22,7 @@ from protocol.model import Message
 from runners.errors import BundleError
 
 Run = tuple[str, int]
-"""A case's id and the number of the run."""
+"""A case's id and a run's number."""
 _OPENING = b'{"type":"portolan-bundle",'
 
 

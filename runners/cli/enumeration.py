@@ -31,7 +31,7 @@ CHILD = "runners.surface.child"
 SILENCE_S = 300.0
 """The maximum silence during an import or the walk. On a busy machine, importing a framework takes a minute."""
 MOST_CHILDREN = 40
-"""The maximum number of children. Each module that crashes or blocks a child costs one."""
+"""The maximum number of children. Each module that crashes or blocks its child needs another child."""
 _PIECE = 65_536
 
 

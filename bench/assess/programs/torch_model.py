@@ -23,7 +23,7 @@ import torch
 MODELS = Path(__file__).parent.parent / "models.toml"
 CLASSES = 10
 NONE = "@none"
-"""Stands for None, which TOML lacks."""
+"""The word in ``models.toml`` that stands for None, because TOML has no such value."""
 
 
 def main(name: str, folder: str) -> None:

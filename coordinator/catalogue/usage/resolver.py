@@ -60,7 +60,7 @@ class _Other(Value):
 
 OTHER = _Other()
 Binding = str | Value | None
-"""The knowledge about a name: a dotted public name, a value, or None for nothing."""
+"""The value of a name: a dotted public name, a ``Value``, or None if it is unknown."""
 
 
 @dataclass

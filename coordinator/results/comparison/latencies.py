@@ -32,7 +32,7 @@ from coordinator.figures.level import ALIKE
 FACTOR = 1.5
 """The change to detect: this many times slower or faster."""
 LEAST = ALIKE
-"""No smaller change counts."""
+"""The smallest change that counts."""
 ALPHA = 0.01
 """The accepted share of intervals that miss the true ratio."""
 SHAKEN = 0.2

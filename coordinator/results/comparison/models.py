@@ -13,12 +13,13 @@ from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
-"""The change of a function. ``mixed``: some cases got worse and others better. ``change``: cases failed by another
-cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some count only on A."""
+"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed by
+another cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some cases count
+only on A."""
 
 CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
-"""The change of a case. ``lost``: it counts on A and has no result on B. ``not compared``: neither side counted it, or
-its name means different cases in the two revisions of the suite."""
+"""The kind of a case's change. ``lost``: the case counts on A and has no result on B. ``not compared``: neither side
+counted it, or its name means different cases in the two revisions of the suite."""
 
 NAMED = 3
 """The maximum number of cases that a line names; JSON contains all."""

@@ -27,7 +27,7 @@ _MAKERS = ("tensor", "as_tensor")
 """Torch functions that create a tensor on the host from numbers."""
 
 _CACHES = tuple(function for function in vars(overrides).values() if hasattr(function, "cache_clear"))
-"""Functions of torch that cache what they once looked up about its functions."""
+"""Functions of torch that cache information about torch's functions."""
 
 _Method = Callable[..., Any]
 
