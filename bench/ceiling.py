@@ -48,7 +48,7 @@ async def make(dsn: str) -> str:
 async def run(dsn: str, cases: int, runs: int) -> int:
     """Plan, claim and finish a campaign with this many jobs, and return its id."""
     engine = make_engine(dsn)
-    # A statement is its own transaction, on a connection that is kept: no round trip besides.
+    # Each statement is a transaction of its own on a connection that stays open, so there are no further round trips.
     alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     try:
         instant_service = service(cases)

@@ -37,7 +37,7 @@ def tasks_per_second() -> Baseline:
     with folder() as place:
         python = _environment(place / "venv")
         port, log = free_port(), place / "redis.log"
-        # Nothing is written to disk: that is to Celery's advantage.
+        # Nothing is written to disk, which is an advantage for Celery.
         command = [redis, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         variables = {"CELERY_BENCH_REDIS": f"redis://127.0.0.1:{port}/0"}
         try:

@@ -66,7 +66,7 @@ async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
         )
         campaigns = [await _campaign(connection, size) for size in sizes]
         await connection.execute("SET session_replication_role = origin")
-        # As autovacuum does sooner or later.
+        # Autovacuum would do this sooner or later.
         if is_analyzed:
             await connection.execute("VACUUM ANALYZE")
     finally:
@@ -120,7 +120,7 @@ SELECT $1, t.id, c.id, run, run, 'done', 1
  WHERE t.framework = $3 AND c.suite_id = $2
 """
 
-# One of 9 fails on a target that is no CPU, one of 7 falls back, one of 97 is flaky.
+# One case in 9 fails on a target other than the CPU, one in 7 falls back, one in 97 is flaky.
 _OUTCOMES = """
 INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, fingerprint_id, verdict, ending, cause,
                       rule, placement, proof, init_ms, cold_ms, steady_ms, iqr_ms, samples_ms, calls_per_sample,

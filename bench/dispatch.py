@@ -63,11 +63,11 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
     rates, ceilings = [], []
     floor = asyncio.run(ceiling.make(dsn))
     with instant_instance(place, dsn, CASES) as (instance, _):
-        # Not counted: statements are prepared and pages first touched.
+        # This round does not count: statements are prepared, and pages are touched for the first time.
         instance.wait(instance.submit(runs=1))
         asyncio.run(ceiling.run(floor, CASES, 1))
         for number in range(ROUNDS):
-            # Otherwise autovacuum would do it during one round or the other, and decide the comparison.
+            # Otherwise autovacuum would do this in one of the rounds, and affect only one side of the comparison.
             for address in (dsn, floor):
                 asyncio.run(ceiling.vacuum(address))
             campaign = instance.submit(runs=RUNS)

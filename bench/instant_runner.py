@@ -50,7 +50,7 @@ class InstantExecutor:
         return []
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        # When it arrived, on the clock that all processes of this machine share: told in the log.
+        # The log gets the time of arrival, on the clock that all processes of this machine share.
         outcome = ordinary_outcome(f"{time.monotonic_ns()}")
         for task in tasks:
             self._log.record_start(*task.key)
@@ -117,7 +117,7 @@ def fleet(cases: int, devices: Sequence[str]) -> Any:
 
 def main(arguments: list[str]) -> None:
     port, cases = map(int, arguments[:2])
-    # A framework's environment has no uvloop, so the runner that stands for it uses none either.
+    # A framework's environment has no uvloop, so this runner does not use it either.
     application = fleet(cases, arguments[2:]) if arguments[2:] else build(service(cases))
     uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="asyncio")
 

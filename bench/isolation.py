@@ -66,7 +66,7 @@ def run() -> Iterator[Figure]:
             "fresh_s": dict(zip(measurements.drawn, measurements.fresh, strict=True)),
         },
     )
-    # What a forked child pays for every page that it writes to first; virtual machines differ tenfold.
+    # The cost of a forked child's first write to each page. It differs tenfold between virtual machines.
     copied_us = page_copy_us()
     for name, target, baseline, rounds in (
         (
@@ -143,7 +143,7 @@ class Measured:
 
 
 async def _measure(seed: int) -> Measured:
-    # The first import after a while reads a cold disk, whichever side makes it.
+    # The first import reads from a cold disk. It is made here so that neither side of the comparison pays for it.
     await _interpreter([])
     log = EventLog()
     supervisor = Supervisor(FRAMEWORK, DEVICE, log)

@@ -27,7 +27,7 @@ class NoLock:
 
 def main(arguments: list[str]) -> None:
     framework, name, suite, *functions = arguments
-    # The cases' output belongs to nobody here, and may be long.
+    # The output of the cases is not needed, and may be long.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module = frameworks.load(framework)

@@ -48,7 +48,7 @@ REPORT_S = 10.0
 COORDINATOR_MB = 500.0
 ADDED_UP_S = 600.0
 FUNCTION = "wide.module_1.function_1"
-# The page is there, its scripts have run, and the browser has time to paint.
+# The page has loaded, its scripts have run, and the browser has time to paint.
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"
 
 

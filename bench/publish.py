@@ -38,7 +38,7 @@ FRONT_KB, FUNCTION_KB, SITE_MB = 150.0, 60.0, 60.0
 LOADED_LIMIT_MS, SEARCH_LIMIT_MS = 1_000.0, 50.0
 LOADS = 5
 SEARCHES = ("c", "conv", "torch.nn.functional.softmax", "no such function")
-# The script of the page is deferred: it has run and drawn before the event of loading.
+# The page's script is deferred, so it has run and drawn before the load event.
 LOADED_MS = "performance.getEntriesByType('navigation')[0].loadEventStart"
 SEARCHED_MS = """text => {
   const field = document.getElementById("find");

@@ -68,7 +68,7 @@ class Meter:
 
 def _cpu_s(process: psutil.Process) -> float:
     with contextlib.suppress(psutil.NoSuchProcess):
-        # Of a server process also that of the backends that have ended.
+        # For a server process, the time of its ended backends is included.
         times = process.cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
     return 0.0
@@ -160,7 +160,7 @@ def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> I
 def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
     with instant_runner(MILLION // MILLION_RUNS, place) as (url, _):
         runner = instance.register(url, SECRET)
-        # Autovacuum would do it beside what is measured.
+        # Otherwise autovacuum would do this during the measurement.
         asyncio.run(vacuum(dsn))
         before, began = meter.read(), time.monotonic()
         campaign = instance.submit(runs=MILLION_RUNS)

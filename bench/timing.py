@@ -136,8 +136,8 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
                 ours.append(1e3 * clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds))
                 theirs.append(theirs_of(BUDGET_S))
                 again.append(theirs_of(BUDGET_S))
-        # Each side's least disturbed round: their blocks last longer than ours, so that another
-        # process on the core is in more of them.
+        # The least disturbed round of each side counts. The tool's blocks last longer than ours, so another process on
+        # the core disturbs more of them.
         each = Compared(name, min(ours), min(theirs), min(again))
         say("timing", f"{each.ours_us:10.1f} µs, theirs {each.theirs_us:10.1f} µs, {each.ratio:.3f}  {name}")
         comparisons.append(each)
@@ -153,7 +153,7 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
                 clock.cold(call, device.wait)
             cost = 1e3 * min(clock.cold(call, device.wait)[1] for _ in range(3))
     except Exception:
-        # Not this bench's business: a case that cannot be called is found by the suite's own tests.
+        # A case that cannot be called is skipped here. The suite's own tests find it.
         return None
     return cost if math.isfinite(cost) else None
 

@@ -59,7 +59,7 @@ def _write(corpus: Path) -> int:
     readable_sources = (source for source in sources(packages) if source.refusal is None and _parses(source.content))
     number = 0
     for number, source in enumerate(islice(readable_sources, FILES), 1):
-        # At the end, so that a `from __future__` stays the first statement.
+        # The import is added at the end, so that a `from __future__` stays the first statement.
         content = source.content + b"\n" + IMPORT + f"# {number}\n".encode()
         (corpus / f"{number:05}.py").write_bytes(content)
     if number < FILES // 2:

@@ -14,8 +14,8 @@ from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWO
 
 LONGEST = 120
 """The maximum number of characters of an id or a function in a message."""
-# Lists of the catalogue fail at their first fault: with one fault for each of millions of empty cases, the list of what
-# is wrong would take more memory than there is.
+# The validation of these lists stops at the first fault. A list of one fault for each of millions of empty cases would
+# take more memory than the machine has.
 
 
 def _check_size(value: JsonValue) -> JsonValue:

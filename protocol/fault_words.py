@@ -47,7 +47,7 @@ def words_of(fault: Mapping[str, Any]) -> str:
     context = fault.get("ctx", {})
     if context.get("pattern") == NO_NUL:
         return "must not contain NUL"
-    # Where a validator stands before the bound, the library reports a text by the type of a list.
+    # If a validator comes before the bound, pydantic reports a text with the error type of a list.
     of_text = isinstance(fault.get("input"), str) and f"string_{fault['type']}" in _WORDS
     template = _WORDS.get(f"string_{fault['type']}" if of_text else fault["type"])
     values = {name: _plain(value) for name, value in context.items()}

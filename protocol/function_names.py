@@ -31,7 +31,8 @@ def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFu
     selection: set[str] = set()
     unknown: list[str] = []
     for glob in dict.fromkeys(globs):
-        # A thousand plain names are looked up, not searched for in each of a hundred thousand.
+        # Plain names are looked up in a set, because comparing a thousand of them with a hundred thousand names would
+        # be slow.
         matches = [name for name in ordered_names if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
         if matches:
             selection.update(matches)

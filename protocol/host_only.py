@@ -41,7 +41,7 @@ class HostOnly:
     def _any_glob(self) -> re.Pattern[str]:
         """All globs as one pattern with a group for each glob. One search is enough, because a surface has thousands of
         names."""
-        # Without any, it matches nothing.
+        # Without any glob, the pattern must match nothing.
         return re.compile("|".join(f"({translate(name)})" for name in self._globs) or r"(?!)")
 
 

@@ -30,7 +30,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(Bearer|Basic)\s+(?!\*)[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {MASK}"),
     # a token of Portolan's own
     (re.compile(r"\bportolan_([a-z0-9]+)_[A-Za-z0-9_-]{6,}"), rf"portolan_\1_{MASK}"),
-    # one by which a runner enrols
+    # a token with which a runner enrolls
     (re.compile(r"(\bportolan-enrol~[^~\s]+~[^~\s]+~)[A-Za-z0-9_-]{6,}"), rf"\1{MASK}"),
     # secret='…', "password": "…", and the same within a string of JSON
     (
@@ -98,7 +98,8 @@ def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
     pieces, at = [], 0
     while (begin_at := text.find(begin, at)) >= 0:
         secret_start = begin_at + len(begin)
-        if text.startswith(MASK, secret_start):  # done within a field, whose end is not the end of this text
+        # the end of the field was already handled, and is not the end of this text
+        if text.startswith(MASK, secret_start):
             pieces.append(text[at:secret_start])
             at = secret_start
             continue

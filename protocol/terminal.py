@@ -16,11 +16,11 @@ from typing import Any, TextIO, cast
 
 _ACTIVE = re.compile(
     "["
-    "\x00-\x08\x0b-\x1f\x7f"  # C0 but tab and newline; a carriage return writes over its line
+    "\x00-\x08\x0b-\x1f\x7f"  # C0, except tab and newline; a carriage return overwrites its line
     "\x80-\x9f"  # C1, whose 9b begins an escape sequence too
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the order of writing
-    "\u2028\u2029"  # ends of lines that no reader of lines knows
-    "\ud800-\udfff"  # no text at all
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # characters that change the direction of writing
+    "\u2028\u2029"  # line ends that most programs do not treat as such
+    "\ud800-\udfff"  # surrogates, which are not characters
     "]"
 )
 

@@ -57,7 +57,7 @@ def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., An
         calls.append(SeenCall(arguments, keywords, is_of_first))
         return function(*arguments, **keywords)
 
-    # An object that can be called may have no name.
+    # A callable object may have no name.
     return wraps(function, updated=())(call_and_note)
 
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     for suite in framework.load_suites().values():
         place = Path(str(import_module(suite.module).__file__))
         if place.name != "__init__.py":
-            # A quick form has the cases of another suite.
+            # The quick form of a suite has the cases of the full suite.
             continue
         options_by_case = record(suite, device)
         lines = [f"{json.dumps(id)}: {json.dumps(options)}" for id, options in options_by_case.items()]

@@ -17,7 +17,7 @@ OLDEST = (3, 9)
 
 _here = os.path.dirname(os.path.abspath(__file__))
 if sys.path and os.path.abspath(sys.path[0]) == _here:
-    # Python puts a script's folder there; its modules would be taken for those of the same name elsewhere.
+    # Python puts a script's folder first. Modules in it would hide modules of the same name elsewhere.
     del sys.path[0]
 
 _version = ".".join(str(part) for part in sys.version_info[:3])

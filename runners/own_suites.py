@@ -62,7 +62,7 @@ def at(path: str) -> OwnSuite:
     """The suite in a module's file or a package's folder. Nothing is imported. Raises ``SuiteError`` if there is no
     suite."""
     place = Path(os.path.abspath(os.path.expanduser(path)))
-    # Of ``os.path``, as ``Path`` raises where a folder on the way may not be entered.
+    # ``os.path`` is used, because ``Path`` raises an error if a folder on the way cannot be entered.
     if not os.path.exists(place):
         raise SuiteError(f"--suite {path}: there is no such file or folder; name a suite's module or package")
     if os.path.isdir(place):
@@ -115,7 +115,7 @@ def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
 
 
 def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
-    # Where NumPy is missing, this very import says so; the framework comes first.
+    # If NumPy is missing, this import reports it, so the framework is imported first.
     from runners.suite.suites import load_suite
 
     if own.file is not None and own.is_recording:
@@ -126,7 +126,7 @@ def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
         if own.file is not None:
             _import_from(own.file, own.module)
         suite = load_suite(own.name, own.module)
-        # Of its source, which may not be readable either.
+        # The error may come from its source, which may not be readable.
         _ = suite.revision
     except (Exception, SystemExit) as error:
         raise SuiteError(f"{own} cannot be imported: {_describe_error(error, own)}") from error

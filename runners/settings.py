@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Not pydantic-settings: a runner's image holds pydantic for its messages, and would need the other for this alone.
+# Not pydantic-settings: a runner's image has pydantic for its messages, and would need the other package only for this.
 from pydantic import BaseModel, ConfigDict, Field
 
 from protocol.events import HEARTBEAT_S
@@ -28,9 +28,9 @@ class RunnerVariables(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # An empty secret is refused: another would be made instead, which nobody knows.
+    # An empty secret is refused. Otherwise a new secret would be made that nobody knows.
     secret: str | None = Field(default=None, validation_alias=SECRET)
-    # Not checked yet: a command that serves nothing is not to fail for it.
+    # Checked later, because a command that serves nothing must not fail because of it.
     heartbeat_s: str = Field(default="", validation_alias=HEARTBEAT)
     image: str = Field(default="", validation_alias="PORTOLAN_IMAGE")
     cache: str = Field(default="", validation_alias="PORTOLAN_CACHE")

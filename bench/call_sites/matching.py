@@ -104,7 +104,7 @@ def plain_name(function: str, root: str) -> str:
     """The name after the last dot. For an operator's dunder method, the name of the operator's function."""
     last = function.rpartition(".")[2]
     if last == "index_put_":
-        return "setitem"  # Under that name charts have ``x[mask] = v``.
+        return "setitem"  # Charts have ``x[mask] = v`` under this name.
     if not _is_operator(last):
         return last.rstrip("_") if root == "torch" else last
     method = last.strip("_")

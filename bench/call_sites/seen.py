@@ -58,7 +58,7 @@ class Sight:
     def _trace_function(self, frame: FrameType, event: str, _: object) -> Any:
         if not frame.f_code.co_filename.startswith(self._folder):
             return None
-        # A line is not enough: a condition within it leaves calls out, and a lambda's body runs later or never.
+        # A line is not precise enough: a condition in it may skip calls, and a lambda's body runs later or never.
         frame.f_trace_opcodes = True
         return self._ran
 
@@ -109,7 +109,7 @@ def _noting_function(function: Any, name: str, sight: Sight) -> Callable[..., An
         return function(*args, **kwargs)
 
     for member in dir(function):
-        # Such as ``reduce`` of ``jax.numpy.add``.
+        # For example ``reduce`` of ``jax.numpy.add``.
         if not member.startswith("_") and not hasattr(call, member):
             setattr(call, member, getattr(function, member))
     return call

@@ -68,7 +68,7 @@ class BodyBounds:
         except TimeoutError as error:
             raise BodyTimeoutError(_too_slow(seconds)) from error
         body = b"".join(pieces)
-        # Decided by the path, as in the guard, because a content type can be written in several ways.
+        # The path decides, as in the guard, because a content type can be written in several ways.
         if scope["path"].startswith(API):
             require_modest_json(body, members, bounds.json_depth)
         else:

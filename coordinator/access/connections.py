@@ -159,7 +159,7 @@ def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
         return False
     oldest = min(could, key=lambda one: (one.is_unfinished, one.cycle is not None, one.since))
     oldest.transport.abort()
-    # ``connections`` forgets it only later; until then it would be counted.
+    # ``connections`` removes it only later, and would count it until then.
     oldest.connections.discard(oldest)
     return True
 

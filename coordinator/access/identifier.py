@@ -123,7 +123,7 @@ class Identifier:
             return entry[1]
         async with self._lookups, self._engine.connect() as connection:
             row = await find(connection, sha256)
-        # The time from before the query, so that a result is never cached for longer than ``HELD_S``.
+        # This is the time before the query, so that a result is never cached for longer than ``HELD_S``.
         self._held[key] = (now, row)
         self._held.move_to_end(key)
         while len(self._held) > MOST_HELD:

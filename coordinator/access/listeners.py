@@ -68,7 +68,7 @@ class ListenerMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            # Without an address the request did not come over a network.
+            # A request without an address did not come over a network.
             address, port = (scope.get("server") or ("127.0.0.1", None))[:2]
             reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)
             if reason is not None:

@@ -78,7 +78,7 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
         if is_change and not caller.may_change:
             raise UnauthorizedError(SIGN_IN)
     except UnauthorizedError as error:
-        # A revoked token may have been stolen, so the audit records whose it was.
+        # A revoked token may have been stolen, so the audit log records whose token it was.
         scope["state"]["caller"] = bearer_of(error)
         return problem(request, error.status, error.title, str(error))
     except Exception as error:

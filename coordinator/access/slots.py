@@ -44,7 +44,7 @@ class Slots:
                 self._turns.release()
         finally:
             self._held[who] -= 1
-            self._held += Counter()  # without those that hold none
+            self._held += Counter()  # removes callers without a slot
 
     async def _turn(self) -> None:
         if not self._turns.locked():

@@ -119,7 +119,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
         for finding in assess(AssessedSource((site,)), target, names).findings
         if finding.verdict.meets is not Meets.not_met
     ]
-    # Whether its arguments are such as the host refuses is another question.
+    # Whether the host refuses the call's arguments is a different question.
     worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
     usual = usual_cases(judged_cases(cases), dtypes)
     if target.is_lowered and worst is None:

@@ -64,7 +64,7 @@ class WholeCharts:
         return await store.runs(self._connection, chart)
 
     async def times(self, chart: Row[Any]) -> Times:
-        # Which CPU is nearest to a target is decided among all targets of the campaign.
+        # All targets of the campaign are needed to decide which CPU is nearest to a target.
         if chart.campaign_id not in self._times:
             self._times[chart.campaign_id] = await store.times(self._connection, chart.campaign_id)
         return self._times[chart.campaign_id].get(chart.target_id, {})
@@ -108,7 +108,7 @@ class FunctionCharts:
         return self._ends.get(_key(chart), ())
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        # A case of the newest chart may have no run that counts: then an older chart is read as well.
+        # If no run of a case in the newest chart counts, an older chart is read as well.
         if _key(chart) not in self._runs:
             await self._read_in_full([chart])
         return self._runs[_key(chart)]

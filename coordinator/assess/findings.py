@@ -99,7 +99,7 @@ def assess(
             continue
         charted_uses[site.function] += 1
         call = None if site.use is Use.named or site.call is None else charted_name.call(site.call)
-        # A function stands at thousands of places, in a few forms.
+        # A function occurs at thousands of sites, but in only a few forms.
         key = (site.function, _form(call), site.dtypes)
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
@@ -160,7 +160,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return (
         list(Weight).index(verdict.weight),
         finding.is_guarded,
-        # Few calls have arguments that the host refuses, and these are many functions.
+        # They come last, because there are many such functions, and few calls have arguments that the host refuses.
         verdict.kind is Kind.accepts,
         list(Kind).index(verdict.kind),
         finding.is_guessed,

@@ -55,7 +55,7 @@ def guard_of_else(test: ast.expr) -> Guard | None:
     if guard is None or not guard.device:
         return guard
     if isinstance(test, ast.BoolOp):
-        # Without ``x.is_cuda and fast`` the value may be on CUDA or not.
+        # If ``x.is_cuda and fast`` is false, the value may be on CUDA or not.
         return replace(guard, device="")
     return replace(guard, is_on_device=not guard.is_on_device)
 

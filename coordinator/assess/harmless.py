@@ -124,7 +124,7 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return PROGRAM_CONSTANT
     if kind is Kind.falls_back and site.goes_to_host:
         return GOES_TO_HOST
-    # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
+    # Modules that are created or passed on there are used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     if site.use is Use.named or is_class(site.function):
         return ""
     if is_setup_place(site):

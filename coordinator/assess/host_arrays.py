@@ -51,7 +51,7 @@ def is_host_call(
                 name in _TO_HOST and owner.of == "torch.Tensor"
             )
         case "torch.tensor":
-            # A single number has no dimension, and computes with arrays on any device.
+            # A single number has no dimensions, and can be combined with arrays on any device.
             return isinstance(positional[0] if positional else None, Items | Elements) and not _is_elsewhere(arguments)
         case str() if callee in _MAKERS:
             return True

@@ -182,11 +182,12 @@ class SiteResolver(Resolver):
         self.reading.star_imports = self.star_imports
         if not self.frameworks:
             self.reading.dynamic_names = 0
-        # It knows the resolver: without it no circle keeps the file's objects, and none is looked for.
+        # This deletes the reference to the resolver. Otherwise a reference cycle would keep the file's objects, and no
+        # garbage collection runs.
         del self._annotations
         return self.reading
 
-    # What is noted
+    # Recording uses
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -236,7 +237,7 @@ class SiteResolver(Resolver):
             return
         line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
         if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            # Of a chain over several lines, a call is where its own method's name stands.
+            # In a chain over several lines, the position of a call is that of its method's name.
             function = node.func
             line = function.end_lineno or line
             column = (function.end_col_offset or len(function.attr)) - len(function.attr.encode()) + 1
@@ -260,7 +261,7 @@ class SiteResolver(Resolver):
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
             is_indexing = form in (Form.indexed, Form.written)
-            # An index may be on the host, whatever it takes from an array on a device.
+            # The index may be on the host even if it selects from an array on a device.
             operands = (left,) if is_indexing else (left, right)
             self._note(
                 form,
@@ -311,7 +312,7 @@ class SiteResolver(Resolver):
             self.reading.questions.append(DeviceQuestion(self.reading.path, node.lineno, one_line(node)))
 
     def _define(self, path: str, value: Binding) -> None:
-        # A definition is known by what it is; an import may stand for any of several.
+        # The name of a definition determines its value; an import may stand for one of several values.
         if value is not None and not (isinstance(value, Symbol) and value.path == path):
             self._facts.names[path] = either((self._facts.names.get(path), value))
 
@@ -331,7 +332,7 @@ class SiteResolver(Resolver):
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
-        # What the module defines further down, or imports with everything else.
+        # The module may define the name further down, or import it by ``import *``.
         return Symbol(f"{self.reading.module}.{name}")
 
     def _import(self, node: ast.Import) -> None:
@@ -386,7 +387,8 @@ class SiteResolver(Resolver):
     def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
         match target:
             case ast.Name():
-                # ``torch = None`` where an import failed, ``mask = None`` before a branch that makes one.
+                # For example ``torch = None`` after a failed import, or ``mask = None`` before a branch that assigns an
+                # array.
                 is_none = isinstance(source, ast.Constant) and source.value is None
                 if not (is_none and self._scopes[-1].get(target.id) is not None):
                     self._bind(target.id, None if is_none else value)
@@ -467,7 +469,7 @@ class SiteResolver(Resolver):
                 self._test(operand)
             case _:
                 value = self._value(node, outer=False)
-                # ``if mask:`` also asks whether there is a mask.
+                # ``if mask:`` may only test whether there is a mask.
                 if isinstance(value, Thing) and value.is_array and (value.certain or value.dtype == "bool"):
                     self._note_operation(Form.unary, node, "bool", value)
 
@@ -548,7 +550,7 @@ class SiteResolver(Resolver):
         with self._inside(node.name):
             returns = self._enter_function(path, node.args, node.body, receiver)
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
-            # A decorator of the user's may keep the function in a table.
+            # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
         is_property = any(name in ("property", "cached_property") for name in decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
@@ -614,7 +616,7 @@ class SiteResolver(Resolver):
             annotation = self._annotation(argument.annotation, is_passed=True)
             is_none = isinstance(default, ast.Constant) and default.value is None
             if isinstance(annotation, Symbol) and (isinstance(default_value, str) or _is_function(default_value)):
-                # ``dot_general: DotGeneral = lax.dot_general``: a function, whatever its protocol is called.
+                # ``dot_general: DotGeneral = lax.dot_general`` is a function, whatever the name of its protocol is.
                 scope[argument.arg] = Symbol(parameter)
                 self._facts.defaults[parameter] = default_value
             elif annotation is not None and not (isinstance(annotation, Thing) and _is_number(default)):
@@ -686,7 +688,7 @@ class SiteResolver(Resolver):
                     self._note(Form.read, owner, node, operator=node.attr)
                 return owner.extend(f".{node.attr}")
             case Method():
-                # ``x.at[index].set``: members of this member of an array are spoken of by its name.
+                # For ``x.at[index].set``, the surfaces list the members of ``at`` under the name of the array.
                 return OTHER if owner.owner.is_array and owner.name != "at" else owner
             case Elements() if node.attr in ("values", "indices"):
                 return owner.of
@@ -736,7 +738,7 @@ class SiteResolver(Resolver):
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
-            # How many arguments the inner function gets is said in two places.
+            # The number of arguments for the inner function is given in two places.
             call, callee = None, callee.function
         dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
@@ -1035,7 +1037,7 @@ class SiteResolver(Resolver):
             number = node.slice.operand.value
             return item_of(owner, -number) if isinstance(number, int) else None
         if isinstance(node.slice, ast.Slice | ast.Tuple):
-            # A part of a list or of an array is one again.
+            # A part of a list or an array is again a list or an array.
             return Elements(element_of(owner)) if isinstance(owner, Items) else owner
         return element_of(owner)
 

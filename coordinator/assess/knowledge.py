@@ -125,7 +125,7 @@ class Knowledge:
         if not certain and _NUMERIC.fullmatch(callee) is None:
             return None
         value = array(root, certain=certain, dtype=dtype)
-        # ``torch.where(mask)`` is the indices, an array a dimension.
+        # ``torch.where(mask)`` returns one array of indices per dimension.
         is_split = along or (callee == "torch.where" and call is not None and call.positional == 1)
         return _several(callee, last, value, along=is_split)
 
@@ -191,7 +191,7 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
             members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner_class]
             methods[root].update(members)
             if entry.kind == "property":
-                # ``x.at[index].set(value)`` is a call that is written in parts.
+                # ``x.at[index].set(value)`` is one call that is written in several parts.
                 properties.update(name for name in members if name != "at")
             elif entry.kind == "class":
                 classes.update(name for name in names if not is_class(name))

@@ -83,7 +83,7 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
-        # What was evaluated so far did not know of arguments.
+        # Values that were evaluated before did not take arguments into account.
         self._memo.clear()
 
     def value(self, binding: Binding) -> Binding:
@@ -107,7 +107,7 @@ class Linker:
     def _evaluate(self, path: str) -> Binding:
         if path in self._memo:
             return self._memo[path]
-        self._memo[path] = None  # A name that is defined by itself is not known.
+        self._memo[path] = None  # The value of a name that is defined by itself is unknown.
         try:
             result = self._evaluate_once(path)
         except RecursionError:
@@ -190,7 +190,7 @@ class Linker:
                 if self._knowledge.is_class(base_value):
                     return Method(Thing(base_value, True), name)
             elif isinstance(base_value, Symbol) and base_value.path != path:
-                # By its path, so that a class that inherits from itself ends.
+                # The path is compared, so that the search ends for a class that inherits from itself.
                 member = self._evaluate(f"{base_value.path}{CALLED if is_instance else ''}.{name}")
                 if member is not None:
                     return member
@@ -316,7 +316,7 @@ class Linker:
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
-            # A function that is handed in may be each of them, the class of a value is one.
+            # A function that is passed in may be any of the alternatives. A value has one class.
             by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
             yield from by_function.values() or sites[:1]
             if mention.form in (Form.called, Form.named):
@@ -353,7 +353,7 @@ class Linker:
                 name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
         public_name = public.canonical(name) if name and name not in LAYERS else None
         if public_name is None and use is Use.operator and name:
-            public_name = name  # No surface has operators themselves.
+            public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
             return None
         path, line = reading.place(mention.line)
@@ -457,13 +457,13 @@ class Linker:
             case Method(name="__init__"):
                 return value.owner.of, Certainty.resolved
             case Method(owner, name):
-                # Layers that are not known may as well return a dictionary.
+                # Unknown layers may also return a dictionary.
                 is_of_mapping = not owner.certain and name in _MAPPING_METHODS
                 return "" if is_of_mapping else value.full_name, _certainty(owner)
             case Thing():
                 return (value.of if self._knowledge.is_layer(value.of) else ""), _certainty(value)
             case Symbol(path) if path.endswith(CALLED) and self.call_method(path[: -len(CALLED)]) is None:
-                # ``class Block(nn.Sequential)`` is called as its base is.
+                # ``class Block(nn.Sequential)`` is called in the same way as its base class.
                 base = self.framework_base(path[: -len(CALLED)]) or ""
                 return (base if self._knowledge.is_layer(base) else ""), Certainty.typed
             case Elements(container="torch.nn.Sequential"):

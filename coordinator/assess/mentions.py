@@ -155,7 +155,7 @@ class Facts:
         self.defaults.update(other.defaults)
 
     def _share(self, value: Binding) -> Binding:
-        # The call that made a layer cannot be hashed.
+        # The call that created a layer cannot be hashed.
         is_hashable = isinstance(value, Symbol) or (isinstance(value, Thing) and value.made_by is None)
         return self._shared.setdefault(value, value) if is_hashable else value
 

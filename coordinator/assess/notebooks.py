@@ -84,6 +84,6 @@ def _plain_python(source: str) -> str:
 def _without_magic(line: str) -> str:
     plain = line.lstrip()
     if plain.startswith(_MAGIC) or plain.rstrip().endswith("?"):
-        # Something has to stand there, in case the line is all that a block has.
+        # A statement is needed, because the line may be the only one in its block.
         return line[: len(line) - len(plain)] + "pass"
     return line

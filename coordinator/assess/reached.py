@@ -42,7 +42,8 @@ class ExecutedLines:
         content = file.read_bytes()
         try:
             lines_by_name = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
-            # A report names its files from the folder that it was made in, which is here or where it lies.
+            # The paths in a report are relative to the folder where it was made: the working directory, or the report's
+            # folder.
             return cls({path: lines for name, lines in lines_by_name for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(

@@ -71,7 +71,8 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     starts = {name for name, role in roles.items() if role is Recurrence.repeated}
     starts |= set(_handed_on_for_later(source, roles, set_up))
     regular = _reach(source, roles, callees, starts)
-    # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
+    # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
+    # them.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
     open_functions = {
         name for name, role in roles.items() if role is Recurrence.offered and not callers[name]
@@ -99,7 +100,7 @@ def _reach(
     names = set(waiting)
     while waiting:
         name = waiting.pop()
-        # Each name of a member once: all its methods are reached then.
+        # Each member name is followed only once, because all methods of this name are reached then.
         members = source.functions[name].members
         next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
         next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _PASSED}
@@ -117,18 +118,18 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
         return Recurrence.setup
     if name.rpartition(".")[0] in functions:
-        return Recurrence.inner  # A function in a function.
+        return Recurrence.inner  # This is a function in a function.
     if _REPEATED_METHOD.fullmatch(method) or not TRAINS.isdisjoint(function.members):
         return Recurrence.repeated
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
         return Recurrence.offered if is_called else Recurrence.inner
     if function.bases or function.is_of_foreign_class:
-        # The framework may call any method of its class, also one with an underscore.
+        # The framework may call any method of its class, including those with an underscore.
         return Recurrence.offered if method.startswith("_") else Recurrence.repeated
     if _LOOP.fullmatch(method):
         return Recurrence.loop
-    # The object of a method may hold arrays.
+    # The object that a method belongs to may contain arrays.
     has_arrays = function.has_arrays or bool(function.owner)
     return Recurrence.offered if has_arrays and not method.startswith("_") else Recurrence.inner
 

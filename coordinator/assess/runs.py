@@ -96,7 +96,7 @@ def _is_met(case: RunCase, end: End | None) -> bool:
     return REFUSES in case.tags and end not in (None, "failed", "accepted")
 
 
-# A million cases have a few hundred sets of tags.
+# A million cases have only a few hundred different sets of tags.
 @lru_cache(maxsize=4096)
 def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
     """The tags without those that name a judge, and the judge that they name."""

@@ -188,7 +188,7 @@ def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
     return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 
-# A million runs end in a few hundred ways.
+# A million runs have only a few hundred different results.
 @lru_cache(maxsize=4096)
 def _run(verdict: str, placement: str, cause: str | None, ending: str) -> Run:
     return Run(Verdict(verdict), Placement(placement), None if cause is None else Cause(cause), Ending(ending))

@@ -45,7 +45,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
     ``frameworks`` are names such as ``torch``. Raises ``AssessmentError`` if there is nothing to read at the path.
     """
     source_files = _files(path)
-    # Millions of objects are made that have no cycles: to look for some takes half of the time.
+    # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
     with garbage_collection_paused():
         knowledge, public = read_shipped()
         readings = _readings(source_files, _package_above(path), knowledge)

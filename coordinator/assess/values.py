@@ -59,7 +59,7 @@ class Symbol(Value):
     path: str
 
     def __reduce__(self) -> tuple[type[Symbol], tuple[str]]:
-        # Three times as fast as what dataclasses with slots do.
+        # This is three times as fast as a dataclass with slots.
         return Symbol, (self.path,)
 
     def extend(self, suffix: str) -> Symbol | None:
@@ -131,7 +131,7 @@ def either(values: Iterable[Binding]) -> Binding:
         for option in value.values if isinstance(value, Alternatives) else (value,):
             if option is None or option in options:
                 continue
-            # Of an array that is on the host in one branch alone, nothing is known.
+            # The place of an array that is on the host in only one of the branches is unknown.
             twin = _twin(option)
             if twin is not None and twin in options:
                 options[options.index(twin)] = option if twin.is_on_host else twin
@@ -160,7 +160,7 @@ def element_of(value: Binding) -> Binding:
         case Symbol():
             return value.extend(ELEMENT)
         case Elements():
-            # The layers of a list of which nothing else is known.
+            # Only the layers of this list are known.
             return Thing("torch.nn.Module", False) if value.of is None and value.container else value.of
         case Items() | Alternatives():
             options = value.values if isinstance(value, Items) else tuple(element_of(option) for option in value.values)

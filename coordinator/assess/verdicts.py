@@ -115,7 +115,7 @@ class SiteVerdict:
 IsFailing = Callable[[CaseEvidence], bool]
 KINDS: Mapping[Kind, IsFailing] = {
     Kind.wrong: lambda case: case.is_wrong,
-    # A data set or a string on the host is where it belongs.
+    # A data set or a string belongs on the host.
     Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
     Kind.falls_back: lambda case: case.end == "fell_back",
 }
@@ -195,7 +195,7 @@ class _Seen:
         failing = list(filter(self.is_failing, basis))
         if not failing:
             return self._not_met("only cases unlike this call do so")
-        # One case like the call is too few, unless all others of the function end so as well.
+        # A single case like the call is not enough, unless all other cases of the function have the same result.
         if len(failing) == len(basis) and self._do_nearly_all(self.counted):
             return self._met(self.counted, "cases of any kind")
         if len(basis) == 1:

@@ -27,8 +27,8 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
         words += [_word(page_text(last)), str(modules[module])]
     return {
         "modules": list(map(page_text, modules)),
-        # The last part of each name, and after it the number of its module: in a list, their quotes and commas would
-        # be an eighth of the page.
+        # Each function is the last part of its name, followed by the number of its module. In a list, the quotes and
+        # commas would take an eighth of the page.
         "names": " ".join(words),
         "columns": [
             {
@@ -39,7 +39,7 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
             }
             for column in framework.newest
         ],
-        # The script writes the usual names as addresses itself.
+        # The page's script computes the addresses of usual names itself.
         "addresses": {
             page_text(name): as_link(function_path(name))
             for name in framework.functions

@@ -98,7 +98,7 @@ class AtlasKeeper:
         Raises ``AtlasPendingError`` if the database is large and there is no previous atlas.
         """
         charts = await service.list_charts(self._engine)
-        # A build that began before the newest outcome is followed by another one.
+        # If the build began before the newest outcome, another build follows.
         while not self._is_of(charts) and (building := self._build_in_background(charts)) is not None:
             await asyncio.wait([building], timeout=self._patience_s(charts))
             if not building.done():
@@ -145,7 +145,7 @@ class AtlasKeeper:
         return self._building
 
     def _note_end(self, building: asyncio.Task[None]) -> None:
-        # Its readers may all have stopped waiting; the next one tries again.
+        # All readers may have stopped waiting. The next reader starts another attempt.
         self._failure = None if building.cancelled() else building.exception()
         if self._failure is not None:
             log.warning("the atlas could not be put together", reason=reason_of(self._failure))

@@ -92,7 +92,7 @@ def _public_name(error: OSError, folder: Path, new: Path) -> str:
     folder is named.
     """
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return str(folder.parent)  # the new folder could not be made in it
+        return str(folder.parent)  # the new folder could not be created in its parent
     if error.filename is None or Path(error.filename).is_relative_to(new):
         return str(folder)
     return str(error.filename)

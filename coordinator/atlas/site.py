@@ -60,7 +60,7 @@ def _static() -> Iterator[SiteFile]:
 
 
 def _data(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Iterator[SiteFile]:
-    # pyarrow starts threads when it is imported: only where a file is written.
+    # pyarrow is imported only when a file is written, because its import starts threads.
     from coordinator.atlas.parquet import to_parquet
 
     for document in documents:

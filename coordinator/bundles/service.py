@@ -65,7 +65,7 @@ async def import_bundle(
                     await _fill(connection, campaign_id, bundle, file)
                     await _name_signer(connection, campaign_id, signer)
                     return campaign_id, True
-                # Another transaction has imported it since we looked.
+                # Another transaction has imported the bundle in the meantime.
                 earlier_id = await store.campaign_of(connection, bundle.sha256)
             assert earlier_id is not None
             await _name_signer(connection, earlier_id, signer)
@@ -88,7 +88,8 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     header = bundle.header
     framework, device = header.runner.framework, header.runner.device
     suite_id = await store_bundled_suite(connection, framework, header.suite)
-    # Checked now, because the file may be long, and again at the end, when nobody else can store this revision.
+    # The suite is checked now, because the file may be long, and again at the end, when no other transaction can store
+    # this revision.
     await require_agreement(connection, suite_id, framework, header.suite)
     cases = await store.cases_of(connection, suite_id)
     target_id = await store_target(connection, header.runner, registering=False)
@@ -106,7 +107,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
 
     verdicts: Counter[str] = Counter()
     batches = _batches(reader.outcomes(file))
-    # Reading and classifying are work for the processor: beside the event loop, a batch at a time.
+    # Reading and classifying take CPU time, so they are done in a thread, one batch at a time.
     while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
         verdicts.update(str(job.row.verdict) for job in batch)

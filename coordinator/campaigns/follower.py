@@ -84,7 +84,7 @@ class Follower:
             yield _events(topic)
         finally:
             self._watchers[who] -= 1
-            self._watchers += Counter()  # without those that watch nothing
+            self._watchers += Counter()  # removes callers who watch nothing
             topic.watchers -= 1
             # After an outage or a deletion, another topic may have taken its place.
             if not topic.watchers and self._topics.get(campaign_id) is topic:

@@ -127,7 +127,8 @@ async def _plan(
             )
             for offer in offers
         }
-    # In a thread: a thousand globs over a large suite take seconds, and other requests must be answered meanwhile.
+    # This runs in a thread: a thousand globs over a large suite take seconds, and other requests must be answered
+    # meanwhile.
     plan = await asyncio.to_thread(make_plan, request.suite, offers, targets, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
     planned_ids = {target.target.id for target in plan.targets}
@@ -156,7 +157,7 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
     by_target = [_target(target, progress[target.id], row.elapsed_s) for target in targets]
     whole = _campaign(row)
     if row.state == "running":
-        # Targets run side by side: the slowest one decides.
+        # Targets run in parallel, so the slowest one determines the time.
         seconds = [target.estimate.seconds for target in by_target if target.counters.total > target.counters.settled]
         estimates = [left for left in seconds if left is not None]
         whole["estimate"] = TimeEstimate(

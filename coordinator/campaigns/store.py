@@ -167,7 +167,7 @@ async def create(
     )
     campaign_id = int(result.scalar_one())
     if submission is not None:
-        # Before the jobs, which may take long: a second submission with the same key waits here.
+        # The key is stored before the jobs, which may take long: a second submission with the same key waits here.
         await connection.execute(insert(submissions).values(campaign_id=campaign_id, **submission._asdict()))
     for target_plan in plan.targets:
         await connection.execute(
@@ -286,8 +286,8 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
 ESTIMATED_BY = 500
 """The number of planned cases from which an estimate is computed. They are evenly spaced."""
 
-# By way of the jobs, whose key finds them: outcomes have no index of cases, and in the order of their key those of all
-# newer campaigns would be read. The planned cases of a bundle are rows of their own, of the same names.
+# The query uses jobs, which their key finds. Outcomes have no index by case, and reading them in the order of their key
+# would read those of all newer campaigns. The planned cases of a bundle have rows of their own, with the same names.
 _EARLIER_DURATIONS = text("""
 SELECT avg(duration_s) AS mean, count(*) AS n FROM (
     SELECT o.duration_s
@@ -379,7 +379,7 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
     return (await connection.execute(_FAILED_LATELY, {"campaign": campaign_id, "most": most})).all()
 
 
-# By way of the matrix, which has few such functions; outcomes have no index of them.
+# The query uses the matrix, which has few such functions, because outcomes have no index by function.
 _INCOMPLETE = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
@@ -421,7 +421,7 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
     If no job is left, the campaign ends. Its state is then *done* if all jobs of one target are done, otherwise
     *cancelled*.
     """
-    # Locked, so that no finish completes the campaign before the last statement here.
+    # The campaign is locked, so that no finish completes it before the last statement here.
     result = await connection.execute(
         text("SELECT 1 FROM campaigns WHERE id = :id AND state = 'running' FOR UPDATE"), {"id": campaign_id}
     )
@@ -442,7 +442,7 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
 
 async def _cancel_jobs(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int] | None) -> None:
     """Cancel the jobs that are not done on these targets; on all targets if None."""
-    # Locked in the order of ids, so that two cancellations wait for each other instead of deadlocking.
+    # The rows are locked in the order of ids, so that two cancellations wait for each other and do not deadlock.
     await connection.execute(
         text("""
         WITH chosen AS (

@@ -57,7 +57,7 @@ def draw(
     if unknown := sorted(set(reasons) - set(uses)):
         raise CatalogueError(f"{unknown[0]} is not in the population, so it cannot be replaced: check the name")
     ranking = sorted(uses.items(), key=lambda row: (row[1], row[0]))
-    # The alphabet decides between equals, in the direction of the ranking.
+    # Functions with equal numbers of uses are ordered by name.
     most = sorted(ranking, key=lambda row: (-row[1], row[0]))[:top]
     selection = [
         DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in reasons

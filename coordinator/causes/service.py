@@ -51,7 +51,7 @@ async def _reclassify_rows(connection: AsyncConnection, campaign_id: int | None)
             if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
                 changes[row.cause, row.rule, now.cause, now.rule] += 1
                 new_classifications.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
-    # Last, because finishing jobs of these campaigns waits for the counters.
+    # The counters are updated last, because finishes of these campaigns' jobs wait for them.
     await store.rename(connection, new_classifications)
     return Reclassified(
         rules=RULES_REVISION,

@@ -76,7 +76,7 @@ SELECT was.campaign_id, was.target_id, was.verdict AS earlier, u.verdict, count(
   FROM was JOIN u USING (job_id) GROUP BY 1, 2, 3, 4
 """)
 
-# By ``reclassifications`` the matrix knows that it is out of date.
+# The change of ``reclassifications`` marks the matrix as out of date.
 _COUNT = text("""
 UPDATE campaign_targets c
    SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete,

@@ -145,7 +145,7 @@ def assess(
         raise AssessmentError("--whole needs a command: give it with --run")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError("--coverage and --chart need source code: leave them out with --run or a recording")
-    # Before a command runs, which may take hours.
+    # This is checked before the command runs, which may take hours.
     baseline_content = baseline.read_bytes() if baseline else None
     for file in (output, write_baseline):
         require_folder(file)
@@ -198,7 +198,7 @@ def _assess_code(
     evidence_set = evidence()
     version = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(evidence_set, selector, version)
-    # The evidence of other frameworks is let go before the code is read.
+    # The evidence about other frameworks is released before the code is read.
     versions = tuple(target for target in evidence_set.targets if target.framework == choice.chosen.framework)
     evidence_set = replace(evidence_set, targets=versions)
     place = locate(path)
@@ -281,7 +281,8 @@ def write_evidence(
 ) -> None:
     """Write the evidence about each function on each target to a file, from bundles or from a coordinator."""
     if bundles:
-        # It brings the reader of bundles and what stores outcomes, which an assessment does without.
+        # Imported here, because it imports the code that reads bundles and stores outcomes, which an assessment does
+        # not need.
         from coordinator.assess.bundled import from_bundles
 
         evidence = EvidenceSet(from_bundles(bundles), "bundles")

@@ -107,7 +107,7 @@ def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
         here = Origin.of(running.url)
     except (DatabaseError, ValueError):
         return None  # somebody else's instance
-    # Loopback has several names.
+    # The loopback interface has several names.
     is_same = here == origin or (here.port == origin.port and here.is_loopback and origin.is_loopback)
     if not is_same:
         return None
@@ -118,7 +118,7 @@ def _of_compose(origin: Origin, environment: Variables) -> str | None:
     """The admin token of the containers that ``compose.yaml`` publishes on this machine."""
     if not origin.is_loopback or str(origin.port) != (environment.port or str(DEFAULT_PORT)):
         return None
-    # Its folder protects it: in the container another user must read the file.
+    # Only its folder protects the file, because another user must be able to read it in the container.
     token = _read(environment.secrets / COMPOSE_ADMIN, private=False)
     return token if token is not None and is_published(origin.port) else None
 

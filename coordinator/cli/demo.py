@@ -362,7 +362,7 @@ def _chart_here(
                 raise InstanceError("none of these targets can be served here, for the reasons above")
             results = demo.results(campaign, instance.tend)
             reports = []
-            # A chart without a report is still a chart.
+            # If the report fails, the chart is still complete.
             try:
                 reports.append(f"report: {write_report(client, campaign, directory.report(campaign))}")
             except (PortolanError, OSError) as error:

@@ -270,7 +270,7 @@ class LocalInstance:
                 registration = client.register(runner.url, kept_secret(runner.folder / "secret"))
                 _forget_earlier(client, runner.folder / "registration", registration.id)
         except CoordinatorAwayError:
-            return  # not the runner's fault: again at the next look
+            return  # not the runner's fault, so it is tried again at the next call
         except PortolanError as error:
             self._fail(runner, "could not be registered", str(error))
             return
@@ -311,7 +311,7 @@ def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
     with contextlib.suppress(FileNotFoundError, ValueError):
         earlier = int(id_file.read_text())
         if earlier != new_id:
-            # Gone already, if somebody removed it.
+            # Somebody may have removed it already.
             with contextlib.suppress(CoordinatorError):
                 client.remove(earlier)
     write_private(id_file, f"{new_id}\n")
@@ -325,7 +325,7 @@ def slots_each(runners: int, cores: int, free_bytes: int) -> int:
 
 def slots_here(runners: int) -> int:
     """``slots_each`` for the cores and the free memory of this machine."""
-    import psutil  # Not for commands that start nothing.
+    import psutil  # not needed by commands that start nothing
 
     return slots_each(max(1, runners), os.cpu_count() or 1, psutil.virtual_memory().available)
 
@@ -349,7 +349,7 @@ def parse_targets(values: Sequence[str]) -> list[str]:
     targets = list(dict.fromkeys(split(values)))
     for target in targets:
         framework, _, device = target.partition("/")
-        # A device's word may have a hyphen (tpu-lowered), as a framework's has none.
+        # The name of a device may contain a hyphen (tpu-lowered), the name of a framework does not.
         if not framework.isidentifier() or not device.replace("-", "_").isidentifier():
             raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
     return targets

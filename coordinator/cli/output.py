@@ -16,7 +16,8 @@ from pydantic_core import to_json
 
 from coordinator.operating_system.atomic_files import replacing
 
-# Rich takes as long as two requests, and many a command prints a line or two: it is imported where it draws.
+# Rich takes as long to import as two requests, and many commands print only a line or two. So it is imported only where
+# it is needed.
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -51,7 +52,7 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     if output.exists() and (not output.is_file() or output.absolute().is_relative_to("/dev")):
-        # Under /dev there are links to whatever a descriptor is open on.
+        # The links under /dev lead to whatever file a descriptor is open on.
         with open(output, "wb") as stream:
             yield stream
         return

@@ -116,7 +116,7 @@ class BarsOfTargets(Progress):
         for key, target in target_by_key.items():
             completed_jobs, total = target.counters.settled, target.counters.total
             if key not in self._ids:
-                # Jobs that were done before do not count for the rate.
+                # Jobs that were done before this start do not count for the rate.
                 self._ids[key] = self.add_task("", completed=completed_jobs, total=total)
             label = target.target.ljust(width)
             self.update(self._ids[key], description=label, completed=completed_jobs, total=total, target=target)

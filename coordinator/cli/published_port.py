@@ -40,7 +40,7 @@ def _owners(port: int) -> Iterator[int]:
 
 def _programs(port: int) -> Iterator[str]:
     """The names of the programs that listen at the port. The name is empty if the program belongs to another user."""
-    import psutil  # Not for commands that have a token of their own.
+    import psutil  # not needed by commands that have a token of their own
 
     for connection in psutil.net_connections("tcp"):
         if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:

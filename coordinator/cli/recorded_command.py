@@ -79,7 +79,8 @@ def replay(recording: Path, framework: str, device: str) -> ReplayResult:
             if code != 0:
                 return ReplayResult(None, complaint)
             bundles.append(bundle)
-        # It brings the reader of bundles and what stores outcomes, which code that is read does without.
+        # Imported here, because it imports the code that reads bundles and stores outcomes, which assessing source code
+        # does not need.
         from coordinator.assess.bundled import from_bundles
 
         evidence = from_bundles(bundles)
@@ -109,7 +110,7 @@ def _run(*arguments: str) -> tuple[int, str]:
     try:
         code = child.wait()
     except KeyboardInterrupt:
-        # It keeps what it has then, as after a Ctrl-C of its own.
+        # The child then keeps its results so far, as after its own Ctrl-C.
         child.stop(signal.SIGINT)
         raise
     finally:

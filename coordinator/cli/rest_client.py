@@ -20,8 +20,8 @@ from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.figures.counting import ANYWHERE
 from protocol.problems import Problem
 
-# Each method imports the models of its answer: a command parses one or two of them, and all take longer to build than
-# most requests.
+# Each method imports the models of its answer. A command parses only one or two of them, and building all of them takes
+# longer than most requests.
 if TYPE_CHECKING:
     import pyarrow as pa
 

@@ -16,7 +16,7 @@ from coordinator.cli.directory import DEFAULT_PORT
 from coordinator.configuration.variables import variables
 from coordinator.errors import ListenError, SettingError
 
-if TYPE_CHECKING:  # no command waits for an import that only one of them needs
+if TYPE_CHECKING:  # uvicorn is imported only by the command that needs it
     from fastapi import FastAPI
 
     from coordinator.configuration.settings import Settings

@@ -14,5 +14,5 @@ class Backoff:
 
     def pause_s(self, failures: int) -> float:
         """The pause after this number of consecutive failures."""
-        # Beyond 2^64 no limit is reached any more, and floats end at 2^1024.
+        # Above 2^64 every maximum is exceeded, and floats end at 2^1024.
         return min(self.first_s * 2.0 ** min(max(failures - 1, 0), 64), self.longest_s)

@@ -56,7 +56,7 @@ class Times:
     """First and longest pause before reconnecting to a runner; each further pause is twice as long."""
     longest_reconnect_s: float = 2.0
 
-    # What a coordinator does again and again
+    # Periodic work
 
     tick_s: float = 1.0
     """Interval between checks of the deadlines of a runner's jobs."""
@@ -66,13 +66,13 @@ class Times:
     sweep_s: float = 15.0
     """Interval between comparisons of jobs in flight with leases in the database."""
     renew_s: float = 5.0
-    """Interval between renewals of ownership and leases. It must be less than `ownership_s` and `lease_s`, so that some
-    renewals may fail before either ends."""
+    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. Some
+    renewals may then fail before either ends."""
 
     # Ownership
 
     ownership_s: float = 30.0
-    """The ownership of a runner ends this long after its last renewal. Then another coordinator may serve the runner.
+    """The ownership of a runner ends this long after its last renewal; then another coordinator may serve the runner.
     After a coordinator was killed, its runners wait this long."""
     lease_s: float = 120.0
     """The lease of a job ends this long after its last renewal. The time is long enough for several changes of the

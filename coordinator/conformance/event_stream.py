@@ -137,7 +137,7 @@ class Stream:
 
     async def close(self) -> None:
         self._reader.cancel()
-        # Not awaited itself: a cancellation of the check would be mistaken for the end of the reader.
+        # It is not awaited directly, because a cancellation of the check would be mistaken for the end of the reader.
         await asyncio.wait({self._reader})
         if not self._reader.cancelled():
             self._reader.result()

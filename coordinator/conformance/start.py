@@ -54,7 +54,7 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: st
         catalogue = await _read(http, "/v1/catalogue", url)
         subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret, times=times)
         await _find_position(subject, url)
-        subject.history = EventHistory()  # What an earlier check left there is no part of this one.
+        subject.history = EventHistory()  # Events that an earlier check left there are not a part of this check.
         return subject
     except (httpx.HTTPError, UnicodeError) as error:
         raise unreachable(url, error, times.answer_s) from error
@@ -78,7 +78,7 @@ async def _find_position(subject: Subject, url: str) -> None:
         await subject.find_position()
     except BrokenError as error:
         raise RunnerIncompatibleError(f"the runner at {url} cannot be followed: {error}; restart it") from error
-    # A boot without acknowledged events was used all the same if number 1 exists.
+    # Even without acknowledged events, the boot was used before if number 1 exists.
     if subject.acknowledged == 0 and await subject.events_status(1) != 200:
         return
     async with subject.stream() as stream:

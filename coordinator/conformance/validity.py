@@ -74,7 +74,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
     size = len(outcome.log_tail.encode())
     if size > TAIL_BYTES:
         yield f"log_tail holds {size} bytes, more than {TAIL_BYTES}"
-    # One byte may be read as U+FFFD, which is three again; a letter is never less than a byte.
+    # One byte may be decoded as U+FFFD, which has three bytes. No character has less than one byte.
     if len(outcome.log_tail) > outcome.log_bytes:
         yield f"log_tail has {len(outcome.log_tail)} letters, and log_bytes is {outcome.log_bytes}"
     if timing.calls_per_sample < 1:

@@ -55,7 +55,7 @@ class _Pool(AsyncAdaptedQueuePool):
         super().dispose()
 
 
-# SQLAlchemy logs what a pool does under the pool's class, and what is ours is logged from INFO on.
+# SQLAlchemy logs a pool's messages under the name of the pool's class, and our loggers log from INFO on.
 logging.getLogger(f"{_Pool.__module__}.{_Pool.__name__}").setLevel(logging.WARNING)
 
 
@@ -139,7 +139,7 @@ async def allow_long_statements(connection: AsyncConnection) -> None:
 
 
 def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    # None: the connection was closed, not returned to the pool.
+    # None means that the connection was closed and not returned to the pool.
     if connection is not None:
         connection.driver_connection.limit_as_made()
 
@@ -164,7 +164,7 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
 async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
     """Do ``work`` in one transaction on a new connection. Raises ``DatabaseError`` for any failure."""
     if dsn.partition("://")[0] not in SCHEMES:
-        # Without the text itself, which may hold a password.
+        # The text of the DSN is not shown, because it may contain a password.
         raise DatabaseError("the DSN of the database is not a URL: write it like postgresql://user@host:5432/database")
     pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=MIGRATION_TIMEOUT_S)
     try:

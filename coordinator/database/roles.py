@@ -20,7 +20,8 @@ from coordinator.errors import reason_of
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     READING: {
-        # A session may change these. They bound what people forget: an open notebook must not block an upgrade forever.
+        # A session may change these. They are limits for forgotten sessions: an open notebook must not block an upgrade
+        # forever.
         "default_transaction_read_only": "on",
         "statement_timeout": "5min",
         "idle_in_transaction_session_timeout": "5min",
@@ -94,7 +95,7 @@ SELECT EXISTS (SELECT FROM pg_database d
        has_schema_privilege(:owner, current_schema(), 'CREATE') AS owned,
        quote_ident(current_schema()) AS schema, quote_ident(current_database()) AS database
 """)
-# Elsewhere on the server a reader may make temporary tables and large objects, as everybody may.
+# In other databases of the server, a reader may create temporary tables and large objects, as every user may.
 _OPEN_NEIGHBOURS = text("""
 SELECT quote_ident(d.datname) FROM pg_database d
  WHERE d.datname IN ('postgres', 'template1') AND d.datname <> current_database()
@@ -119,7 +120,7 @@ def become_owner(connection: Connection) -> str | None:
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:
         try:
-            # A savepoint: after a missing privilege, the transaction goes on with the role that it has.
+            # A savepoint is needed, so that the transaction can continue with its own role if a privilege is missing.
             with connection.begin_nested():
                 make(connection, {})
                 connection.exec_driver_sql(f"SET LOCAL ROLE {MIGRATION}")

@@ -381,7 +381,8 @@ attempts = Table(
     ),
 )
 
-# As in protocol/limits.py. NaN is greater than any number here, and null passes. One constraint, on the hot path.
+# The limits are those of protocol/limits.py. NaN is greater than every number here, and null passes. It is one
+# constraint, because this table is on the hot path.
 _MEASURABLE = f"""\
 {
     " and ".join(
@@ -396,7 +397,7 @@ outcomes = Table(
     metadata,
     Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, nullable=False),
-    # As the job has them, which is why they are no foreign keys.
+    # The values are those of the job, so no foreign keys are needed.
     Column("campaign_id", Integer, nullable=False),
     Column("target_id", Integer, nullable=False),
     Column("case_id", Integer, nullable=False),

@@ -43,7 +43,7 @@ def to_json(value: Any) -> str:
         text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     except (ValueError, TypeError, RecursionError):
         text = ""
-    # As ASCII, NUL reads \u0000 and every surrogate \ud…; pairs pass the second look unchanged.
+    # In ASCII, NUL is \u0000 and every surrogate \ud…. Pairs of surrogates do not change in the second pass.
     if not text or "\\u0000" in text or "\\ud" in text:
         text = json.dumps(jsonable(value), allow_nan=False, separators=(",", ":"))
     return text

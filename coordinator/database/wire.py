@@ -31,7 +31,7 @@ _SERVER_KEEPALIVE = {
     "tcp_keepalives_count": str(KEEPALIVE_COUNT),
     "tcp_user_timeout": str(UNACKNOWLEDGED_S * 1000),
 }
-# Not every system has all of them; macOS has another name for the first.
+# Not every system has all of them. On macOS the first one has another name.
 _SOCKET_OPTIONS = {
     "TCP_KEEPIDLE": KEEPALIVE_IDLE_S,
     "TCP_KEEPALIVE": KEEPALIVE_IDLE_S,

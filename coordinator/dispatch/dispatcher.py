@@ -131,7 +131,7 @@ class Dispatcher:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._times.poll_s):
                     await self._announced.wait()
-            # Cleared before the work is read: an announcement during the query causes another look.
+            # Cleared before the query, so that an announcement during the query causes another query.
             self._announced.clear()
             pulse.due_within(self._turn_within_s)
             if await self._safely(self._offer_work):

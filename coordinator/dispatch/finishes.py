@@ -137,7 +137,7 @@ SELECT done.id, done.attempt, done.token, done.campaign_id, counted.settled
 
 _FINISH = _finish_statement()
 
-# The result of an attempt that was given up still counts as the outcome if no newer attempt has started.
+# The result of a lost attempt still becomes the outcome if no newer attempt has started.
 _RECLAIM = text("""
 WITH u AS (
     SELECT * FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]),
@@ -202,7 +202,7 @@ async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> se
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()
     if any(row.superseded for row in rows):
-        # The runner that holds the newer attempt is to stop it.
+        # The runner with the newer attempt must stop it.
         await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
     return {Key(row.id, row.attempt, row.token) for row in rows}
 

@@ -29,7 +29,7 @@ SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || oid
 _ENTER = text("""
 INSERT INTO installation (mark, cluster, directory) VALUES (:mark, :cluster, :directory) ON CONFLICT DO NOTHING
 """)
-# Locked, so that of two coordinators that start on a copy only one gives it a new mark.
+# Locked, so that only one of two coordinators that start on a copy gives it a new mark.
 _MARK = text("SELECT mark, cluster, directory FROM installation FOR UPDATE")
 _MOVE = text("UPDATE installation SET mark = :mark, cluster = :cluster, directory = :directory")
 _RETURN_ALL = text("""

@@ -52,7 +52,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
             return None
         losses = await queue.lost_attempts(connection, key.job)
         reasons = [why for why, _, _ in losses]
-        # An attempt that came back from a silence after its time limit has one row, however often that happened.
+        # An attempt that fell silent and came back several times after its time limit has one row.
         reasons += ["silent"] * (requeued_jobs[0].lost - len(reasons))
         ends_as = consequence(reasons)
         if ends_as == "crash" and not await queue.did_well_since(connection, losses):

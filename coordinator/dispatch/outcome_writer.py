@@ -108,7 +108,8 @@ class OutcomeWriter:
             self._taken_on[cursor.runner_id] = cursor
 
     def _is_new(self, cursor: Cursor) -> bool:
-        # No number to compare: an outcome that the coordinator made, or a line whose number cannot be read.
+        # There is no number to compare for an outcome that the coordinator made, or for a line whose number cannot be
+        # read.
         if cursor.n == 0:
             return True
         latest = self._taken_on.get(cursor.runner_id)

@@ -141,8 +141,8 @@ WITH back AS (
 SELECT id, attempt, token, lost, refused FROM back
 """)
 
-# A runner that was silent may come back with all that it had, and then it was no loss: a network may be away any
-# number of times within one long case. Past the case's time limit it counts, so that this ends.
+# A runner that was silent may come back with all of its jobs. Then nothing was lost, because the network may fail any
+# number of times during a long case. After the case's time limit the attempt counts as lost, so that this ends.
 _WELCOME_BACK = text(f"""
 WITH back AS (
     UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
@@ -159,9 +159,9 @@ UPDATE attempts a SET "end" = NULL, ended_at = NULL, reason = NULL FROM back
  WHERE a.job_id = back.id AND a.attempt = back.attempt
 """)
 
-# The predicate on the state is a CASE on purpose: stated plainly, PostgreSQL believes that no
-# row is leased or running (none is, when it gathers statistics), and scans every dead entry
-# instead of looking up the few ids: 130 to 230 ms instead of 2 to 3 for 200 jobs.
+# The predicate on the state is a CASE on purpose. With a plain predicate, PostgreSQL believes that no row is leased or
+# running (none is when it gathers statistics), and scans every dead entry of the index instead of looking up the few
+# ids. For 200 jobs this takes 130 to 230 ms instead of 2 to 3 ms.
 _START = text("""
 WITH begun AS (
     UPDATE jobs j SET state = 'running'

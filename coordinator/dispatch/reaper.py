@@ -17,8 +17,8 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.leases import Key
 from coordinator.registry.ownership import QUARANTINED
 
-# A lease that ends too far ahead was made before the clock of the database went back.
-# A runner with a session, or about to get one, is skipped: its session learns what happened to its jobs.
+# If a lease ends too far in the future, it was made before the clock of the database went back. A runner with a
+# session, or one that is about to get a session, is skipped, because its session learns what happened to its jobs.
 _ABANDONED = text(f"""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
  WHERE j.lease_until NOT BETWEEN now() AND now() + make_interval(secs => 2 * :lease_s)

@@ -52,7 +52,7 @@ number of jobs."""
 MAX_CLAIM = 256
 """The maximum number of jobs per claim: half of ``MAX_AHEAD``, so that one batch is claimed while the previous one
 runs."""
-# So that a runner does not wait for a round trip after each job.
+# These jobs wait at the runner, so that it does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
 """A number of jobs in flight that only a runner which finishes tens of jobs per second has, and not at the end of a
@@ -186,7 +186,7 @@ class RunnerState:
         if not event.same_boot:
             return [*self._on_restart(event.leases), *self._refill(event.now)]
         for lease in event.leases:
-            # A deadline is not renewed because the stream broke.
+            # A broken stream does not extend a deadline.
             self._flights[lease.key] = resume_flight(lease, event.now, before.get(lease.key))
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
         unsure = tuple(lease for lease in event.leases if not lease.started)
@@ -211,7 +211,7 @@ class RunnerState:
             return []
         started_keys = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
         waiting = tuple(lease.key for lease in leases if lease.key not in started_keys)
-        # One restart may have any reason; with a second before a job is finished, the runner pauses.
+        # A single restart can have any reason. If a second one follows before a job has finished, the runner pauses.
         self.strikes += 1
         out: list[Instruction] = [Lose(started_keys, "restarted")]
         if waiting:
@@ -226,9 +226,9 @@ class RunnerState:
         self._claiming = False
         if not leases:
             self._drained = True
-            self._last_claim = None  # it says nothing of how fast the runner is
+            self._last_claim = None  # this claim does not show how fast the runner is
             return []
-        # The claim was under way when the runner went. Nothing was posted, so no job is counted as lost.
+        # The claim was running when the runner restarted. Nothing was posted, so no job counts as lost.
         if not self.online or self.serves_another:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went offline")]
         for lease in leases:
@@ -384,7 +384,7 @@ class RunnerState:
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
         flight.elapsed_s = elapsed_s
-        # A wait only grows, whatever a runner reports, so that no deadline comes nearer.
+        # A wait can only grow, whatever the runner reports, so that no deadline moves closer.
         flight.waited_s = max(flight.waited_s, waited_s)
 
     def _on_disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:

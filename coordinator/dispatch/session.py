@@ -181,7 +181,7 @@ class RunnerSession:
                 reason = str(error)
                 await self._skip(error)
                 if not has_skipped:
-                    # The runner answers, so it must not appear offline in between, as after a check.
+                    # The runner answers, so it must not appear as offline in between, for example after a check.
                     has_skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
@@ -228,7 +228,7 @@ class RunnerSession:
         self._reader.restart(self.runner)
         self._jobs.clear()
         self._writer.resume(self._stored)
-        # An attempt of another boot is gone.
+        # Attempts of another boot are lost.
         lost_jobs = [job for job in leased_jobs if job.boot_id != info.boot_id]
         if lost_jobs:
             self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(lost_jobs)))

@@ -20,7 +20,7 @@ class StopQueue:
         self._emptied.set()
 
     def put(self, key: Key) -> None:
-        # Its DELETE is on the way already.
+        # Its DELETE is already being sent.
         if key not in self._taken:
             self._waiting[key] = None
             self._arrived.set()

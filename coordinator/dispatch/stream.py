@@ -84,7 +84,7 @@ class EventNumbers:
                 yield event
                 continue
             if event.n is None or (isinstance(event, UnreadableEvent) and event.n != self.last + 1):
-                # The number of a line that cannot be read is taken for what it should be, or not at all.
+                # If a line cannot be read, its number is either the expected one or not used.
                 self._unnumbered += 1
                 yield replace(event, n=None) if isinstance(event, UnreadableEvent) else event
                 continue

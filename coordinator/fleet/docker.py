@@ -50,7 +50,7 @@ _HEALTH = re.compile(r"\((?:health: )?(starting|healthy|unhealthy)\)")
 
 
 _Refusal = tuple[tuple[str, ...], type[FleetError], str]
-# The engine's own words; the tests of containers hold them against a real one.
+# The engine's own messages. Tests with a real engine check them.
 _REFUSALS: tuple[_Refusal, ...] = (
     (
         ("is already in use by container",),
@@ -150,7 +150,7 @@ class DockerEngine:
         raise FleetError(f"no port from {self._first_port} to {last} is free: choose others with --first-port")
 
     def _start(self, spec: RunnerSpec, secret_file: Path, port: int) -> Container:
-        # The engine gives a name once, so that two calls cannot make the same container twice.
+        # The engine gives each name to only one container, so two calls cannot create the same container twice.
         name = f"{self._resources}-{spec.target.replace('/', '-').replace('@', '-')}"
         with translate_errors("container"):
             container = self._client.containers.create(
@@ -220,7 +220,8 @@ class DockerEngine:
         """The number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
         count."""
         restarts = memory = None
-        # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
+        # A request about a container that hangs does not return. After the first such request, no container is
+        # inspected.
         with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):
             restarts = int(self._api.inspect_container(container_id)["RestartCount"])
             usage = self._api.stats(container_id, stream=False, one_shot=True)["memory_stats"]
@@ -255,8 +256,8 @@ class DockerEngine:
 
     def _prepare(self) -> None:
         """Create the network and the volume of the fleet if they are missing."""
-        # Nothing of a container's is translated to the host's address, so it reaches nothing
-        # beyond; an internal network would be closed tighter, and publish no port.
+        # The address of a container is not translated to the host's address, so a container reaches nothing beyond the
+        # host. An internal network would be closed more tightly, but could not publish a port.
         options = {
             "com.docker.network.bridge.enable_ip_masquerade": "false",
             "com.docker.network.bridge.enable_icc": "false",

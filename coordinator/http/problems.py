@@ -52,7 +52,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         faults = error.errors()
         errors = [{"field": _location_text(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
-        # Whether it is of the path, the query or the body means nothing to whoever wrote its name.
+        # Whether a name is in the path, the query or the body does not matter to the person who wrote it.
         place, *names = faults[0]["loc"]
         name = _location_text(names) if names and isinstance(names[0], str) else place
         return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)

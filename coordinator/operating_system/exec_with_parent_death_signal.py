@@ -7,7 +7,7 @@ resets the kernel's parent death signal.
 
 from __future__ import annotations
 
-import ctypes  # before the user changes, who may not be able to read Python's library
+import ctypes  # imported before the user changes, because the new user may not be able to read Python's library
 import os
 import sys
 from collections.abc import Collection, Sequence

@@ -33,10 +33,11 @@ class FolderLock:
         """
         if self.is_held:
             return
-        # It imports asyncio, and most commands only ask whether somebody else holds the folder.
+        # Imported here, because it imports asyncio, and most commands only ask whether another process has locked the
+        # folder.
         from filelock import FileLock, Timeout
 
-        # Where a file system has no such lock, a file that a crash leaves would keep everybody out.
+        # On a file system without such locks, a lock file that a crash leaves behind would keep all processes out.
         lock = FileLock(self._folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
         try:
             lock.acquire(blocking=False)

@@ -113,7 +113,7 @@ class TaskSupervisor:
             except asyncio.CancelledError as error:
                 if is_cancelled():
                     raise
-                # Not ours: something that it waited for was cancelled.
+                # The task itself was not cancelled, but something that it waited for.
                 pause_s = self.note_end(name, error)
             except Exception as error:
                 pause_s = self.note_end(name, error)
@@ -198,7 +198,7 @@ async def end(
         _, running = await asyncio.wait(running, timeout=min(again_s, left_s))
     for task in set(tasks) - running:
         if not task.cancelled():
-            # Read, so that asyncio does not complain that it never was.
+            # The exception is read, so that asyncio does not warn that it was never retrieved.
             task.exception()
     return running
 

@@ -65,7 +65,7 @@ class RunnerClient:
         self.url = url
         self._times = times
         try:
-            _ = httpx.URL(url).host  # raises for an international name that is none
+            _ = httpx.URL(url).host  # raises for an invalid international name
             self._http = httpx.AsyncClient(
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},

@@ -96,8 +96,9 @@ async def renew(
         {"ids": list(runner_ids), "me": identity, "ownership_s": times.ownership_s},
     )
     ours = {row.id for row in rows}
-    # Only what has used up half of its lease, and no job that the outcome writer holds: a renewal that
-    # waits for a finish, which waits for the renewal, costs both the second of a deadlock.
+    # Only leases of which half has passed are renewed, and none of a job that the outcome writer holds. Otherwise a
+    # renewal could wait for a finish that waits for the renewal, and both would lose the second until PostgreSQL
+    # detects the deadlock.
     await connection.execute(
         text("""
         UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)

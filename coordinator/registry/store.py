@@ -54,7 +54,7 @@ async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registe
         if registering
         else new.on_conflict_do_nothing(index_elements=list(key))
     )
-    # DO NOTHING returns no row for a target that is there.
+    # DO NOTHING returns no row if the target already exists.
     target_id = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
     if target_id is None:
         target_id = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()

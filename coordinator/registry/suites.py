@@ -54,7 +54,7 @@ async def store_suites(connection: AsyncConnection, framework: str, catalogue: C
     """Store the suites of a runner's catalogue and return their ids. Raises a ``RunnerError``."""
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
-    # By their names, so that two transactions that store them do not wait for each other in a circle.
+    # In the order of names, so that two transactions that store suites do not deadlock.
     by_name = sorted(catalogue.suites, key=lambda suite: suite.name)
     return [await store_suite(connection, framework, suite) for suite in by_name]
 

@@ -129,7 +129,7 @@ def causes(data: ReportData) -> Table:
         for rule in SIDE_BY_SIDE:
             failures = [row for row in data.by_target[target.id] if row.verdict_by(rule) in FAILURES]
             tally = Counter(_cause(failure, rule) for failure in failures)
-            # The alphabet decides between equals, as in the views.
+            # Causes with equal counts are ordered by name, as in the views.
             for cause, functions in sorted(tally.items(), key=lambda counted: (-counted[1], counted[0])):
                 rows.append((*identity(data, target, rule.counted_by), cause, Rate(functions, len(failures))))
     rows += _not_published(data, "functions", every="every cause")

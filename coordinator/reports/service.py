@@ -50,7 +50,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
     """The tables and figures of a reference without a campaign."""
     async with engine.connect() as connection:
         reference = await references.find(connection, name)
-    # Its figures came from no query.
+    # No query returned the study's numbers.
     alone = ReportData(name, (), (), (), "paper", reference, Queries("", "", "", ""))
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
@@ -93,7 +93,7 @@ async def summary_of(
         data = data.narrow(function)
 
     def sections() -> tuple[Section, ...]:
-        # Sentences say no interval of a ratio.
+        # The sentences do not mention intervals of ratios.
         ratios = comparisons(data, options.reference_device or None, with_intervals=False)
         whole, *targets = summary(campaign, data, ratios, options.tolerable)
         if function is None and device is None:
@@ -133,7 +133,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     name = {SUITES_OWN: own, NO_REFERENCE: None}.get(options.reference, options.reference)
     reference = None if name is None else await references.find(connection, name)
     if name not in (None, own):
-        # Figures of another suite's functions are not comparable with this one's.
+        # Results for functions of another suite cannot be compared with this campaign's.
         suites = ", ".join(repr(suite) for suite, reference_of_it in REFERENCE_OF.items() if reference_of_it == name)
         raise RequestError(
             f"the reference {name!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "

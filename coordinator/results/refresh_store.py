@@ -50,9 +50,9 @@ def _in_order(value: str) -> str:
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
-# One statement sees one moment: what is noted in matrices is what the cells were made from. A job that was cancelled is
-# done with as well: its case misses a run from then on.
-# The latencies of cases, of which all others and the ratios are made, are computed once.
+# A single statement sees a single moment, so what is recorded in matrices is what the cells were computed from. A
+# cancelled job is also done: from then on, its case lacks a run. The latencies of cases, from which all others and the
+# ratios are computed, are computed only once.
 _REFRESH = f"""
 WITH seen AS (
     SELECT coalesce(sum(done + cancelled), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
@@ -167,7 +167,7 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
     """Update the campaign's cells. With ``anew``, cells that were computed by another definition are first deleted."""
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
-    # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
+    # PostgreSQL expects one row from each view, and would read the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))
     started_at = time.monotonic()
     if anew:

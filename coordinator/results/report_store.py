@@ -32,8 +32,9 @@ RowT = TypeVar("RowT")
 PLACES = ("fell_back", "host_only", "on_device", "unknown")
 """The placements of passed cases, which are columns of ``matrix_targets``."""
 
-# The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
-# no parameters. The tables are made from the same rows in the stored matrix, which is faster than the views.
+# The queries below are shown next to the tables that are made from their rows, so that anybody can run them. So they
+# use only views and no parameters. The tables are made from the same rows in the stored matrix, which is faster than
+# the views.
 _VERDICTS = """\
 SELECT *
   FROM function_verdicts
@@ -88,7 +89,7 @@ SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
  ORDER BY function, target_id
 """)
 
-# A case was judged where one of its runs passed or failed.
+# A case was judged if one of its runs passed or failed.
 JUDGES = """\
 SELECT framework, function, judged_by, count(*) FILTER (WHERE ran) AS cases
   FROM (SELECT framework, function, judged_by, suite, "case", bool_or(verdict IN ('passed', 'failed')) AS ran

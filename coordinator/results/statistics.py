@@ -56,7 +56,7 @@ class Rate:
         share, z2 = self.count / self.n, _Z * _Z
         middle = (share + z2 / (2 * self.n)) / (1 + z2 / self.n)
         half = _Z / (1 + z2 / self.n) * math.sqrt(share * (1 - share) / self.n + z2 / (4 * self.n * self.n))
-        # At the ends it is exact, but for the last digits of a double.
+        # At the ends the interval is exact, except for the last digits of a double.
         low = 0.0 if self.count == 0 else max(0.0, middle - half)
         high = 1.0 if self.count == self.n else min(1.0, middle + half)
         return low, high
@@ -140,7 +140,7 @@ def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
 
     logarithms = np.log10(np.asarray(values, dtype=float))
     spread = float(np.std(logarithms, ddof=1))
-    # Equal values have a spread of a few last digits.
+    # Because of rounding, equal values can have a spread in their last digits.
     if spread < 1e-9:
         return None
     width = spread * len(values) ** -0.2

@@ -232,7 +232,7 @@ def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> lis
 def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
     """The number of functions that only the same framework judged, and the rate of the other functions."""
     if not judge_counts(data.judged):
-        return []  # no suite says who judged
+        return []  # no suite names its references
     independent = [verdict for verdict in rated_verdicts if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
     alone = len(rated_verdicts) - len(independent)
     if not alone:
@@ -372,7 +372,7 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    # One whose cases were silently accepted has been named as such.
+    # Functions with silently accepted cases were already named.
     unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown" and not verdict.accepted]
     without_run = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
@@ -387,7 +387,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _most_frequent(causes: Counter[str]) -> str:
-    # The alphabet decides between equals, as in the tables.
+    # Functions with equal ratios are ordered by name, as in the tables.
     main = sorted(causes.items(), key=lambda counted: (-counted[1], counted[0]))[:MAIN]
     return join_words([f"{cause} ({functions:,})" for cause, functions in main])
 

@@ -34,7 +34,7 @@ WORDS = {
 }
 
 _NEVER = tuple((reason, tuple(map(ipaddress.ip_network, networks))) for reason, networks in NEVER)
-# Beside ::1, an address of this range is an IPv4 address in an old disguise.
+# Except for ::1, an address in this range is an old form of an IPv4 address.
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 

@@ -52,7 +52,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
         super().__init__(verify=context, trust_env=False)
         self._answer_s = answer_s
         self._backend = _CheckedBackend(networks)
-        # httpx hands no backend through to its pool.
+        # httpx does not pass a backend on to its connection pool.
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
             max_connections=MAX_CONNECTIONS,

@@ -33,7 +33,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False)
-    # Members of enums and numbers cannot hold a formula.
+    # Members of enums and numbers cannot contain a formula.
     if not isinstance(value, str) or _FORMULA.match(value) is None or _NUMBER.fullmatch(value) is not None:
         return value
     return f"'{value}"

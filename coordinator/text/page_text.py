@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 
 _MISLEADING = re.compile(
     "["
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls; tabs and ends of lines are what a log is made of
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the order of writing
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # control characters, except tabs and line ends, which logs contain
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # characters that change the direction of writing
     "\u2028\u2029"
     "\ud800-\udfff"
     "]"

@@ -67,7 +67,7 @@ async def front(
 async def function(request: Request, file: PathName, context: Context, keeper: Keeper) -> Response:
     current = await keeper.current()
     name = _function_of_file(current.atlas, file.removesuffix(".html"))
-    # Surfaces are read at first.
+    # This runs in a thread, because surfaces are read from files at first.
     if (charted_as := await asyncio.to_thread(charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)

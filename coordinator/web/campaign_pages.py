@@ -158,7 +158,7 @@ async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCalle
 
 async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     campaign = await service.detail(engine, campaign_id)
-    # The matrix of a running campaign is refreshed beside the requests, a moment behind.
+    # The matrix of a running campaign is refreshed in the background, so it is a moment old.
     freshness = None if campaign.state == "running" else await matrix.ensure_fresh(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []

@@ -32,8 +32,7 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 
 templates = Environment(
-    # A report is made of the same tables as a page, a published site of the same bodies, an assessment of the same
-    # findings.
+    # Reports use the same tables as pages, published sites the same page bodies, and assessments the same findings.
     loader=FileSystemLoader(
         [HERE / "templates", *(HERE.parent / folder / "templates" for folder in ("reports", "atlas", "assess"))]
     ),
@@ -136,7 +135,7 @@ async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
             if ready and text is None:
                 return
     except Exception:
-        # The status went out with the first piece, so the page itself must say it.
+        # The status was sent with the first piece, so the page itself must report the error.
         log.exception("a page could not be finished")
         yield f'{"".join(waiting)}<p class="error">This page could not be finished: load it again in a moment.</p>'
     finally:

@@ -68,7 +68,7 @@ class BundleWriter:
         outcome."""
         first = self._stream.readline()
         if not first.endswith(b"\n") and first[: len(_OPENING)] == _OPENING[: len(first)]:
-            # Empty, or killed within the header.
+            # The file is empty, or the runner was killed while it wrote the header.
             self._stream.seek(0)
             self._stream.truncate()
             self._write(header)

@@ -164,7 +164,7 @@ class ChildLines:
             self._rest += piece
             if not piece and (has_ended or ready):
                 if not has_ended:
-                    # The pipe is closed, and the command goes on without a recorder.
+                    # The pipe is closed, and the command continues without a recorder.
                     with suppress(subprocess.TimeoutExpired):
                         self._process.wait(max(0.0, deadline - time.monotonic()))
                 return

@@ -110,7 +110,7 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    # The one command that needs a web framework.
+    # This is the only command that needs a web framework.
     from runners.http.service import serve
 
     return await serve(_serve_options(options))
@@ -170,7 +170,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     devices = options.devices or ["cpu"]
     for device in devices:
         if options.added:
-            # The packages may bring it.
+            # The packages may add this device.
             frameworks.require_served(framework, device)
         else:
             require_target(framework, device)

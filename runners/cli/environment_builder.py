@@ -52,7 +52,7 @@ class Builder:
 
     def begin(self) -> None:
         """Create an empty environment. An incomplete one is replaced."""
-        # In place, not beside it: an environment's scripts hold its path and cannot be moved.
+        # It is built in place, because its scripts contain its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
             shutil.rmtree(self.target)
@@ -78,7 +78,8 @@ class Builder:
         except StepFailedError as error:
             if spared_packages is None or not locks.lack_only(error.words, spared_packages):
                 raise
-        # No device is needed here. All symbols are bound at once, so that one that no library has is found now.
+        # No device is needed for this. All symbols are bound at once, so that a symbol that no library has is detected
+        # now.
         variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared_packages is None else {"LD_BIND_NOW": "1"})}
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 

@@ -150,7 +150,7 @@ def set_up(
         target = path(framework, device, packages, whole)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
-            # Of several that bring a device, the one set up last serves it.
+            # If several environments add the same device, the one that was set up last serves it.
             (target / COMPLETE).touch()
             return target
         with _lock(target, what, say):
@@ -243,7 +243,7 @@ def _build_release(packages: Sequence[str], builder: Builder, left_out: SparedPa
     if left_out is None:
         builder.install([["install", *packages]])
     else:
-        # What it would bring is only known once it is resolved, which needs no download of it.
+        # The devices that a package adds are known only when it has been resolved, which does not download it.
         request, full_lock = builder.keep("portolan-asked.txt", "\n".join(packages)), builder.target / LOCK
         builder.install(
             [["compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(full_lock), request]]
@@ -271,7 +271,8 @@ def _installing(
         never = "".join(f"{name} ; python_version < '0'\n" for name in names)
         versions += ["--override", builder.keep(LEFT_OUT, never)]
     if any_build_will_do:
-        # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
+        # The packages are resolved and not synchronized, because another build of a package may need fewer packages, as
+        # torch for the CPU does.
         yield ["install", "-r", str(lock_file.with_name(lock_file.name.replace("lock", "requirements", 1))), *versions]
     else:
         yield ["sync", "--require-hashes", str(lock_file) if left_out is None else without]

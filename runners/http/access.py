@@ -44,7 +44,7 @@ class Access:
 
     def opens(self, authorization: bytes) -> bool:
         """Whether the value of the ``Authorization`` header is accepted."""
-        # Its time does not depend on where a wrong secret differs, so that it does not help to guess one.
+        # The comparison takes constant time, so that it does not help to guess the secret.
         if hmac.compare_digest(authorization, _bearer(self._own)):
             if self._adopted and not self.confirmed.is_set():
                 self._provisional = None

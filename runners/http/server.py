@@ -203,7 +203,8 @@ def build(service: Service) -> FastAPI:
     )
     async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
         service.require_boot(boot_id)
-        # Checked before the answer begins: once its status is sent, an error could only cut the stream.
+        # The request is checked before the response begins. Once the status is sent, an error could only end the
+        # stream.
         service.log.after(after)
         return StreamingResponse(service.events(after), media_type=NDJSON)
 

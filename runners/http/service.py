@@ -122,7 +122,7 @@ async def serve(options: ServeOptions) -> int:
                     inbox.keep()
                 access.tell_secrets(boot.supervisor.redaction.hide)
                 service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, inbox)
-                # Each boot listens on a copy of the socket. While none does, connections wait at the original.
+                # Each boot listens on a copy of the socket. Between two boots, connections wait at the original.
                 async with Listener(build(service), listening.dup()):
                     if refusal is None:
                         announce(options, secret, info, listening)
@@ -219,7 +219,7 @@ class Listener:
     async def __aexit__(self, *_: object) -> None:
         self._server.should_exit = True
         await self._task
-        # A connection whose answer had not ended within the grace is still open, and would outlive its server.
+        # A connection whose response did not end within the grace time is still open, and would outlive its server.
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
@@ -268,7 +268,7 @@ def announce(
         ready["secret"] = secret
     line = json.dumps(ready)
     if options.ready_file is not None:
-        # The file appears when it is complete, because a reader may be waiting for it.
+        # The file gets its name only when it is complete, because a reader may be waiting for it.
         draft = options.ready_file.with_name(f".{options.ready_file.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(line + "\n")

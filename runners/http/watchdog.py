@@ -21,7 +21,7 @@ async def watch(limit_s: float | None = None) -> None:
     limit_s = LIMIT_S if limit_s is None else limit_s
     try:
         while True:
-            # Each call replaces the timer of the one before.
+            # Each call replaces the previous timer.
             faulthandler.dump_traceback_later(limit_s, exit=True)
             await asyncio.sleep(limit_s / 10)
     finally:

@@ -80,13 +80,13 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # What is traced does not run yet.
+    # Traced code does not run yet.
     with wrap_functions(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 
 
 def _with_compilation() -> AbstractContextManager[Any]:
-    # Not ``jax.disable_jit``, which takes three times as long, for every call.
+    # ``jax.disable_jit`` is not used, because it takes three times as long in every call.
     return config.disable_jit(False)  # type: ignore[no-any-return]
 
 

@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     except (ImportError, FrameworkError) as error:
         pipe.tell({"type": "broken", "reason": f"{framework} cannot be used here: {error}"})
         return 2
-    # By the module: the packages that bring TensorFlow have several names.
+    # The module is used, because several distributions install TensorFlow.
     pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> None:
     run."""
     pipe, framework = arguments
     reasons = json.load(sys.stdin)
-    # Held open: its size says how much a module has printed.
+    # The file stays open, because its size shows how much a module has printed.
     output = tempfile.TemporaryFile()  # noqa: SIM115
     for stream in (1, 2):
         os.dup2(output.fileno(), stream)

@@ -36,7 +36,7 @@ class ModuleImporter:
         try:
             module = importlib.import_module(name)
         except BaseException as error:
-            # Python has no narrower word for a module that calls sys.exit.
+            # Only BaseException includes a module that calls sys.exit.
             self._say({"failed": name, "reason": _reason(error)})
             return None
         finally:
@@ -119,7 +119,7 @@ def members(module: types.ModuleType) -> dict[str, Any]:
             try:
                 by_name[name] = getattr(module, name)
             except BaseException:
-                # A name that is offered and cannot be had is no function of anybody's.
+                # A name that is listed but cannot be read is not a function.
                 continue
     return by_name
 

@@ -26,7 +26,7 @@ def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> 
     by_id: dict[int, tuple[Any, type, set[str]]] = {}
     for owner, name in classes.items():
         for attribute, member, base in _members(owner, classes, surface):
-            # Several classes may share a member: one object is one entry.
+            # Several classes may share a member. One object makes one entry.
             by_id.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
     for member, base, names_of_value in by_id.values():
         kind = _member_kind(member)
@@ -85,7 +85,7 @@ def _is_own(value: Any, surface: PublicSurface) -> bool:
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
         return False
     home = _home(value)
-    # What is compiled and says no home is the framework's where the framework offers it.
+    # A compiled object that names no module belongs to the framework if the framework offers it.
     return within(home, surface.homes) if home else isinstance(value, (types.BuiltinFunctionType, type))
 
 
@@ -139,7 +139,7 @@ def _member_kind(member: Any) -> str | None:
         return "classmethod"
     if isinstance(member, (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)):
         return "method"
-    # Compiled functions of other makes (jitted, bound by pybind11) are methods where they bind to an instance.
+    # Other kinds of compiled functions (jitted, bound by pybind11) are methods if they bind to an instance.
     is_method = not isinstance(member, type) and callable(member) and hasattr(type(member), "__get__")
     return "method" if is_method else None
 
@@ -171,5 +171,5 @@ def _signature(value: Any) -> str | None:
     try:
         return str(inspect.signature(value))
     except BaseException:
-        # Compiled functions have none, and some annotations raise when they are printed.
+        # Compiled functions have no signature, and some annotations raise an error when they are printed.
         return None

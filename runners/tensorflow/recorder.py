@@ -62,11 +62,12 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     """
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # As a program has them unless it says otherwise: what the device lacks runs on the host, which is noted.
+    # The setting is the one that programs have by default: operations that the device lacks run on the host, which is
+    # recorded.
     tf.config.set_soft_device_placement(True)
     tf.config.experimental.set_device_policy("silent")
     places = [replace(place, as_called=_on(device, place)) for place in _places()]
-    # Within a call TensorFlow's own functions, and that which compiles it, are what they always are.
+    # During a call, TensorFlow's own functions, and the function that compiles the call, behave as usual.
     mode = Mode(lambda: _functions_run_eagerly(False), tf.executing_eagerly)
     with wrap_functions(places, watcher, mode), _functions_run_eagerly(True):
         yield watcher.stop
@@ -122,7 +123,7 @@ def _places() -> Iterator[FunctionLocation]:
     for home, module in modules():
         for name in functions_in(home, module):
             yield FunctionLocation(module, name, f"{home}.{name}")
-    # A class of variables has copies of what it inherits.
+    # A subclass of variables has copies of the methods that it inherits.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
     for owner in (tf.Tensor, _EAGER_BASE, BaseResourceVariable, ResourceVariable):
         for name in names:

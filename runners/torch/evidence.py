@@ -102,7 +102,7 @@ def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any], passed_to_host: C
         before = passed_to_host()
         try:
             func(*_cast(args, failing_dtype, dtype), **_cast(kwargs, failing_dtype, dtype))
-        except Exception:  # then it does not work in this dtype
+        except Exception:  # the operation does not work in this dtype
             continue
         if passed_to_host() == before:
             yield _name(dtype)

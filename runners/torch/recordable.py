@@ -53,14 +53,14 @@ def public_name(function: Any) -> str | None:
     try:
         name = resolve_name(function)
     except TypeError:
-        # It cannot be looked up, as it has no hash.
+        # It has no hash, so it cannot be looked up.
         return None
     if name is None:
         return None
     owner, _, last = name.rpartition(".")
     owner = "torch" if owner == "torch.functional" else owner
     own = getattr(function, "__name__", last)
-    # Of several names of one function torch gives any: ``torch.spmm`` for ``torch.mm``.
+    # If a function has several names, torch returns any of them: ``torch.spmm`` for ``torch.mm``.
     if owner == "torch" and getattr(torch, own, None) == function:
         last = own
     parts = (*owner.split("."), last)

@@ -89,7 +89,7 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         ) -> Any:
             return callers[func](args, kwargs)
 
-        # Torch looks this up for every call, and finds it sooner here than in the class.
+        # Torch looks this attribute up for every call, and finds it faster on the object than in the class.
         self.__torch_function__ = MethodType(hand_over, self)
 
 

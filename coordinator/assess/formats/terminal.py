@@ -72,7 +72,7 @@ def _finding(finding: Finding, report: AssessmentReport) -> Iterator[str]:
     for advice in verdict.advice:
         yield from _indent(advice)
     yield from _indent(_places(finding.places, report))
-    # Made to be copied: it is not broken into lines.
+    # A command is not wrapped, so that it can be copied.
     yield f"      $ {report.repeat(verdict)}"
 
 

@@ -126,7 +126,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
-        # It leads to itself, or through a folder that may not be read.
+        # The link leads to itself, or through a folder that may not be read.
         return False
 
 
@@ -192,7 +192,7 @@ def _tar(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
     with tarfile.open(path, "r:*") as archive:
         while (info := archive.next()) is not None:
-            # The archive keeps every header that it has seen; the last is all that it needs.
+            # The archive keeps every header that it has read. Only the last one is needed.
             archive.members = archive.members[-1:]  # type: ignore[attr-defined]
             if info.offset_data > allowance:
                 yield "", b"", "archive expands too far"

@@ -99,7 +99,7 @@ def bound_parser() -> None:
     sys.setrecursionlimit(NESTING)
     # Parsing warns about the source: invalid escapes, comparisons with literals.
     warnings.simplefilter("ignore")
-    # Trees have no cycles, and looking for some costs a third of the time.
+    # Syntax trees have no cycles, and searching for cycles takes a third of the time.
     gc.disable()
 
 

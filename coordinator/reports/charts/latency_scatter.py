@@ -85,7 +85,7 @@ def _point_panels(
     x, y = logarithmic_ms(across, low, high), logarithmic_ms(up, low, high)
 
     def diagonal(times: float, dash: list[int]) -> alt.Chart:
-        # Clipped to the panel by hand: an end beyond the scale would be drawn there.
+        # The line is clipped to the panel here, because Vega would draw an end beyond the scale.
         ends = [{"x": low, "y": low * times}, {"x": high / times, "y": high}]
         line: alt.Chart = (
             alt.Chart(alt.InlineData(values=ends if high / times > low else []))

@@ -257,7 +257,7 @@ def difference(
     most a share ``alpha`` of intervals.
     """
     bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
-    # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
+    # The best run after exceeds its undisturbed time by at most this, so the true ratio can be lower by as much.
     below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in bounds) for n in (runs[1], runs[0]))
     return LatencyDifference(value, value - below, value + above)
 

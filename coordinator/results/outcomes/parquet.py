@@ -53,7 +53,8 @@ async def write(campaign_id: int, filters: Filters, path: str) -> None:
     writer: pq.ParquetWriter | None = None
     try:
         async for rows in pages(engine, campaign_id, filters):
-            # Named types: a page whose values are all null would get another schema than the first one.
+            # Types are declared, because a page whose values are all null would otherwise get another schema than the
+            # first page.
             schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in rows[0]])
             table = pa.Table.from_pylist([_plain(row) for row in rows], schema=schema)
             writer = writer or pq.ParquetWriter(path, schema)

@@ -43,7 +43,7 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     return shlex.join(command)
 
 
-# An export has hundreds of thousands of rows and a template for each target.
+# Cached, because an export has hundreds of thousands of rows but one template per target.
 @lru_cache(maxsize=64)
 def _words(template: str, is_later_run: bool) -> tuple[str, ...] | None:
     """The words of the template, or None if a quote or bracket is not closed. The part in brackets is for runs after

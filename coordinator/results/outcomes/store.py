@@ -49,8 +49,8 @@ class Filters:
         return "".join(f" AND {condition}" for condition in (*rule_conditions, *conditions.values())), values
 
 
-# PostgreSQL may take the order from the primary key. The bounds keep it from reading the outcomes of all earlier
-# campaigns then: 500 ms behind a million of them.
+# PostgreSQL may read the rows in the order of the primary key. The bounds prevent it from then reading the outcomes of
+# all earlier campaigns, which takes 500 ms for a million of them.
 _PAGE = """
 SELECT * FROM outcome_rows
  WHERE campaign_id = :campaign AND job_id > :after
@@ -146,7 +146,7 @@ async def other_runs(connection: AsyncConnection, job_id: int) -> Sequence[Row[A
     return rows.all()
 
 
-# By way of the jobs, whose key finds them: outcomes have no index of cases.
+# The query uses jobs, which their key finds, because outcomes have no index by case.
 _JOBS_OF_FUNCTION = """
   FROM campaign_targets ct
   JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework

@@ -20,7 +20,7 @@ def kernels(events: Iterable[Any]) -> int:
     return sum(
         event.device_type is DeviceType.CUDA
         and not event.name.startswith(_NO_KERNELS)
-        # A range of the host that is drawn on the device's row as well.
+        # This is a range of the host that the profiler also lists for the device.
         and not getattr(event, "is_user_annotation", False)
         for event in events
     )

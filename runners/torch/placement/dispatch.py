@@ -97,7 +97,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         """Run an operation that a kernel calls. It must not move the values of a device array to the host."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
-        # One number may be what a kernel decides by, or all that it works on.
+        # A single number may be what a kernel decides by, or its whole input.
         if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
             self.doubts.add(Unproven.number_in_kernel)
         return result
@@ -128,13 +128,13 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         off while it calls the mode."""
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
-            # An array that is an object of Python's: what becomes of the operation is decided there.
+            # The array is a Python object, whose class decides how the operation runs.
             self.doubts.add(Unproven.tensor_subclass)
             return func(*args, **kwargs)
         with self:
             result = func.redispatch(keys & _BELOW, *_with_tensors(func, args), **kwargs)
         if not self._copied and self._is_boxed(func):
-            # The device's kernel for whatever has none may work on the device, or copy by ways of its own.
+            # The device's general kernel may work on the device, or copy arrays in its own way.
             self.doubts.add(Unproven.one_kernel)
         self.executed += self._computes(func)
         return result

@@ -110,7 +110,7 @@ def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[Non
 @contextmanager
 def _caches_kept_clean() -> Iterator[None]:
     """Remove the replaced functions from torch's caches at the end of the block."""
-    # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
+    # A device context asks these functions at each call. Torch itself calls the originals, not the replacements.
     _device._device_constructors()
     empty = [cache for cache in _CACHES if not cache.cache_info().currsize]
     try:

@@ -41,7 +41,7 @@ class Metrics:
             fallbacks={
                 operation: source.counter_value(operation) or 1
                 for operation in source.executed_fallback_ops()
-                # Fetching one value is what .item() is for, and computes nothing on the host.
+                # ``.item()`` fetches one value, and computes nothing on the host.
                 if operation != SCALAR
             },
         )

@@ -53,7 +53,7 @@ class Transfers:
         arrivals = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
         if name == "lift_fresh":
-            # torch.tensor() of Python's numbers has put them there by now.
+            # When torch.tensor() is called with Python numbers, it has already put them on the device.
             self._bring(there)
         elif there and not arrivals:
             for tensor in there:

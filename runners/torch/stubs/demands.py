@@ -142,7 +142,8 @@ def _tables(elf: ELFFile) -> LibraryTables:
         frozenset(defined_symbols),
         frozenset(asked_symbols),
         {version: frozenset(names) for version, names in asked_by_version.items()},
-        # DT_RPATH comes before LD_LIBRARY_PATH, and does not count beside DT_RUNPATH, which comes after it.
+        # DT_RPATH is searched before LD_LIBRARY_PATH. It is ignored if there is a DT_RUNPATH, which is searched after
+        # it.
         any("$ORIGIN" in folders.split(":") for folders in _texts(dynamic, "DT_RPATH", strings))
         and not any(_texts(dynamic, "DT_RUNPATH", strings)),
     )
