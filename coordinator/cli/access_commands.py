@@ -23,7 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Tokens and their roles.")
 
 Address = Annotated[
     str | None,
-    typer.Argument(metavar="[URL]", help="Address of the coordinator; default: $PORTOLAN_URL, else the local one."),
+    typer.Argument(
+        metavar="[URL]", help="Address of the coordinator; default: $PORTOLAN_URL if set, otherwise the local one."
+    ),
 ]
 
 
@@ -77,7 +79,7 @@ def create(
     role: Annotated[
         Role, typer.Option(help="A viewer reads, a submitter also submits, an operator also manages runners.")
     ],
-    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Until it expires.")] = TOKEN_DAYS,
+    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Days until it expires.")] = TOKEN_DAYS,
 ) -> None:
     """Create a token and print it once. Only the token goes to stdout."""
     token = client.create_token({"name": name, "role": role, "expires_in_days": days})
@@ -122,7 +124,7 @@ def revoke(
 def audit(
     client: Client,
     who: Annotated[str | None, typer.Option(help="Only entries of this name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries, newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Number of entries, newest first.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List changes and refused requests, newest first: who sent them, what they did, when, and from where."""

@@ -273,7 +273,7 @@ def _require_name(selector: Selector, evidence: Callable[[], EvidenceSet]) -> No
 
 
 def write_evidence(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; packed if its name ends in .gz.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file; compressed if its name ends in .gz.")],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets of the coordinator.")] = "*/*",
     url: Url = None,

@@ -99,7 +99,7 @@ def cancel(
     client: Client,
     campaign_id: CampaignId,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Only on these targets, such as 'torch/xla jax/*'; on all unless given.")
+        list[str] | None, typer.Option(help="Only on these targets, such as 'torch/xla jax/*'; default: on all.")
     ] = None,
 ) -> None:
     """Cancel the jobs that are not done yet. Stored outcomes stay."""

@@ -33,7 +33,7 @@ def override(
     campaign_id: CampaignId,
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
-    cause: Annotated[Cause | None, typer.Option(help="Why it did not pass.")] = None,
+    cause: Annotated[Cause | None, typer.Option(help="The cause to set.")] = None,
     why: Annotated[str | None, typer.Option(help="The reason for this cause.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the override: the rules apply again.")] = False,
 ) -> None:

@@ -42,7 +42,8 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="The campaign or target to compare with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
-        list[ComparisonGate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")
+        list[ComparisonGate] | None,
+        typer.Option("--fail-on", help="Exit with code 1 if there is a change of this kind. Repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

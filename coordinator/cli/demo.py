@@ -277,13 +277,14 @@ class LocalDemo:
 
 def demo(
     targets: Annotated[
-        list[str] | None, typer.Option(help=f"Such as 'torch/cpu jax/cpu'; unless given {' '.join(KNOWN_TARGETS)}.")
+        list[str] | None,
+        typer.Option(help=f"Targets, such as 'torch/cpu jax/cpu'; default: {' '.join(KNOWN_TARGETS)}."),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=99, help="How often each case is timed; a real campaign takes 3.")
+        int, typer.Option(min=1, max=99, help="Number of timed runs of each case; a real campaign has 3.")
     ] = 1,
     functions: Annotated[
-        list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; all unless given.")
+        list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; default: all.")
     ] = None,
     url: Annotated[
         str | None, typer.Option(help="A running coordinator: chart its runners instead of this machine.")

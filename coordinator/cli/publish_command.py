@@ -34,7 +34,7 @@ def publish(
     signers: Annotated[
         Path | None, typer.Option(help="Take only bundles that a key of this file of allowed signers signed.")
     ] = None,
-    revoked: Annotated[Path | None, typer.Option(help="Keys of the signers that are trusted no more.")] = None,
+    revoked: Annotated[Path | None, typer.Option(help="A file of keys that are no longer trusted.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:

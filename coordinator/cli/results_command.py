@@ -38,7 +38,7 @@ def results(
     format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[
-        Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones unless given.")
+        Verdict | None, typer.Option(help="Only outcomes with this verdict; without it, the table lists failed ones.")
     ] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     falls_back: Annotated[

@@ -21,11 +21,16 @@ from coordinator.figures.counting import NAMES, rule_named
 
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="The coordinator's address; else $PORTOLAN_URL, else the local instance's."),
+    typer.Option(
+        "--url", help="The coordinator's address; default: $PORTOLAN_URL if set, otherwise the local instance's."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Data directory of the local instance; else $PORTOLAN_DATA, else the default."),
+    typer.Option(
+        "--data-dir",
+        help="Data directory of the local instance; default: $PORTOLAN_DATA if set, otherwise the standard folder.",
+    ),
 ]
 AllowedHost = Annotated[
     list[str] | None,
