@@ -47,7 +47,7 @@ class PublishedTarget(BaseModel):
     device: str
     hardware: str
     simulated: bool
-    notes: list[str] = Field(description="Sentences that must stand beside any figure of it.")
+    notes: list[str] = Field(description="Sentences that must be shown with every result of the target.")
     charts: list[PublishedChart]
 
 

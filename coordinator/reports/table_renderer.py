@@ -29,7 +29,7 @@ def to_terminal(table: Table) -> RenderableType:
     for row in table.rows:
         grid.add_row(*(Text(cell_text(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)))
     below = [*table.notes, table.counting_rule, *table.revisions]
-    nothing = [] if table.rows else [Text("no figures")]
+    nothing = [] if table.rows else [Text("no rows")]
     return Group(grid, *nothing, *(Text(sentence, style="dim") for sentence in below))
 
 

@@ -60,7 +60,7 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
 
 
 def _why_not(target: Target) -> str:
-    return f"{'simulated' if target.simulated else NOT_RUN}: its figures are not compared"
+    return f"{'simulated' if target.simulated else NOT_RUN}: its results are not compared"
 
 
 def match_targets(
