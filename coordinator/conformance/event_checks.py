@@ -151,7 +151,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """What is wrong with a heartbeat while one case hangs and one job waits; None if it is correct."""
+    """The fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -166,7 +166,7 @@ def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) 
 
 
 def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | None:
-    """What is wrong with the time of a running case in two heartbeats; None if the time advances correctly."""
+    """The fault of a running case's time in two heartbeats; None if the time advances correctly."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
         return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"

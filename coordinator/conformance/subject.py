@@ -178,7 +178,7 @@ class Subject:
         self.history.acknowledge(n)
 
     def find_fault(self, event: ReceivedEvent) -> str | None:
-        """What is wrong with the outcome in a finished event; None if it is correct."""
+        """The first fault of the outcome in a finished event; None if it has none."""
         job, posted_at = self._posted.get(event.key, (None, -math.inf))
         return find_fault(event.body.get("outcome"), job, event.at - posted_at)
 

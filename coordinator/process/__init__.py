@@ -1,1 +1,1 @@
-"""What the operator of a coordinator's process needs: its log, its metrics, and restarts of long-running tasks."""
+"""The tools of the operator of a coordinator's process: its log, its metrics, and restarts of long-running tasks."""

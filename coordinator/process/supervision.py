@@ -61,7 +61,7 @@ class Pulse:
 
 @dataclass
 class _Record:
-    """What is known about one task, over all of its starts."""
+    """The record of one task, over all of its starts."""
 
     kind: str
     pulse: Pulse = field(default_factory=Pulse)

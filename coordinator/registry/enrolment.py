@@ -50,8 +50,8 @@ class RegistryEntry:
 
 @dataclass(frozen=True)
 class Takeover:
-    """What happens to existing registrations: the one that the runner takes over (None for a new one), and the ones to
-    remove."""
+    """The decision about existing registrations: the one that the runner takes over (None for a new one), and the
+    ones to remove."""
 
     keep: int | None
     superseded: tuple[int, ...]
