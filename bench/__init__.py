@@ -1,4 +1,4 @@
-"""The benches: they measure what Portolan promises about its own speed and size, next to a baseline.
+"""The benches measure what Portolan promises about its own speed and size, each next to a baseline.
 
-``python -m bench [NAME ...]`` runs them; each is a module with ``run() -> Iterator[Figure]``.
+``python -m bench [NAME ...]`` runs them. Each bench is a module with ``run() -> Iterator[Figure]``.
 """

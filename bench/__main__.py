@@ -1,7 +1,7 @@
-"""``python -m bench [NAME ...]``: run all benches, or the named ones.
+"""``python -m bench [NAME ...]`` runs all benches, or the named ones.
 
-Figures go to stdout, one line of JSON each, progress goes to stderr. The exit code is 0 if all ran, whatever their
-figures, and 2 if one could not run.
+Each measured value (``Figure``) is printed on stdout as one line of JSON. Progress goes to stderr. The exit code is 0
+if all benches ran, whatever they measured, and 2 if a bench could not run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BENCHES: dict[str, tuple[str, ...]] = {
 """The benches, each with the frameworks in whose environments it runs. A bench without frameworks runs in this
 environment."""
 HERE_TOO = frozenset({"truth"})
-"""Benches that also have figures in an environment without a framework."""
+"""Benches that also run in an environment without a framework."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     if unknown:
         print(f"no bench {unknown[0]!r}; there are: {', '.join(BENCHES)}", file=sys.stderr)
         return 2
-    # No figure is interesting enough to be lost because the one before could not be had.
+    # If one bench fails, the others still run.
     return max([run(name) for name in arguments or BENCHES])
 
 
@@ -74,7 +74,7 @@ def _elsewhere(name: str, framework: str) -> int:
     say(name, f"in {framework}'s environment")
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    # What a framework warns of is for whoever writes its cases.
+    # Warnings of the framework matter only to authors of cases.
     command = [str(environment / "bin" / "python"), "-W", "ignore", "-m", "bench", name]
     completed_process = subprocess.run(command, env=variables, cwd=PROJECT, check=False)
     return 0 if completed_process.returncode == 0 else 2

@@ -1,8 +1,9 @@
-"""``atlas``: the front page when fifty campaigns of 1,000 functions on 4 devices have charted a million outcomes.
+"""``atlas`` measures the atlas of a million outcomes: fifty campaigns of 1,000 functions on 4 devices.
 
-The campaigns charted ten suites, each with five revisions that have the same cases. The newest campaign of each suite
-is evidence, and all older outcomes may contradict it. Measured first are the front page while the atlas is built after
-the coordinator's start, the time that this takes, and the latency of /healthz meanwhile; then the pages of the atlas.
+The campaigns chart ten suites, each in five revisions that have the same cases. The newest campaign of each suite is
+the evidence. All older outcomes can disagree with it. The bench first measures the front page during the first build of
+the atlas after the coordinator's start, the duration of this build, and the latency of /healthz during the build. Then
+it measures the pages of the atlas.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _pages() -> dict[str, str]:
 
 
 def _start(instance: BenchInstance) -> Iterator[Figure]:
-    """The figures of the first atlas: the responses while it is built, its build time, and the latency of /healthz."""
+    """Measure the first build of the atlas: the responses during the build, its duration, and the latency of
+    /healthz."""
     began = time.monotonic()
     with asked_beside(instance) as healthz_ms:
         pending_ms = wait_for_atlas(instance)

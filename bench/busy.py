@@ -1,4 +1,4 @@
-"""Keeps the host busy with endless loops, each in a process that ends with the bench."""
+"""Keeps the host busy with endless loops. Each loop is a process that ends with the bench."""
 
 from __future__ import annotations
 

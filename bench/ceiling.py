@@ -1,7 +1,8 @@
-"""The upper limit of dispatch: the queue's own statements in a loop, without HTTP, events or decisions.
+"""Measures the upper limit of dispatch: the queue's SQL statements in a loop, without HTTP, events or decisions.
 
-One connection claims as many jobs at a time as a session does, another finishes as many as the outcome writer does,
-both at full speed. No program that stores these outcomes with these statements can be faster.
+One connection claims as many jobs at a time as a session does. Another connection finishes as many jobs at a time as
+the outcome writer does. Both run at full speed. No program that stores these outcomes with these statements can be
+faster.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ async def make(dsn: str) -> str:
 async def run(dsn: str, cases: int, runs: int) -> int:
     """Plan, claim and finish a campaign with this many jobs, and return its id."""
     engine = make_engine(dsn)
-    # A statement is its own transaction, on a connection that is kept: no round trip besides.
+    # Each statement is a transaction of its own on a connection that stays open, so there are no further round trips.
     alone = engine.execution_options(isolation_level="AUTOCOMMIT")
     try:
         instant_service = service(cases)

@@ -1,7 +1,7 @@
-"""Celery with Redis on the same cores: no-op tasks, prefork workers, every result stored in Redis.
+"""Measures Celery with Redis on the same cores: no-op tasks, prefork workers, every result stored in Redis.
 
-Redis is the machine's own. With PORTOLAN_BENCH_INSTALL=1 it is installed by apt-get if that is allowed. Celery is
-installed in an environment that is deleted afterwards.
+The bench uses the Redis server that is installed on the machine. With PORTOLAN_BENCH_INSTALL=1, it installs Redis with
+apt-get if that is allowed. Celery is installed in an environment that is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def tasks_per_second() -> Baseline:
     with folder() as place:
         python = _environment(place / "venv")
         port, log = free_port(), place / "redis.log"
-        # Nothing is written to disk: that is to Celery's advantage.
+        # Nothing is written to disk, which is an advantage for Celery.
         command = [redis, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         variables = {"CELERY_BENCH_REDIS": f"redis://127.0.0.1:{port}/0"}
         try:

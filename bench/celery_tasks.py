@@ -1,7 +1,7 @@
-"""Celery's side of its baseline. Only this module imports celery, in a separate environment.
+"""The Celery side of the baseline. Only this module imports celery, in a separate environment.
 
-``submit N`` fills the queue before any worker starts. ``wait N`` measures the time of the results, beginning with the
-first stored one. The time for submission and for starting workers does not count.
+``submit N`` fills the queue before any worker starts. ``wait N`` measures the time from the first stored result to the
+last. The time for submission and for starting workers does not count.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def submit(count: int) -> None:
 
 
 def wait(count: int) -> float:
-    """The results per second, measured by counting the keys under which Celery stores them."""
+    """Wait for the results, and return their number per second. Results are counted by their keys in Redis."""
     store = redis.Redis.from_url(URL)
 
     def count_stored() -> int:

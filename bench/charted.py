@@ -1,7 +1,8 @@
-"""A database with a million outcomes, written by SQL, as an instance would have after a year.
+"""Writes a database with a million outcomes by SQL, as an instance may have after a year.
 
-Nothing ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
-disagree. Their values follow from remainders of divisions, so they are the same in every bench.
+No case ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
+disagree. Their values are computed from the job's numbers by remainders of divisions, so they are the same in every
+bench.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ class Size:
     runs: int
     targets: int
     releases: tuple[str, ...] = ()
-    """Releases whose surfaces come with Portolan. The targets have the releases' versions, and the functions have the
-    names of the first release. Without releases, versions and names are invented and there is no coverage."""
+    """Releases whose surfaces ship with Portolan. The targets have the versions of these releases, and the functions
+    have the names of the first release. Without releases, versions and names are invented, and there is no coverage."""
 
     suite: str = "bench"
     revision: str = "1"
-    """The suite's revision. Campaigns with the same suite and framework need different ones."""
+    """The suite's revision. Campaigns with the same suite and framework need different revisions."""
 
     @property
     def names(self) -> list[str]:
@@ -65,7 +66,7 @@ async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
         )
         campaigns = [await _campaign(connection, size) for size in sizes]
         await connection.execute("SET session_replication_role = origin")
-        # As autovacuum does sooner or later.
+        # Autovacuum would do this sooner or later.
         if is_analyzed:
             await connection.execute("VACUUM ANALYZE")
     finally:
@@ -119,7 +120,7 @@ SELECT $1, t.id, c.id, run, run, 'done', 1
  WHERE t.framework = $3 AND c.suite_id = $2
 """
 
-# One of 9 fails on a target that is no CPU, one of 7 falls back, one of 97 is flaky.
+# One case in 9 fails on a target other than the CPU, one in 7 falls back, one in 97 is flaky.
 _OUTCOMES = """
 INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, fingerprint_id, verdict, ending, cause,
                       rule, placement, proof, init_ms, cold_ms, steady_ms, iqr_ms, samples_ms, calls_per_sample,

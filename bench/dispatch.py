@@ -1,4 +1,4 @@
-"""``dispatch``: finished and stored jobs per second, next to the plain SQL limit and Celery.
+"""``dispatch`` measures finished and stored jobs per second, next to the same SQL in a loop and to Celery.
 
 Everything except the cases is real: submission over REST, the coordinator under uvicorn, the runner's service over
 HTTP, PostgreSQL with fsync. Rounds alternate, so that other load on this machine affects product and baseline equally.
@@ -63,11 +63,11 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
     rates, ceilings = [], []
     floor = asyncio.run(ceiling.make(dsn))
     with instant_instance(place, dsn, CASES) as (instance, _):
-        # Not counted: statements are prepared and pages first touched.
+        # This round does not count: statements are prepared, and pages are touched for the first time.
         instance.wait(instance.submit(runs=1))
         asyncio.run(ceiling.run(floor, CASES, 1))
         for number in range(ROUNDS):
-            # Otherwise autovacuum would do it during one round or the other, and decide the comparison.
+            # Otherwise autovacuum would do this in one of the rounds, and affect only one side of the comparison.
             for address in (dsn, floor):
                 asyncio.run(ceiling.vacuum(address))
             campaign = instance.submit(runs=RUNS)
@@ -82,7 +82,8 @@ def _measure(place: Path, dsn: str) -> tuple[list[float], list[float], list[floa
 
 
 def submit_to_start(instance: BenchInstance, dsn: str) -> float:
-    """The milliseconds until the runner has the only job of a new campaign. Both times are by this machine's clock."""
+    """The milliseconds from the submission of a campaign until the runner has received its only job. Both times are by
+    this machine's clock."""
     began = time.monotonic_ns()
     campaign = instance.submit(runs=1, functions=["instant.function_0"])
     instance.wait(campaign)

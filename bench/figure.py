@@ -1,7 +1,7 @@
-"""A figure: one measured value, its baseline from the same run, and its goal.
+"""``Figure``: one measured value, its baseline from the same run, and its goal.
 
-It is printed as one line of JSON on stdout. Everything here is pure except ``here``, which reads properties of the
-machine.
+Each is printed on stdout as one line of JSON. Everything in this module is pure except ``here``, which reads properties
+of the machine.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Figure:
     baseline_value: float | None = None
     ratio: float | None = None
     n: int = 1
-    """The number of measurements behind the value."""
+    """The number of measurements from which the value was computed."""
     spread: Sequence[float] = ()
-    """The smallest and the largest measurement, in the unit of the ratio if there is one, otherwise of the value."""
+    """The smallest and the largest measurement. They have the unit of the ratio if there is a ratio, otherwise the unit
+    of the value."""
     detail: dict[str, Any] = field(default_factory=dict)
 
     def line(self, bench: str, where: dict[str, Any]) -> str:
@@ -65,7 +66,7 @@ PACKAGES = ("torch", "numpy", "fastapi", "uvicorn", "pydantic", "httpx", "sqlalc
 
 
 def here() -> dict[str, Any]:
-    """The machine and the installed packages, because figures from different machines are not comparable."""
+    """The machine and the installed packages, because values from different machines cannot be compared."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)),

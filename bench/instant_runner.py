@@ -1,8 +1,8 @@
 """A real runner service whose executor finishes every task at once, so that only dispatch is measured.
 
 ``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and event log. Only the process
-that would run a case is missing. A list of devices after these arguments makes one runner for each device, at ``/0``,
-``/1`` and so on.
+that would run a case is missing. If the arguments end with a list of devices, there is one runner for each device, at
+``/0``, ``/1`` and so on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUEUE_LIMIT = 512
 
 
 class InstantExecutor:
-    """Finishes a task when it is submitted, with an outcome of ordinary size."""
+    """Finishes a task when it is submitted, with an outcome of typical size."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -50,7 +50,7 @@ class InstantExecutor:
         return []
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        # When it arrived, on the clock that all processes of this machine share: told in the log.
+        # The log gets the time of arrival, on the clock that all processes of this machine share.
         outcome = ordinary_outcome(f"{time.monotonic_ns()}")
         for task in tasks:
             self._log.record_start(*task.key)
@@ -117,7 +117,7 @@ def fleet(cases: int, devices: Sequence[str]) -> Any:
 
 def main(arguments: list[str]) -> None:
     port, cases = map(int, arguments[:2])
-    # A framework's environment has no uvloop, so the runner that stands for it uses none either.
+    # A framework's environment has no uvloop, so this runner does not use it either.
     application = fleet(cases, arguments[2:]) if arguments[2:] else build(service(cases))
     uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", access_log=False, loop="asyncio")
 

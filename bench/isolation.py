@@ -1,10 +1,10 @@
-"""``isolation``: the cost of the runner's processes, next to a new interpreter per function and to no isolation.
+"""``isolation`` measures what the runner's processes cost, next to a new interpreter per function and to no isolation.
 
 All cases of the suite ``paper`` run on torch/cpu, without timing, through the runner's own supervisor, zygote and
-forked children. A sample of functions runs in a new interpreter each, and is extrapolated. All cases run again through
-the same runner in one child, which shows the cost of isolation alone. They also run in a loop with the same harness,
-without deadlines, separate output or a process that could kill them, which shows the whole cost of the runner. It runs
-in torch's environment.
+forked children. A sample of functions runs in one new interpreter per function, and the result is extrapolated to all
+functions. To show the cost of isolation alone, all cases run again through the same runner in one child. To show the
+whole cost of the runner, they also run in a loop with the same harness, without deadlines, separate output or a process
+that could kill them. The bench runs in torch's environment.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def run() -> Iterator[Figure]:
             "fresh_s": dict(zip(measurements.drawn, measurements.fresh, strict=True)),
         },
     )
-    # What a forked child pays for every page that it writes to first; virtual machines differ tenfold.
+    # The cost of a forked child's first write to each page. It differs tenfold between virtual machines.
     copied_us = page_copy_us()
     for name, target, baseline, rounds in (
         (
@@ -143,7 +143,7 @@ class Measured:
 
 
 async def _measure(seed: int) -> Measured:
-    # The first import after a while reads a cold disk, whichever side makes it.
+    # The first import reads from a cold disk. It is made here so that neither side of the comparison pays for it.
     await _interpreter([])
     log = EventLog()
     supervisor = Supervisor(FRAMEWORK, DEVICE, log)
@@ -187,8 +187,8 @@ async def _measure(seed: int) -> Measured:
 async def _execute(
     supervisor: Supervisor, log: EventLog, cases: Sequence[CatalogueCase], run: int, *, together: bool = False
 ) -> dict[str, int]:
-    """Run all cases once, in processes as the runner shares them, or all in one. Returns the number of cases by
-    verdict."""
+    """Run all cases once, in separate processes as the runner does, or in one process if ``together``. Returns the
+    number of cases by verdict."""
     supervisor.submit(
         Task(
             Job(id=f"{run}-{number}", attempt=1, case=case.id, run=run, timeout_s=LIMIT_S, timing=TimingPolicy.off),
@@ -211,7 +211,8 @@ async def _execute(
 
 
 async def _interpreter(functions: Sequence[str]) -> dict[str, float]:
-    """Run these functions' cases (all, if none is named) in one new process, and return its durations."""
+    """Run the cases of these functions (of all functions if none is named) in one new process, and return its
+    durations."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.one_process", FRAMEWORK, DEVICE, SUITE, *functions,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=PROJECT,

@@ -1,9 +1,9 @@
-"""``library``: the cost of charting a whole library, next to the same cases in a plain loop.
+"""``library`` measures the cost of charting a whole library, next to the same cases in a plain loop.
 
-The suites ``library`` and ``library_quick`` run on one target, once and without timing, through everything that a user
-has: REST, PostgreSQL, dispatch, the runner with the slots that ``portolan up`` gives it, and its children. The loop
-runs the same cases with the same harness in one process, without dispatch, isolation or storage. Rounds alternate, so
-that other load affects both.
+The suites ``library`` and ``library_quick`` run on one target, once and without timing, as for a user: over REST, with
+PostgreSQL and dispatch, on a runner with as many slots as ``portolan up`` sets, in child processes. The loop runs the
+same cases with the same harness in one process, without dispatch, isolation or storage. Rounds alternate, so that other
+load affects both.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _rounds(
 
 
 def _seconds(campaign: dict[str, Any]) -> float:
-    """The seconds from the submission to the last stored outcome, by the coordinator's clock, because it is polled only
-    once a second."""
+    """The seconds from the submission to the last stored outcome. The coordinator's clock is used, because this process
+    polls only once a second."""
     began, end = (datetime.fromisoformat(campaign[name]) for name in ("created_at", "finished_at"))
     return (end - began).total_seconds()
 

@@ -1,7 +1,7 @@
-"""``memory``: the memory of coordinator and supervisor, idle and after work.
+"""``memory`` measures the memory of coordinator and supervisor, idle and after work.
 
-It is the proportional set size if the kernel reports it (shared pages divided among their users), otherwise the
-resident set size. The supervisor is a real one, for torch on the CPU.
+The measured value is the proportional set size if the kernel reports it (shared pages are divided among their users),
+otherwise the resident set size. The supervisor is a real one, for torch on the CPU.
 """
 
 from __future__ import annotations

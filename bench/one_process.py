@@ -1,7 +1,7 @@
-"""A baseline for isolation: runs cases one after another in this process, without forking.
+"""The baseline for isolation: runs cases one after another in this process, without forking.
 
-``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports, primes, runs the cases with the product's
-harness, and prints the durations as JSON.
+``python -m bench.one_process FRAMEWORK DEVICE SUITE [FUNCTION ...]`` imports the framework, primes the device, runs the
+cases with the product's harness, and prints the durations as JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class NoLock:
 
 def main(arguments: list[str]) -> None:
     framework, name, suite, *functions = arguments
-    # The cases' output belongs to nobody here, and may be long.
+    # The output of the cases is not needed, and may be long.
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module = frameworks.load(framework)

@@ -1,11 +1,11 @@
-"""``pages``: how long readers wait for pages, with a million stored outcomes, and for one campaign as large as a
-library.
+"""``pages`` measures how long readers wait for pages of a database with a million outcomes and of one very large
+campaign.
 
-Measured are the time to the first byte of every kind of page, the time until the matrix is usable in a browser, a
+It measures the time to the first byte of every kind of page, the time until the matrix is usable in a browser, a
 report, and the coordinator's memory while it serves them. The browser is Debian's Chromium on this machine. The large
-campaign has 3,000 functions of a real release and 60,000 cases on each of 6 targets, in one run. Its pages, its REST
-responses, and everything that is computed from all of it (figures, tables, summary, comparison, report, exports) have
-the same limits.
+campaign has 3,000 functions of a real release and 60,000 cases on each of 6 targets, in one run. The same limits apply
+to its pages, its REST responses, and everything that is computed from all of it (charts, tables, summary, comparison,
+report, exports).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ REPORT_S = 10.0
 COORDINATOR_MB = 500.0
 ADDED_UP_S = 600.0
 FUNCTION = "wide.module_1.function_1"
-# The page is there, its scripts have run, and the browser has time to paint.
+# The page has loaded, its scripts have run, and the browser has time to paint.
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"
 
 
@@ -97,7 +97,7 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
 
 
 def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
-    """The pages of the large campaign and its paged REST responses, then exports of the whole campaign."""
+    """Measure the pages of the large campaign and its paged REST responses, then exports of the whole campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
     yield from first_bytes(
@@ -195,7 +195,7 @@ def _matrix(instance: BenchInstance, campaign: int) -> Figure:
 
 
 def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
-    """The browser's own time for one load of the page, independent of other load on the machine."""
+    """The time that the browser itself uses for one load of the page. Other load on the machine does not affect it."""
     parts = {"LayoutDuration": "layout_ms", "RecalcStyleDuration": "style_ms", "TaskDuration": "all_ms"}
     return {label: 1000 * metrics[name] for name, label in parts.items()}
 

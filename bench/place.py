@@ -1,4 +1,4 @@
-"""The child processes and the temporary folder of a bench. They end with the bench."""
+"""The child processes and the temporary folder of a bench, which end with the bench."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def process(
 
 
 def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log: Path) -> T:
-    """Poll until ``look`` returns a value. Raises ``CannotRunError`` with the child's last line if it ends first."""
+    """Poll until ``look`` returns a value. Raises ``CannotRunError`` with the last line of the child's output if the
+    child ends first."""
     give_up = time.monotonic() + START_LIMIT_S
     while (value := look()) is None:
         if child.poll() is not None or time.monotonic() > give_up:

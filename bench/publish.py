@@ -1,7 +1,8 @@
-"""``publish``: the static site of 3,800 functions on six targets, generated from the shipped outcomes of torch on XLA.
+"""``publish`` measures a static site of 3,800 functions on six targets, made from the shipped outcomes of torch on XLA.
 
-Measured are the CPU time from the evidence to the files on disk; the bytes of the site, of its front page and of its
-largest function page; and in a browser the time until the front page is loaded, and until a search result is shown.
+It measures the CPU time from the evidence to the files on disk; the size of the site, of its front page and of its
+largest function page in bytes; and, in a browser, the time until the front page is loaded and the time until a search
+result is shown.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FRONT_KB, FUNCTION_KB, SITE_MB = 150.0, 60.0, 60.0
 LOADED_LIMIT_MS, SEARCH_LIMIT_MS = 1_000.0, 50.0
 LOADS = 5
 SEARCHES = ("c", "conv", "torch.nn.functional.softmax", "no such function")
-# The script of the page is deferred: it has run and drawn before the event of loading.
+# The page's script is deferred, so it has run and drawn before the load event.
 LOADED_MS = "performance.getEntriesByType('navigation')[0].loadEventStart"
 SEARCHED_MS = """text => {
   const field = document.getElementById("find");
@@ -105,8 +106,8 @@ def _bytes(paths: Sequence[Path]) -> int:
 
 
 def _targets() -> list[TargetEvidence]:
-    """Targets whose functions have the outcomes of the shipped functions. Each target begins with a different
-    outcome."""
+    """The targets of the site. Each target gives every function the outcomes of one of the shipped functions, beginning
+    with a different one."""
     (evidence,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
     public = sorted(shipped_release(f"{FRAMEWORK}@{evidence.version}").kinds)
     names = [public[number * len(public) // FUNCTIONS] for number in range(FUNCTIONS)]

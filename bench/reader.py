@@ -1,4 +1,4 @@
-"""A client that reads a coordinator's pages over HTTP and measures how long each page and /healthz take."""
+"""A client that reads a coordinator's pages over HTTP, and measures how long each page and /healthz take."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def page_client(instance: BenchInstance) -> httpx.Client:
 
 
 def read(http: httpx.Client, path: str) -> tuple[float, float]:
-    """The milliseconds to the first byte of the page's body, and to the last."""
+    """The milliseconds to the first byte of the page's body, and to its last byte."""
     began = time.perf_counter()
     with http.stream("GET", path) as answer:
         pieces = answer.iter_raw()
@@ -53,7 +53,7 @@ def read(http: httpx.Client, path: str) -> tuple[float, float]:
 
 
 def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -> Iterator[Figure]:
-    """A figure for each page with the time to its first byte."""
+    """Measure the time to the first byte of each page."""
     with page_client(instance) as http:
         for name, path in pages.items():
             firsts, wholes = zip(*(read(http, path) for _ in range(READS)), strict=True)
@@ -71,7 +71,8 @@ def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -
 
 
 def wait_for_atlas(instance: BenchInstance) -> list[float]:
-    """Request the front page until the atlas is built. Returns the milliseconds of each response before that."""
+    """Request the front page until the atlas is built. Returns the milliseconds of each response before the build
+    ended."""
     waits_ms: list[float] = []
     give_up = time.monotonic() + ATLAS_LIMIT_S
     with page_client(instance) as http:

@@ -1,7 +1,8 @@
-"""``recording``: what it costs a program of torch's that its calls are recorded, as ``portolan assess --run`` does it.
+"""``recording`` measures the cost of recording the calls of torch programs, as ``portolan assess --run`` does.
 
-Each program runs bare and recorded in turn, in one process and one thread, in processor time. A recording
-is new in each round, so the description of each distinct call counts. Runs in torch's environment.
+Each program runs without and with the recorder in turn, in one process and one thread. The processor time is measured.
+A new recording begins in each round, so the cost of describing each distinct call is included. The bench runs in
+torch's environment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ TIMES = 3.0
 TARGET = "xla"
 """The device that arrays say they are on."""
 CHEAP_CALLS = 10_000
-"""Of each of the four functions in ``cheapest_calls``."""
+"""The number of calls of each of the four functions in ``cheapest_calls``."""
 STEPS = 5
 TOKENS = 100
 VOCABULARY, WIDTH, HEADS, LAYERS, CONTEXT = 64, 128, 4, 4, 128
@@ -39,7 +40,7 @@ class Measurement:
     bare_s: list[float]
     recorded_s: list[float]
     entries: int
-    """Distinct calls, crossings and reasons of a recording."""
+    """The number of entries of a recording: distinct calls, crossings and reasons."""
 
     @property
     def ratios(self) -> list[float]:
@@ -105,7 +106,7 @@ def _record(program: Program) -> tuple[float, int]:
 
 
 def cheapest_calls() -> Program:
-    """Calls that take about 1 µs each: the most that a recorder can cost."""
+    """Calls that take about 1 µs each. For these, the recorder's share of the time is largest."""
     x, y = torch.rand(64), torch.rand(64)
 
     def program() -> None:
@@ -119,7 +120,7 @@ def cheapest_calls() -> Program:
 
 
 def indexing() -> Program:
-    """One element again and again. Torch asks a mode for longer than the call takes."""
+    """Reads one element repeatedly. Torch needs longer to call a function mode than to read the element."""
     x = torch.rand(64)
 
     def program() -> None:
@@ -130,7 +131,7 @@ def indexing() -> Program:
 
 
 class Block(torch.nn.Module):  # type: ignore[misc]
-    """A layer of a transformer, whose keys and values of earlier tokens can be handed on."""
+    """A transformer layer that can receive and return the keys and values of earlier tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,7 +174,7 @@ class Gpt(torch.nn.Module):  # type: ignore[misc]
 
 
 def gpt_training() -> Program:
-    """Steps of training of a small GPT."""
+    """Training steps of a small GPT."""
     model = Gpt()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     tokens = torch.randint(VOCABULARY, (8, CONTEXT))
@@ -191,7 +192,7 @@ def gpt_training() -> Program:
 
 
 def decoding() -> Program:
-    """Tokens from the same model one by one. Its cache grows, so that each step has new shapes."""
+    """Generates tokens one by one with the same model. Its cache grows, so each step has new shapes."""
     model = Gpt().eval()
 
     def program() -> None:
@@ -217,7 +218,7 @@ class Residual(torch.nn.Module):  # type: ignore[misc]
 
 
 def resnet_training() -> Program:
-    """Steps of training of a small ResNet."""
+    """Training steps of a small ResNet."""
     model = torch.nn.Sequential(
         torch.nn.Conv2d(3, 16, 3, padding=1), Residual(16), Residual(16), torch.nn.MaxPool2d(2), Residual(16),
         torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(16, 10),

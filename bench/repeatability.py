@@ -1,11 +1,12 @@
-"""``repeatability``: whether a repeated campaign gives the same results, and whether a real slowdown is detected.
+"""``repeatability`` measures whether a repeated campaign gives the same results, and whether real slowdowns are
+detected.
 
-On an otherwise idle host, and then next to two and eight busy loops per core, three campaigns run over REST on one
-target, one after the other: A; A again (every reported change is a false alarm); and A with every call of some randomly
-chosen functions made to last half as long again. Portolan's decisions are compared with the study's mean of three first
-calls from the same runs. At the end, the campaigns A of all loads are compared with each other: a busier host is not a
-change of a function. A busy host shows less: next to busy loops, the only promise is that a slowdown is not called *the
-same*.
+Three campaigns run over REST on one target, one after the other: A; A again, where every reported change is a false
+alarm; and A with some randomly chosen functions slowed down, so that each of their calls takes half as long again. This
+is done on an otherwise idle host, then next to two and next to eight busy loops per core. Portolan's decisions are
+compared with the study's method, the mean of three first calls, on the same runs. At the end, the campaigns A of all
+loads are compared with each other, because load on the host is not a change of a function. On a busy host fewer
+slowdowns can be detected. There, the only promise is that a slowed function is not reported as unchanged.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ CAMPAIGN_LIMIT_S = 3600.0
 
 
 class Campaign(NamedTuple):
-    """The latencies that one campaign measured on the target."""
+    """The latencies from one campaign on the target."""
 
     levels: list[Measurement]
     cold: list[Measurement]
@@ -77,7 +78,7 @@ def run() -> Iterator[Figure]:
 
 
 def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
-    """False alarms between equal campaigns, detected planted slowdowns, and functions without enough data."""
+    """Count false alarms between equal campaigns, detected slowdowns, and functions without enough data."""
     same = compare_latencies(trial.before.levels, trial.again.levels)
     changes = compare_latencies(trial.before.levels, trial.slower.levels)
     cases = len({measurement.case for measurement in trial.before.levels})
@@ -90,7 +91,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
 
 
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
-    """False alarms between the campaigns of every two loads."""
+    """Count false alarms between the campaigns of every two loads."""
     changes = [
         (f"{one.loops} and {other.loops} loops a core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)
@@ -110,7 +111,7 @@ def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
 
 
 def planted_among(functions: Sequence[str], seed: int) -> list[str]:
-    """The functions to slow down: at most half of them, so that the others can raise false alarms."""
+    """The functions to slow down. They are at most half of all functions, so that the others can raise false alarms."""
     return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
 
 
@@ -217,7 +218,7 @@ def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
 
 
 def _campaign(instance: BenchInstance, place: Path, target: str, slowed_functions: Sequence[str]) -> int:
-    """Start a new runner of the target, with some functions slowed down, and run a whole campaign on it."""
+    """Start a new runner of the target on which some functions are slowed down, and run a whole campaign on it."""
     variables = {VARIABLE: json.dumps(list(slowed_functions))}
     with runner(target, place, module="bench.slowed", variables=variables) as (url, secret, _):
         runner_id = instance.register(url, secret)

@@ -1,7 +1,7 @@
-"""``scale``: the cost of a million jobs, a thousand runners and two coordinators, in CPU seconds of each part.
+"""``scale`` measures the cost of a million jobs, a thousand runners and two coordinators, in CPU seconds of each part.
 
-Everything except the cases is real: two coordinators under uvicorn with one embedded PostgreSQL with fsync, and runners
-of ``instant_runner`` in separate processes, whose time does not count.
+Everything except the cases is real: two coordinators under uvicorn share one embedded PostgreSQL with fsync. The
+runners are ``instant_runner`` in separate processes, whose CPU time does not count.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Meter:
 
 def _cpu_s(process: psutil.Process) -> float:
     with contextlib.suppress(psutil.NoSuchProcess):
-        # Of a server process also that of the backends that have ended.
+        # For a server process, the time of its ended backends is included.
         times = process.cpu_times()
         return float(times.user + times.system + times.children_user + times.children_system)
     return 0.0
@@ -123,7 +123,8 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
 
 
 def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
-    """A campaign with as many outcomes as a survey of whole frameworks, next to a small one in the same run."""
+    """Measure a campaign with as many outcomes as a survey of whole frameworks, next to a small campaign in the same
+    run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
         runners = [instance.register(f"{url}/{number}", SECRET) for number in range(TARGETS)]
         rates, usages = [], []
@@ -159,7 +160,7 @@ def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> I
 def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
     with instant_runner(MILLION // MILLION_RUNS, place) as (url, _):
         runner = instance.register(url, SECRET)
-        # Autovacuum would do it beside what is measured.
+        # Otherwise autovacuum would do this during the measurement.
         asyncio.run(vacuum(dsn))
         before, began = meter.read(), time.monotonic()
         campaign = instance.submit(runs=MILLION_RUNS)
@@ -193,7 +194,7 @@ def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) 
 
 
 async def _plain_insert(dsn: str) -> float:
-    """The CPU seconds of the backend for a plain INSERT of the outcomes."""
+    """The CPU seconds that the PostgreSQL backend uses for a plain INSERT of the outcomes."""
     connection = await asyncpg.connect(dsn)
     try:
         backend = psutil.Process(await connection.fetchval("SELECT pg_backend_pid()"))

@@ -1,8 +1,8 @@
-"""A real runner on which some functions take half as long again: ``python -m bench.slowed serve …``.
+"""A real runner on which calls of some functions take half as long again: ``python -m bench.slowed serve …``.
 
 The zygote is also started through this file, so that every forked child has the slowdown. After a call of a chosen
 function, the child waits for the result and then stays busy until ``FACTOR`` times the call's duration has passed.
-Everything else is the product's own.
+Everything else is the product's own code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, cast
 
-# As the zygote this file is run as a script, in an interpreter in which nothing of the project is installed.
+# The zygote runs this file as a script, in an interpreter in which the project is not installed.
 sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
 
 from runners import cli, frameworks
@@ -41,7 +41,7 @@ class SlowedFramework:
 
     def load_suites(self) -> dict[str, Suite]:
         suites = self._framework.load_suites()
-        # The revision is computed before the cases change: a slowed case is still the same case.
+        # The revision is computed before the cases are changed, because a slowed case is still the same case.
         for suite in suites.values():
             suite.revision  # noqa: B018
         for function in (function for suite in suites.values() for function in suite.functions):

@@ -1,8 +1,9 @@
-"""``timing``: Portolan's steady medians next to those of each framework's own timing tool, for the same calls.
+"""``timing`` compares Portolan's steady medians with those of each framework's own timing tool, for the same calls.
 
-Both measure alternately, in one process and with the same threads, calls of the suite's own cases, chosen over the
-whole range of cost. Each side's smallest median of several rounds counts. Another figure shows the error of a clock
-that does not wait for the device. It runs in each framework's environment.
+Portolan and the tool alternately measure the same calls, in one process and with the same number of threads. The calls
+are from the suite's cases, chosen over the whole range of cost. For each side, the smallest median of several rounds
+counts. The bench also measures the error of a clock that does not wait for the device. It runs in each framework's
+environment.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MEDIAN_WITHIN = 0.10
 EACH_WITHIN = 0.20
 SHARE_WITHIN = 0.9
 UNWAITED = {"torch": "xla"}
-"""The device that shows the error of a clock that does not wait, if this is not the CPU."""
+"""For each framework, the device that shows the error of a clock that does not wait. It is the CPU if none is named."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Compared:
     ours_us: float
     theirs_us: float
     theirs_again_us: float
-    """A second measurement by the framework's tool in the same rounds. Its distance from the first is the machine's
-    noise."""
+    """A second measurement by the framework's tool in the same rounds. The difference between both measurements by the
+    tool is the machine's noise."""
 
     @property
     def ratio(self) -> float:
@@ -109,7 +110,7 @@ def within(ratios: Sequence[float], limit: float) -> float:
 
 
 def pick_spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
-    """``count`` names over the whole range of cost, evenly by rank."""
+    """Choose ``count`` names over the whole range of cost, evenly by rank."""
     names = [name for _, name in sorted(costs)]
     if len(names) <= count:
         return names
@@ -117,7 +118,7 @@ def pick_spaced(costs: Sequence[tuple[float, str]], count: int) -> list[str]:
 
 
 def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Compared]:
-    """The comparisons by cost, cheapest first."""
+    """Compare the calls of these cases, the cheapest call first."""
     device.prime()
     by_id = {case.id: case for case in cases}
     costs = []
@@ -135,8 +136,8 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
                 ours.append(1e3 * clock.median(clock.steady(call, device.wait, budget_s=BUDGET_S).milliseconds))
                 theirs.append(theirs_of(BUDGET_S))
                 again.append(theirs_of(BUDGET_S))
-        # Each side's least disturbed round: their blocks last longer than ours, so that another
-        # process on the core is in more of them.
+        # The least disturbed round of each side counts. The tool's blocks last longer than ours, so another process on
+        # the core disturbs more of them.
         each = Compared(name, min(ours), min(theirs), min(again))
         say("timing", f"{each.ours_us:10.1f} µs, theirs {each.theirs_us:10.1f} µs, {each.ratio:.3f}  {name}")
         comparisons.append(each)
@@ -144,7 +145,7 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
 
 
 def _cost_us(framework: str, device: Device, case: Case) -> float | None:
-    """The cost of one more call after two calls; None if the case must not be called here."""
+    """The cost of one call, measured after two other calls; None if the case must not be called here."""
     try:
         with device.scope(case.dtype):
             call, _ = TOOLS[framework].timed(device, case)
@@ -152,13 +153,13 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
                 clock.cold(call, device.wait)
             cost = 1e3 * min(clock.cold(call, device.wait)[1] for _ in range(3))
     except Exception:
-        # Not this bench's business: a case that cannot be called is found by the suite's own tests.
+        # A case that cannot be called is skipped here. The suite's own tests find it.
         return None
     return cost if math.isfinite(cost) else None
 
 
 def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
-    """The median share of the time that is measured if the clock stops before the wait."""
+    """Measure how much of a call's time a clock sees that stops before the wait, as the median share over the cases."""
     device.prime()
     shares: dict[str, float] = {}
     for case in [candidate for candidate in cases if candidate.kind == "value"][:: max(1, len(cases) // CALLS)]:

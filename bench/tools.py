@@ -101,7 +101,7 @@ def tensorflow(device: Device, case: Case) -> Timed:
         began = timeit.default_timer()
         session.run(operation)
         count = max(10, round(budget_s / max(timeit.default_timer() - began, 1e-6)))
-        # It also prints what it found.
+        # This call also prints its result.
         with graph.as_default(), contextlib.redirect_stdout(None):
             benchmark = tf.test.Benchmark().run_op_benchmark(
                 session, operation, burn_iters=2, min_iters=min(count, 2_000), store_memory_usage=False

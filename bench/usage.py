@@ -1,9 +1,8 @@
-"""``usage``: the files that a count of use reads per second of a core, next to a plain parse and walk of the same
-files.
+"""``usage`` measures how many files per second of a core a count of use reads, next to a plain parse of the same files.
 
-The files are Python files of the installed packages, which are real code. Each is changed to import a framework,
-because files without one are not parsed. Seconds are CPU seconds of all processes, so that a reader with workers is
-charged for all of them.
+The files are Python files of the installed packages. Each file is changed to import a framework, because files without
+a framework are not parsed. Seconds are CPU seconds of all processes, so a reader with workers is charged for all of
+them.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def _write(corpus: Path) -> int:
     readable_sources = (source for source in sources(packages) if source.refusal is None and _parses(source.content))
     number = 0
     for number, source in enumerate(islice(readable_sources, FILES), 1):
-        # At the end, so that a `from __future__` stays the first statement.
+        # The import is added at the end, so that a `from __future__` stays the first statement.
         content = source.content + b"\n" + IMPORT + f"# {number}\n".encode()
         (corpus / f"{number:05}.py").write_bytes(content)
     if number < FILES // 2:

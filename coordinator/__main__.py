@@ -5,12 +5,12 @@ import sys
 
 def main() -> int:
     try:
-        # The process that draws figures imports its parent's main module again, and needs no command line.
+        # The process that draws figures imports its parent's main module again, but needs no command line.
         from coordinator.cli import main
 
         return main()
     except KeyboardInterrupt:
-        # Before the command line is there to answer it.
+        # Ctrl-C came before the command line was imported, which otherwise handles it.
         return 130
 
 

@@ -49,7 +49,8 @@ from protocol.problems import problem_responses
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """Create the application. The database must be upgraded. ``settings`` default to the environment's."""
+    """Create the application. The database must be upgraded. The default of ``settings`` is the environment's
+    settings."""
     settings = settings or Settings.from_environment()
 
     @asynccontextmanager
@@ -86,7 +87,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         try:
             yield
         finally:
-            # No time limit here: each of these has one.
+            # There is no time limit here, because each of these steps has its own.
             dispatching.cancel()
             await asyncio.wait([dispatching])
             await end(keeping)
@@ -111,7 +112,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_middleware(AccessMiddleware)
     app.add_middleware(ListenerMiddleware, listeners=Listeners(settings.runners_port, settings.rest_address))
     app.add_middleware(problems.CancelledRequests)
-    # Straight into the application: a router between them would keep a copy of every route.
+    # The routes are added to the application directly, because a router in between would keep a copy of every route.
     responses = problem_responses(400, 401, 403, 408, 413, 415, 421, 422, 429, 503)
     for router in (
         access,
@@ -127,7 +128,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         assessment,
     ):
         app.include_router(router, prefix="/api/v1", dependencies=[needs(Role.viewer)], responses=responses)
-    # Runners, which have no role, call one of its routes; so each route names its own role.
+    # Runners, which have no role, call one of these routes. So each route names its own role.
     app.include_router(runners, prefix="/api/v1", responses=responses)
     app.include_router(health.router)
     site.install(app)

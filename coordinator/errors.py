@@ -1,6 +1,6 @@
 """The errors of the coordinator and its command line, in one tree.
 
-Each stands with the status of HTTP and the exit code that it becomes::
+Each error is listed with its HTTP status and its exit code::
 
     PortolanError                         500  2
     ├── RequestError                      422  2
@@ -60,9 +60,9 @@ Each stands with the status of HTTP and the exit code that it becomes::
         │   └── PortTakenError            500  2
         └── DeviceMissingError            500  2
 
-A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
-problem details, on the command line one line. Raised without a message, an error says its docstring.
-An exception that only its own module raises and catches stands there, with a name that begins with ``_``.
+A message is one line that says what is wrong and what to do. Over HTTP the message becomes RFC 9457 problem details.
+The docstring is the message of an error that is raised without one. An exception that only one module raises and
+catches is defined in this module, with a name that begins with ``_``.
 """
 
 from __future__ import annotations

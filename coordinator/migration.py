@@ -1,6 +1,6 @@
 """Upgrades a database to the schema that this code expects. Alembic runs in this process.
 
-The scripts are in ``migrations/``; ``alembic`` on the command line runs the same scripts on ``PORTOLAN_DATABASE_URL``.
+The scripts are in ``migrations/``; The command ``alembic`` runs the same scripts on ``PORTOLAN_DATABASE_URL``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def head() -> str:
 
 
 async def current(dsn: str) -> str | None:
-    """The revision of the database; None if it has no tables of Portolan."""
+    """The revision of the database; None if the database has no tables of Portolan."""
     return await run_once(dsn, _current)
 
 
@@ -55,8 +55,8 @@ async def require_upgraded(dsn: str) -> None:
 async def upgrade(dsn: str, *, require_roles: bool = False) -> str | None:
     """Upgrade the database to ``head()``, with the views, references and privileges that the code declares.
 
-    Everything is one transaction, which writes nothing if the database is up to date. Returns one line about missing
-    roles, or None; with ``require_roles`` missing roles raise an error.
+    Everything happens in one transaction, which writes nothing if the database is up to date. If roles are missing,
+    returns one line about them, or with ``require_roles`` raises an error. Otherwise returns None.
     """
     return await run_once(dsn, lambda connection: _upgrade(connection, require_roles))
 

@@ -1,8 +1,8 @@
 """A bundle: one file with the outcomes of a suite that ran without a coordinator. A coordinator can import it.
 
 The file is newline-delimited JSON in UTF-8: a ``BundleHeader``, one ``BundledOutcome`` for every case and run, and a
-``BundleEnd``. The end contains the SHA-256 of all bytes before its own line. So a truncated or changed file is
-rejected, and the digest identifies the bundle.
+``BundleEnd``. The ``BundleEnd`` contains the SHA-256 of all bytes before its own line. So a truncated or changed file
+is rejected, and the digest identifies the bundle.
 """
 
 from typing import Literal
@@ -25,7 +25,7 @@ MAX_LINE_BYTES = 16 << 20
 
 
 class BundleMark(BaseModel):
-    """The members of the header that every format version has. Readers check them first."""
+    """The members of the header that every version of the format has. Readers check them first."""
 
     type: Literal["portolan-bundle"]
     format: int = Field(ge=1)
@@ -40,7 +40,8 @@ class BundleHeader(Message):
     portolan: Name
     """The version of Portolan that wrote the bundle."""
     begun_at: Moment
-    """The time at which the run began. All times in the bundle are by the clock of the machine that ran the suite."""
+    """The time at which the run began. All times in the bundle come from the clock of the machine that ran the
+    suite."""
     runner: RunnerInfo
     suite: CatalogueSuite
     """The suite with the cases that ran, in their order."""
@@ -68,7 +69,7 @@ class BundledOutcome(Message):
 
 
 class BundleEnd(Message):
-    """The last line, which shows that the bundle is complete and unchanged."""
+    """The last line. It shows that the bundle is complete and unchanged."""
 
     type: Literal["end"] = "end"
     outcomes: int = Field(ge=1, le=MAX_INTEGER)

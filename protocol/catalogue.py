@@ -14,8 +14,8 @@ from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWO
 
 LONGEST = 120
 """The maximum number of characters of an id or a function in a message."""
-# Lists of the catalogue fail at their first fault: with one fault for each of millions of empty cases, the list of what
-# is wrong would take more memory than there is.
+# The validation of these lists stops at the first fault. A list of one fault for each of millions of empty cases would
+# take more memory than the machine has.
 
 
 def _check_size(value: JsonValue) -> JsonValue:
@@ -40,24 +40,25 @@ class CallOptions(Message):
     """One call of the function that a case tests."""
 
     positional: Count
-    """Number of positional arguments; for a method, without the receiver."""
+    """The number of positional arguments. For a method, the object itself is not counted."""
     keywords: dict[Keyword, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
     receiver: Value = None
-    """The object whose method is called; null for a function, or if unknown."""
+    """The object whose method is called; null for a function, or if it is unknown."""
 
 
 class CaseOptions(Message):
-    """How a case calls its function. Options decide no result, so two catalogues of one revision may differ in them."""
+    """How a case calls its function. Options do not affect results, so two catalogues of one revision may have
+    different options."""
 
     kind: CaseKind | None = None
     """Null if the runner does not give it."""
     dtypes: list[Name] = Field(default_factory=list, max_length=MAX_DTYPES)
     """The dtypes of the input arrays; for a case without arrays, the dtype that it tests."""
     calls: list[CallOptions] | None = Field(default=None, max_length=MAX_CALLS)
-    """The calls; null if only the case's own code knows them. For a docstring example, the calls by the function's name
-    in its text."""
+    """The calls; null if only the case's own code determines them. For a docstring example, the calls by the function's
+    name in the example's text."""
     shortened: bool = False
-    """Whether calls, keywords or values were omitted or truncated because of the limits."""
+    """Whether calls, keywords or values were left out or truncated because of the limits."""
 
 
 class CatalogueCase(Message):
@@ -66,11 +67,11 @@ class CatalogueCase(Message):
     id: CaseName
     function: CaseName
     host_only: Line | None = None
-    """The reason why the function never uses a device; null if it should use one."""
+    """The reason why the function never uses a device; null if it can use a device."""
     tags: Lines = Field(default_factory=list)
     digest: Name | None = None
-    """A digest that changes exactly when something changes that decides the case's result. Cases with equal digests in
-    two revisions of a suite can be compared. Null: the runner gives no digest, and only the revision identifies the
+    """A digest that changes exactly when something that decides the case's result changes. Cases with equal digests in
+    two revisions of a suite can be compared. Null if the runner gives no digest; then only the revision identifies the
     case."""
     options: CaseOptions | None = None
     """Null if the runner does not give them."""
@@ -82,10 +83,11 @@ class CatalogueSuite(Message):
     name: Name
     revision: Name
     timing: TimingPolicy | None = None
-    """The timing policy of campaigns that request none. It affects no result, so the revision does not depend on it.
-    Null: the runner declares none, and the policy is ``steady``."""
+    """The timing policy of campaigns that request none. It does not affect results, so it is not part of the revision.
+    Null if the runner declares none; then the policy is ``steady``."""
     timed_cases: TimedCases | None = None
-    """The timed cases of campaigns that request no choice. Null: the runner declares none, and all cases are timed."""
+    """The timed cases of campaigns that request no choice. Null if the runner declares none; then all cases are
+    timed."""
     cases: list[CatalogueCase] = Field(max_length=MAX_CASES, fail_fast=True)
 
 
@@ -95,7 +97,7 @@ class Catalogue(Message):
 
 def ambiguity(catalogue: Catalogue) -> str | None:
     """The reason why a name is ambiguous: a suite is listed twice, or a case id occurs twice in a suite. None if all
-    are unique."""
+    names are unique."""
     if (suite := _twice(suite.name for suite in catalogue.suites)) is not None:
         return f"its catalogue lists the suite '{short(suite)}' twice: list each suite once, at one revision"
     for suite_listed in catalogue.suites:
@@ -110,9 +112,10 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
     """The ids of the cases to time if not every case is timed: one per function, and each case with a second shape.
 
-    A plain call shows best how slow a function is: no refusal, gradient or random result, no empty or broadcast input,
-    no unusual dtype. Among several plain cases the first is chosen, because suites begin with the usual call. Cases
-    with a second shape are always timed, because no other case shows how long that call takes.
+    A plain call shows best how slow a function is: a call without an expected error, a gradient, a random result, empty
+    or broadcast input, or an unusual dtype. Among several plain cases the first is chosen, because suites begin with
+    the usual call. Cases with a second shape are always timed, because no other case shows how long a call with a new
+    shape takes.
     """
     recompiled_ids: set[str] = set()
     best: dict[str, tuple[tuple[bool, ...], str]] = {}
@@ -133,6 +136,6 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """The text on one line, truncated to the maximum length in a message."""
+    """The text on one line, truncated to the maximum length that a message may have."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

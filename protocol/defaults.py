@@ -1,4 +1,4 @@
-"""The limits and defaults for the runs and the time of a job. Standard library only.
+"""Limits and defaults for the number of runs of a campaign and the timeout of a job. Standard library only.
 
 They are separate from the messages, so that a command line can show them in its help without building models.
 """

@@ -15,10 +15,10 @@ SECRET = r"^[!-~]{1,500}$"
 
 
 def web_address(url: str) -> str:
-    """The address without a final slash. Raises ``ValueError`` if it is no HTTP address."""
+    """The address without a slash at its end. Raises ``ValueError`` if it is not an HTTP address."""
     if not re.fullmatch("https?://[!-~]+", url) or not urlsplit(url).hostname:
         raise ValueError("must begin with http:// or https:// and name a host")
-    _ = urlsplit(url).port  # raises for one that is none
+    _ = urlsplit(url).port  # raises for an invalid port
     return url.rstrip("/")
 
 

@@ -1,9 +1,9 @@
-"""Enrollment tokens: each permits one runner to register itself, under one name and for one target.
+"""Enrollment tokens: each one permits one runner to register itself, under one name and for one target.
 
-The coordinator stores one key and no list of tokens. A token names its runner and target, and its code proves that it
-was made with the key. Somebody who reads a token can register only as this runner, and cannot compute the key. A ``+``
-in a token's name stands for a number, so that the replicas of one service can share a token. Standard library only,
-because the scripts that make secrets run where nothing is installed.
+The coordinator stores one key and no list of tokens. A token names its runner and target. Its code proves that somebody
+with the key made the token. A person who reads a token can only register as this runner, and cannot compute the key. A
+``+`` in the runner's name stands for any number, so that the replicas of one service can share a token. Standard
+library only, because the scripts that make secrets run where nothing is installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class EnrolmentToken:
-    """A token's parts; ``target`` is framework/device."""
+    """The parts of a token. ``target`` is framework/device."""
 
     name: str
     target: str
@@ -33,12 +33,12 @@ class EnrolmentToken:
 
     @classmethod
     def make(cls, key: str, name: str, target: str) -> EnrolmentToken:
-        """Make a token. Raises ``ValueError`` if no runner can have this name or target."""
+        """Make a token. Raises ``ValueError`` if a runner cannot have this name or target."""
         return cls.parse(f"{PREFIX}~{name}~{target}~{_code(key, name, target)}")
 
     @classmethod
     def parse(cls, text: str) -> EnrolmentToken:
-        """Parse a token. Raises ``ValueError`` if the text is none."""
+        """Parse a token. Raises ``ValueError`` if the text is not a token."""
         match = _TOKEN.fullmatch(text)
         if match is None:
             raise ValueError(

@@ -1,6 +1,6 @@
 """The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-A value that both sides or the database must spell identically belongs here. Processes with a framework also import this
+Values that both sides, or the database, must spell identically belong here. Processes with a framework also import this
 module, so it needs only the standard library of Python 3.9.
 """
 
@@ -13,7 +13,7 @@ else:
     from enum import Enum
 
     class StrEnum(str, Enum):
-        """``enum.StrEnum`` for Pythons before 3.11."""
+        """``enum.StrEnum`` for versions of Python before 3.11."""
 
         __str__ = str.__str__
         __format__ = str.__format__
@@ -22,7 +22,7 @@ else:
 DEFAULT_SUITE = "paper"
 """The default suite, on both sides."""
 CONFORMANCE_SUITE = "conformance"
-"""The name of the suite that ``portolan runner check`` needs; its cases have a ``ConformanceTag``."""
+"""The suite that ``portolan runner check`` needs. Its cases have a ``ConformanceTag``."""
 
 HOST = "cpu"
 """The device word of a target that is the host itself. Nothing can fall back from it."""
@@ -42,7 +42,7 @@ FORM_ONLY = "form-only"
 GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward."""
 WITH_RECORDED_VALUES = "with-recorded-values"
-"""The tag of a recorded call that is replayed with the values that the program passed, none of them drawn."""
+"""The tag of a recorded call that is replayed with the values that the program passed. None of them is random."""
 RECOMPILED = "recompiled"
 """The tag of a case that calls a function with a second shape, in a process that has just called it with another
 shape."""
@@ -53,12 +53,12 @@ REAL = "real"
 
 
 def is_lowered(device: str) -> bool:
-    """Whether programs for this device word are only lowered and not run."""
+    """Whether programs for this device are only lowered and not run."""
     return device.endswith(LOWERED)
 
 
 class Verdict(StrEnum):
-    """The verdict of an outcome on its case."""
+    """The verdict on an outcome."""
 
     passed = "passed"
     failed = "failed"
@@ -67,21 +67,21 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """The ending of an attempt, as observed by the runner. The cause is decided later."""
+    """How an attempt ended, as the runner observed it. The cause is decided later."""
 
     returned = "returned"
     """The case ran and its values were right."""
     raised = "raised"
     """The function raised an error."""
     mismatched = "mismatched"
-    """The function returned, and a value, shape or dtype was wrong."""
+    """The function returned, but a value, shape or dtype was wrong."""
     accepted = "accepted"
-    """The function returned, but the case expects it to raise an error."""
+    """The function returned although the case expects an error."""
     timed_out = "timed_out"
     out_of_memory = "out_of_memory"
-    """Its processes exceeded the runner's memory limit and were killed."""
+    """The processes of the case exceeded the runner's memory limit and were killed."""
     exited = "exited"
-    """The process ended by itself before the case reported."""
+    """The process ended by itself before the case had reported a result."""
     signalled = "signalled"
     """The process was killed by a signal that the runner did not send."""
     removed = "removed"
@@ -93,12 +93,12 @@ class Ending(StrEnum):
     not_lowered = "not_lowered"
     """A program of the case has no lowering for the target's platform."""
     harness_failed = "harness_failed"
-    """Portolan's own code, or the environment, failed before the function was reached."""
+    """Portolan's own code, or the environment, failed before the function was called."""
     cancelled = "cancelled"
 
 
 class Cause(StrEnum):
-    """Why a case did not pass. The first five are the study's own."""
+    """The reason why a case did not pass. The first five causes are the study's own."""
 
     type = "type"
     not_implemented = "not_implemented"
@@ -107,12 +107,12 @@ class Cause(StrEnum):
     precision = "precision"
     assertion = "assertion"
     silently_accepted = "silently_accepted"
-    """The call returned a result where the host raises an error. It is neither a pass nor a wrong value, so it is
+    """The call returned a result where the host raises an error. This is neither a pass nor a wrong value, so it is
     counted separately."""
     placement = "placement"
     host_work = "host_work"
-    """The work belongs to the host: data sets, strings, tables, files and prints, for which no accelerator or compiler
-    is made."""
+    """The work belongs to the host: data sets, strings, tables, files and prints. No accelerator or compiler is made
+    for them."""
     compile = "compile"
     crash = "crash"
     unknown = "unknown"
@@ -121,10 +121,10 @@ class Cause(StrEnum):
     not_this_device = "not_this_device"
     """The host fails in the same way, so the cause is the framework itself."""
     lowered = "lowered"
-    """All programs were lowered for the device but not run. Nothing is known that prevents porting, and no value was
+    """All programs were lowered for the device but not run. Nothing is known that prevents a port, and no value was
     checked."""
     not_lowered = "not_lowered"
-    """A program has no lowering for the device. No device was needed to find this."""
+    """A program has no lowering for the device. This was determined without a device."""
     environment = "environment"
     infrastructure = "infrastructure"
     cancelled = "cancelled"
@@ -140,7 +140,7 @@ class Placement(StrEnum):
 
 
 class Unproven(StrEnum):
-    """Why the placement of a case is unknown; ``sentence`` explains each reason."""
+    """The reason why the placement of a case is unknown. ``sentence`` explains the reason."""
 
     refuses = "refuses"
     no_array = "no_array"
@@ -181,18 +181,18 @@ _UNPROVEN = {
 
 
 class Kernels(StrEnum):
-    """For which dtypes a device has kernels or lowerings of the operation at which a case failed."""
+    """Whether a device has kernels or lowerings of the operation at which a case failed, and for which dtypes."""
 
     none = "none"
-    """For no dtype."""
+    """The device has none for any dtype."""
     other_dtypes = "other_dtypes"
-    """Only for other dtypes than those of the failed call."""
+    """The device has some, but only for other dtypes than those of the failed call."""
     this_dtype = "this_dtype"
-    """For the dtypes of the failed call, so something else is missing."""
+    """The device has one for the dtypes of the failed call, so something else is missing."""
 
 
 class Repetition(StrEnum):
-    """The result of a repetition of a failed call on another device or in another dtype."""
+    """The result when a failed call was repeated on another device or in another dtype."""
 
     passed = "passed"
     failed_alike = "failed_alike"
@@ -205,15 +205,16 @@ class TimingPolicy(StrEnum):
 
     off = "off"
     quick = "quick"
-    """Like ``steady`` with a tenth of its time budget: fast enough for thousands of cases, but with a wider spread."""
+    """The same as ``steady`` with a tenth of its time budget. It is fast enough for thousands of cases, but its spread
+    is wider."""
     steady = "steady"
-    """A cold call, warm-up, then an adaptive number of samples within a time budget."""
+    """A cold call, then warm-up calls, then an adaptive number of samples within a time budget."""
     paper = "paper"
     """The study's rule: one call in one process, and the mean over runs."""
 
     @property
     def takes_samples(self) -> bool:
-        """Whether the policy also times calls after the first."""
+        """Whether the policy also times calls after the first call."""
         return self in (TimingPolicy.quick, TimingPolicy.steady)
 
 
@@ -234,23 +235,24 @@ DEFAULT_TIMED_CASES = TimedCases.all
 
 
 class Judge(StrEnum):
-    """The source of a case's expected values, the most independent first."""
+    """The source of a case's expected values. The most independent source comes first."""
 
     numpy = "numpy"
     """NumPy or SciPy, in float64."""
     decomposition = "decomposition"
-    """The library's own reference, which combines other operations."""
+    """The library's own reference, which is computed from other operations."""
     reference = "reference"
-    """The reference in the function's own tests. It may call the same kernels in float64, so it is not independent."""
+    """The reference in the tests of the function's library. It may call the same kernels in float64, so it is not
+    independent."""
     differences = "differences"
-    """For a gradient: central differences of the forward pass on the CPU in float64. Not independent of the forward
-    pass."""
+    """For a gradient, central differences of the forward pass on the CPU in float64. They are not independent of the
+    forward pass."""
     float64 = "float64"
-    """The same function on the CPU in float64: not independent."""
+    """The same function on the CPU in float64. It is not independent."""
     itself = "itself"
-    """The same function on the CPU: not independent."""
+    """The same function on the CPU. It is not independent."""
     form = "form"
-    """No reference: only the form of the result is compared."""
+    """No reference. Only the form of the result is checked: its shape and dtype."""
 
     @property
     def is_independent(self) -> bool:
@@ -263,7 +265,7 @@ function, such as identity, state, the form of the result or an error."""
 
 
 class InputKind(StrEnum):
-    """The kind of a case's inputs, according to its tags. A case may have several kinds; a plain one has only
+    """The kind of a case's inputs, according to its tags. A case may have several kinds. A plain case has only
     ``plain``."""
 
     plain = "plain"
@@ -275,7 +277,7 @@ class InputKind(StrEnum):
 
 
 class ConformanceTag(StrEnum):
-    """The tags of cases with known behavior, with which a runner is checked against its contract."""
+    """The tags of cases whose behavior is fixed. With these cases, a runner is checked against its contract."""
 
     passes = "conformance:passes"
     slow = "conformance:slow"

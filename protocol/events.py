@@ -1,8 +1,8 @@
 """The events of a runner (``GET /v1/events``, newline-delimited JSON) and their acknowledgement.
 
-``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat has no number of its own: its
-``n`` repeats the number of the last event on the stream, or the number after which the stream began. Heartbeats are not
-stored.
+``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat has no number of its own. Its
+``n`` is the number of the last event on the stream. Before the first event, it is the number after which the stream
+began. Heartbeats are not stored.
 """
 
 from typing import Annotated, Literal
@@ -36,9 +36,9 @@ class Running(Message):
     id: Name
     attempt: AttemptNumber
     elapsed_s: Seconds
-    """The seconds that the case has used of ``timeout_s``, by the runner's clock."""
+    """The seconds of ``timeout_s`` that the case has used, by the runner's clock."""
     waited_s: Seconds = 0.0
-    """The seconds that the case has waited for the timing lock. ``elapsed_s`` excludes exactly these seconds."""
+    """The seconds that the case has waited for the timing lock. ``elapsed_s`` does not include these seconds."""
 
 
 class Heartbeat(Message):
@@ -54,8 +54,8 @@ EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
 
 
 class Acknowledgement(Message):
-    """The message that the coordinator has stored all events up to ``n``. The runner may discard them and their job
-    ids."""
+    """The coordinator's message that it has stored all events up to ``n``. The runner may discard these events and
+    their job ids."""
 
     boot_id: Name
     n: Total

@@ -1,4 +1,4 @@
-"""Exit codes of a runner's command, for the program that started it."""
+"""Exit codes of a runner's command, for the program that starts the command."""
 
 CANNOT_SERVE = 2
 """The framework or device is not available, or an option is wrong. Restarting does not help."""

@@ -1,4 +1,4 @@
-"""Validation errors of messages in words that say what to write, instead of pydantic's own words. Pure."""
+"""Puts validation errors of messages into words that say what to write, in place of pydantic's own words. Pure."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _WORDS = {
 
 
 def words_of(fault: Mapping[str, Any]) -> str:
-    """A pydantic error in words, such as ``must be 100 or less``. For unusual types these are pydantic's own words."""
+    """A pydantic error in words, such as ``must be 100 or less``. For rare types of errors, pydantic's own words."""
     context = fault.get("ctx", {})
     if context.get("pattern") == NO_NUL:
         return "must not contain NUL"
-    # Where a validator stands before the bound, the library reports a text by the type of a list.
+    # If a validator comes before the bound, pydantic reports a text with the error type of a list.
     of_text = isinstance(fault.get("input"), str) and f"string_{fault['type']}" in _WORDS
     template = _WORDS.get(f"string_{fault['type']}" if of_text else fault["type"])
     values = {name: _plain(value) for name, value in context.items()}

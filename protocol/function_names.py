@@ -1,4 +1,4 @@
-"""Selects functions by globs, and suggests similar names for unknown ones, for campaigns and bundles. Pure."""
+"""Selects functions by globs, and suggests similar names for unknown names. Campaigns and bundles use it. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFu
     selection: set[str] = set()
     unknown: list[str] = []
     for glob in dict.fromkeys(globs):
-        # A thousand plain names are looked up, not searched for in each of a hundred thousand.
+        # Plain names are looked up in a set, because comparing a thousand of them with a hundred thousand names would
+        # be slow.
         matches = [name for name in ordered_names if fnmatchcase(name, glob)] if set(glob) & _WILD else there & {glob}
         if matches:
             selection.update(matches)
@@ -50,14 +51,14 @@ def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """``; did you mean torch.argsort?``, or an empty text."""
+    """A suggestion such as ``; did you mean torch.argsort?``. Empty if no name is similar."""
     close = close_names(name, names)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def close_names(name: str, names: Sequence[str]) -> list[str]:
-    """At most three suggestions: names that end in the same word (``cumsum``, ``np.cumsum``), otherwise the most
-    similar ones."""
+    """At most three suggestions: names that end with the same word (``cumsum``, ``np.cumsum``), otherwise the most
+    similar names."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
     ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]

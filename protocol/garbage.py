@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Pause the search for reference cycles during the block. If it was off before, it stays off.
+    """Pause the search for reference cycles during the block. If it was paused before, it stays paused.
 
-    Nothing is collected first, because with a framework this takes 200 ms.
+    No collection runs at the beginning, because with a framework this takes 200 ms.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,9 +1,9 @@
-"""Host-only functions: functions declared never to run a computation or move data on a device.
+"""Host-only functions: functions that are declared never to run a computation or move data on a device.
 
-The names and globs in ``host_only.json`` are grouped by reason. Not host-only are functions that run other functions on
-the device (a decorator that compiles, a module that calls its parts), and functions that make an array, cast, seed,
-save or wait. The cases of a host-only function, in every suite, say nothing about a device, and no share of coverage
-includes it.
+``host_only.json`` has names and globs, grouped by reason. Functions that run other functions on the device are not
+host-only (a decorator that compiles, a module that calls its parts). Functions that make an array, cast, seed, save or
+wait are not host-only either. The cases of a host-only function, in every suite, say nothing about a device, and no
+share of coverage includes the function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class HostOnly:
         return isinstance(name, str) and self.reason(name) is not None
 
     def reason(self, name: str) -> str | None:
-        """The reason why the function never uses a device; ``None`` if it is not declared host-only."""
+        """The reason why the function never uses a device; None if it is not declared host-only."""
         if name in self.reasons:
             return self.reasons[name]
         match = self._any_glob.fullmatch(name)
@@ -39,13 +39,14 @@ class HostOnly:
 
     @cached_property
     def _any_glob(self) -> re.Pattern[str]:
-        """All globs as one pattern, with a group for each, because a surface has thousands of names."""
-        # Without any, it matches nothing.
+        """All globs as one pattern with a group for each glob. One search is enough, because a surface has thousands of
+        names."""
+        # Without any glob, the pattern must match nothing.
         return re.compile("|".join(f"({translate(name)})" for name in self._globs) or r"(?!)")
 
 
 @cache
 def load_host_only() -> HostOnly:
-    """The declaration that comes with Portolan."""
+    """The declaration that ships with Portolan."""
     content = json.loads((files("protocol") / "host_only.json").read_text(encoding="utf-8"))
     return HostOnly({name: reason for reason, names in content.items() for name in names})

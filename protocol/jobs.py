@@ -13,7 +13,7 @@ MAX_JOBS_PER_POST = 1_000
 
 
 class Job(Message):
-    """One attempt at one case. ``id`` is opaque to the runner; ``attempt`` counts from 1."""
+    """One attempt at one case. The runner must not interpret ``id``. ``attempt`` counts from 1."""
 
     id: str = Field(max_length=64, pattern=r"^[A-Za-z0-9_.:-]+$")
     attempt: AttemptNumber
@@ -33,7 +33,7 @@ class JobBatch(Message):
 class JobStatus(StrEnum):
     queued = "queued"
     known = "known"
-    """The runner already has this attempt; posting it again changes nothing."""
+    """The runner already has this attempt. Posting it again changes nothing."""
     stale_attempt = "stale_attempt"
     """The runner has a newer attempt of the job."""
     other_case = "other_case"

@@ -1,6 +1,6 @@
 """The limits of numbers, texts and lists in messages: each is checked once, when the message is read.
 
-Whatever passes can be stored, and every figure that is made of it is finite.
+Every value within these limits can be stored, and everything that is computed from such values is finite.
 
 ========================  ============================  =====================================================
 type                      values                        why
@@ -24,7 +24,7 @@ type                      values                        why
 
 All text is valid Unicode without NUL: PostgreSQL can store neither a NUL nor a lone surrogate.
 Further lists: ``MAX_SAMPLES``, ``MAX_OPERATIONS``, ``MAX_CASES``, ``MAX_SUITES``, ``MAX_RUNNING``; those
-of a case's options stand in ``option_limits.py``.
+of a case's options are in ``option_limits.py``.
 """
 
 from datetime import UTC, datetime

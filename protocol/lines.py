@@ -22,7 +22,7 @@ class LineReader:
     def feed(self, chunk: bytes) -> list[bytes]:
         """Return the lines that this chunk completes, without their line ends. Raises ``EndlessLineError``."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        # Only the rest is bounded: a whole line is no longer than the rest before it and one chunk.
+        # Only the rest is limited: a complete line is at most as long as the previous rest and one chunk.
         if len(self._rest) > self._limit:
             raise EndlessLineError
         return lines

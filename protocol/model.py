@@ -9,10 +9,10 @@ from protocol.fault_words import words_of
 
 
 class Message(BaseModel):
-    """An immutable message. Unknown fields are rejected, and no number is NaN or infinite.
+    """An immutable message. Unknown fields are rejected, and no number may be NaN or infinite.
 
-    A NaN or infinity that bypasses validation (``model_construct``, ``model_copy``) is serialized as it is, which no
-    reader accepts as a number. The default would write null, which means *not measured*.
+    If a NaN or infinity bypasses validation (``model_construct``, ``model_copy``), it is serialized as it is, and no
+    reader accepts it as a number. Pydantic's default would write null, which means *not measured*.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, ser_json_inf_nan="constants")

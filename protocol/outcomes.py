@@ -1,7 +1,7 @@
-"""A runner's report about a finished attempt: observations, never a cause.
+"""A runner's report about a finished attempt. It contains observations, and never a cause.
 
 The runner reports how the attempt ended, with the evidence. The coordinator's rules decide the cause, so that improved
-rules can be applied to stored outcomes without running them again.
+rules can be applied to stored outcomes without running the cases again.
 """
 
 from typing import Annotated
@@ -25,15 +25,16 @@ from protocol.model import Message
 
 
 class Evidence(Message):
-    """The evidence from which rules decide the cause. All text is valid Unicode without NUL, truncated to its limit."""
+    """The evidence from which rules decide the cause. All text is valid Unicode without NUL, and truncated to its
+    limit."""
 
     exception: Line | None = None
-    """The qualified type name of the exception (``builtins.RuntimeError``)."""
+    """The full type name of the exception (``builtins.RuntimeError``)."""
     message: LongText | None = None
     frames: Lines = Field(default_factory=list)
-    """The stack frames, innermost last: ``file:line function``."""
+    """The stack frames, the innermost last: ``file:line function``."""
     stage: Line | None = None
-    """The step at which it failed: ``inputs``, ``call``, ``check``, ``placement``, ``samples``, ``prime``."""
+    """The step at which the case failed: ``inputs``, ``call``, ``check``, ``placement``, ``samples``, ``prime``."""
     exit_code: ExitCode | None = None
     signal: Line | None = None
     mismatch: LongText | None = None
@@ -48,51 +49,55 @@ class Evidence(Message):
     dtypes: Lines = Field(default_factory=list)
     """The dtypes of that operation's arrays, in order."""
     kernels: Kernels | None = None
-    """For which dtypes the device has kernels or lowerings of this operation; ``None``: unknown."""
+    """For which dtypes the device has kernels or lowerings of this operation; ``None`` if this is unknown."""
     kernel_dtypes: Lines = Field(default_factory=list)
-    """The dtypes for which the device has a kernel, as far as known."""
+    """The dtypes for which the device has a kernel, as far as they are known."""
     on_host: Repetition | None = None
-    """The result of the same call on the host; ``None``: not repeated there, or the device is the host."""
+    """The result of the same call on the host. ``None`` if the call was not repeated there, or if the device is the
+    host."""
     in_graph: Repetition | None = None
-    """The result of the same call on the host in a graph, without the compiler; ``None``: not repeated, or the device
-    does not compile whole calls."""
+    """The result of the same call on the host in a graph, without the compiler. ``None`` if the call was not repeated
+    in this way, or if the device does not compile whole calls."""
     in_float32: Repetition | None = None
-    """The result of the same call on the device in float32; ``None``: not repeated, or float32 is the case's dtype."""
+    """The result of the same call on the device in float32. ``None`` if the call was not repeated in this way, or if
+    float32 is the case's dtype."""
     after_others: Repetition | None = None
-    """The earlier failure of the case in a process that had run other cases, compared with this outcome from a new
-    process; ``None``: it did not fail there, or was not repeated."""
+    """Whether the case failed in the same way before, in a process that had run other cases. This outcome comes from a
+    new process. ``None`` if the case did not fail before, or was not repeated."""
 
 
 class PlacementProof(Message):
-    """Where the call ran: the devices of its arrays, the executions there, and the framework's silent fallbacks."""
+    """Evidence for where the call ran: the devices of its arrays, the executions there, and the framework's silent
+    fallbacks."""
 
     devices: Lines = Field(default_factory=list)
     """The devices of all input and output arrays."""
     fallbacks: dict[Line, Total] = Field(default_factory=dict, max_length=MAX_OPERATIONS)
-    """Operations that ran on the host although the target is a device, with the number of executions."""
+    """Operations that ran on the host although the target is a device, each with its number of executions."""
     executed: Total | None = None
-    """Executions on the device (compiled programs, kernels) in the call and in its traced repetition; ``None`` if
-    nothing counts them there."""
+    """The number of executions on the device (compiled programs, kernels) in the call and in its traced repetition;
+    ``None`` if the device's executions cannot be counted."""
     unproven: Unproven | None = None
-    """The reason for an unknown placement; ``None`` if the placement is known or the runner gives no reason."""
+    """The reason for an unknown placement. ``None`` if the placement is known, or if the runner gives no reason."""
 
 
 class Timing(Message):
-    """Durations of one case in milliseconds. ``None`` means *not measured*; it never means zero."""
+    """The durations of one case in milliseconds. ``None`` means *not measured*, and never zero."""
 
     init_ms: Milliseconds | None = None
-    """The time to prime the device in this child, before any clock starts."""
+    """The time for priming the device in this child. No other clock has started before its end."""
     cold_ms: Milliseconds | None = None
     """The time of the first call of the case. With a compiling framework it includes the compilation."""
     samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
-    """The times of one call after warm-up, one entry per sample. Each sample's time is divided by its number of
+    """The times of one call after warm-up, one for each sample. The time of a sample is divided by its number of
     calls."""
     calls_per_sample: Count = 1
     contended: bool = False
-    """Whether threads of the case waited in most samples for a core that other processes used. Then the samples also
-    measure the host. The runner prefers samples without such waits if there are enough."""
+    """Whether, in most samples, threads of the case waited for a core that other processes used. If so, the samples
+    also measure the host. The runner uses samples without such waits if there are enough of them."""
     contended_share: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of samples in which threads waited for a core, including discarded samples; ``None``: not counted."""
+    """The share of samples in which threads waited for a core. Discarded samples are included. ``None`` if waits were
+    not counted."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
     """The number of cases that ran in this child before this one."""
@@ -108,7 +113,8 @@ class Outcome(Message):
     timing: Timing = Field(default_factory=Timing)
     evidence: Evidence | None = None
     duration_s: Seconds
-    """The seconds from the start of this case in its child to its outcome, without waits for the timing lock."""
+    """The seconds from the start of this case in its child to its outcome. Waits for the timing lock are not
+    included."""
     log_tail: LongText = ""
     log_bytes: Total = 0
-    """The size of the case's whole output in bytes. ``log_tail`` contains only its end."""
+    """The size of the case's whole output in bytes. ``log_tail`` contains only the end of the output."""

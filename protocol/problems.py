@@ -9,7 +9,8 @@ PROBLEM_JSON = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """The members of RFC 9457. ``detail`` says what is wrong and what to do; more members may follow (§3.2)."""
+    """The members of RFC 9457. ``detail`` says what is wrong and what to do. A problem may have further members
+    (§3.2)."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -29,7 +29,7 @@ Places = Annotated[list[Count], Field(max_length=MAX_ARRAYS)]
 
 
 class RecordingMark(BaseModel):
-    """The members that every format version has. Readers check them first."""
+    """The members that every version of the format has. Readers check them first."""
 
     type: Literal["portolan-recording"]
     format: int = Field(ge=1)
@@ -37,10 +37,11 @@ class RecordingMark(BaseModel):
 
 
 class RecordedSite(Message):
-    """The innermost line of the user's own code at a call."""
+    """The innermost line of the user's own code when a call was made."""
 
     file: Line
-    """The path relative to the command's working directory if the file is below it, otherwise the absolute path."""
+    """The file's path. It is relative to the command's working directory if the file is in this folder, otherwise
+    absolute."""
     line: Count
     count: Total
 
@@ -49,7 +50,7 @@ Sites = Annotated[list[RecordedSite], Field(max_length=MAX_SITES)]
 
 
 class ArrayEntry(Message):
-    """An input array of a call: either its ``values``, or a range from ``low`` to ``high`` for random values from a
+    """An input array of a call. It has either ``values``, or a range from ``low`` to ``high`` for random values from a
     seed."""
 
     dtype: Name
@@ -70,24 +71,24 @@ class RecordedGradient(Message):
 
 
 class CallEntry(Message):
-    """All calls that differ only in the values of floating-point arrays and numbers."""
+    """All calls that are equal except for the values of floating-point arrays and numbers."""
 
     function: CaseName
     name: Name
-    """The case's name. With the function it forms the id: ``torch.cumsum/float32-1f0e9b2c``."""
+    """The case's name. Together with the function it is the case's id: ``torch.cumsum/float32-1f0e9b2c``."""
     dtype: Name
     call: JsonValue
-    """The arguments and options in the form of frozen cases, with a slot for each array."""
+    """The arguments and options, written as in frozen cases, with a placeholder for each array."""
     arrays: Annotated[list[ArrayEntry], Field(max_length=MAX_ARRAYS)]
     changes: Places
     """The indexes of the arrays that the call changed."""
     is_random: bool
-    """Whether the call drew random numbers. Then only the form of its result is compared."""
+    """Whether the call drew random numbers. If so, only the form of its result is compared."""
     gradient: RecordedGradient | None
-    """How the program took gradients; null if it did not go backward through the call."""
+    """How the program took gradients of the calls; null if it made no backward pass through them."""
     count: Total
     seconds: Seconds
-    """The time of all these calls on the CPU, without the time of the recorder."""
+    """The total time of all these calls on the CPU. The time of the recorder is not included."""
     sites: Sites
 
     @property
@@ -96,7 +97,7 @@ class CallEntry(Message):
 
     @property
     def cases(self) -> list[str]:
-        """The ids of the cases when the recording is used as a suite."""
+        """The ids of the cases that the calls become when the recording is used as a suite."""
         return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
 
 
@@ -107,7 +108,8 @@ class AcceptedRecording(Message):
 
 
 class Crossing(Message):
-    """A call that moves values between host and device, or would do so if the arrays were on a device."""
+    """A call that moves values between host and device. While a program is recorded on the CPU, a call that would do so
+    on a device."""
 
     function: CaseName
     direction: Direction
@@ -132,7 +134,7 @@ class Recording(Message):
     version: Name
     """The framework's version, without a build suffix."""
     target: Name | None = None
-    """The device that arrays claimed to be on while recording; null: the CPU."""
+    """The device that arrays claimed to be on during the recording; null for the CPU."""
     command: Lines
     folder: Line
     """The working directory of the command."""
@@ -140,7 +142,8 @@ class Recording(Message):
     seconds: Seconds
     """Seconds from the command's start to its end."""
     exit_code: ExitCode | None
-    """The command's exit code. Negative: the signal that ended it. Null: it was killed at its deadline."""
+    """The command's exit code. A negative number is the signal that ended the command. Null if it was killed at its
+    deadline."""
     notes: Lines
     """Sentences about what could not be recorded."""
     calls: Annotated[list[CallEntry], Field(max_length=MAX_CALLS)]

@@ -1,10 +1,10 @@
 """Removes secrets from text: values that are registered as secret, and texts that look like secrets.
 
-Both sides pass their logs through ``redact``. The output of a case only passes through ``mask``, because rules search
-it for the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
+Both sides pass their logs through ``redact``. The output of a case passes only through ``mask``: rules search it for
+the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
 
-An attacker can bring any line into a log. So a line is truncated first, and every expression takes time proportional to
-the length of the text.
+An attacker can bring any line into a log. So a line is truncated first, and the time of every expression is
+proportional to the length of the text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(Bearer|Basic)\s+(?!\*)[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {MASK}"),
     # a token of Portolan's own
     (re.compile(r"\bportolan_([a-z0-9]+)_[A-Za-z0-9_-]{6,}"), rf"portolan_\1_{MASK}"),
-    # one by which a runner enrols
+    # a token with which a runner enrolls
     (re.compile(r"(\bportolan-enrol~[^~\s]+~[^~\s]+~)[A-Za-z0-9_-]{6,}"), rf"\1{MASK}"),
     # secret='…', "password": "…", and the same within a string of JSON
     (
@@ -59,7 +59,7 @@ _BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
-    """The text with these values removed."""
+    """The text with each of these values removed."""
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, MASK)
@@ -67,7 +67,8 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 
 
 def mask_tail(text: str, secrets: Iterable[str]) -> str:
-    """The end of a longer text with these values removed, also a rest of a value that was cut in two."""
+    """The end of a longer text with these values removed. If the text begins within a value, the rest of the value is
+    also removed."""
     for secret in secrets:
         # Three letters or fewer reveal little, and would match by chance too often.
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)
@@ -77,7 +78,7 @@ def mask_tail(text: str, secrets: Iterable[str]) -> str:
 
 
 def redact(line: str, secrets: Iterable[str] = ()) -> str:
-    """A log line with these values, and everything that looks like a secret, removed."""
+    """A log line from which these values, and everything that looks like a secret, are removed."""
     line = mask(cut(line, LONGEST_LINE), secrets)
     for form, without in _FORMS:
         line = form.sub(without, line)
@@ -87,7 +88,7 @@ def redact(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The beginning of a text that is too long, with the number of omitted characters."""
+    """The text. If it is too long, its beginning with the number of omitted characters."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text) - longest} characters left out)"
@@ -97,7 +98,8 @@ def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
     pieces, at = [], 0
     while (begin_at := text.find(begin, at)) >= 0:
         secret_start = begin_at + len(begin)
-        if text.startswith(MASK, secret_start):  # done within a field, whose end is not the end of this text
+        # the end of the field was already handled, and is not the end of this text
+        if text.startswith(MASK, secret_start):
             pieces.append(text[at:secret_start])
             at = secret_start
             continue
@@ -108,7 +110,7 @@ def _without_between(text: str, begin: str, end: re.Pattern[str]) -> str:
 
 
 def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
-    """The values of variables whose names mark them as secrets, except file paths."""
+    """The values of variables whose names say that they are secrets. Paths of files are not included."""
     return frozenset(
         value
         for name, value in variables.items()
@@ -117,5 +119,5 @@ def secret_values(variables: Mapping[str, str]) -> frozenset[str]:
 
 
 def without_own_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment for the processes of cases, without Portolan's secrets."""
+    """The environment for the processes of cases. It does not contain Portolan's secrets."""
     return {name: value for name, value in variables.items() if _OWN.fullmatch(name) is None}

@@ -11,11 +11,12 @@ from protocol.model import Message
 CASE_PLACE = "{case}"
 RUN_PLACE = "{run}"
 REPEAT = r"^[^\x00-\x1f\x7f]*\{case\}[^\x00-\x1f\x7f]*$"
-"""The form of the command template that repeats one case, on one line."""
+"""The form of the command template that repeats one case. It is one line and contains ``{case}``."""
 
 
 class Fingerprint(Message):
-    """The origin of a measurement: enough to distinguish two machines or two installations.
+    """The machine and installation that made a measurement, described so that two machines or two installations can be
+    told apart.
 
     ``environment`` is a hash over the installed distributions and belongs to the target. ``image`` is the digest of the
     container image, which also covers everything else.
@@ -25,7 +26,8 @@ class Fingerprint(Message):
     """The model name that the device reports (``NVIDIA T4``, ``AMD EPYC 7B13``)."""
     environment: Name
     image: Line | None = None
-    """The image's digest. The program that starts the container passes it in, because it is not visible inside."""
+    """The digest of the container image. It is not visible inside of the container, so the program that starts the
+    container passes it in."""
     host: Line
     system: Line
     """Operating system, kernel and machine architecture."""
@@ -35,13 +37,13 @@ class Fingerprint(Message):
     threads: Count | None = None
     """The number of threads that the framework uses for one operation on the host."""
     repeat: Annotated[str, Field(max_length=MAX_LINE, pattern=REPEAT)] | None = None
-    """A shell command that repeats one case where the runner is installed. ``{case}`` and ``{run}`` stand for the
-    case's id and the run, and the part in brackets is left out for run 1 (``node main.js run {case}[ --run {run}]``).
-    Null if the runner has no such command."""
+    """A shell command that repeats one case on the machine where the runner is installed. ``{case}`` and ``{run}``
+    stand for the case's id and the run. The part in brackets is omitted for run 1 (``node main.js run {case}[ --run
+    {run}]``). Null if the runner has no such command."""
     libraries: dict[Line, Line] = Field(default_factory=dict, max_length=MAX_LINES)
     """Versions of the packages that affect results (torch, torch_xla, numpy, …)."""
     notes: Lines = Field(default_factory=list)
-    """Sentences that must be shown with every figure (``XLA on the host CPU, not a TPU``)."""
+    """Sentences that must be shown with every result (``XLA on the host CPU, not a TPU``)."""
 
 
 class RunnerInfo(Message):

@@ -28,9 +28,9 @@ class SurfaceHeader(Message):
     modules: Count
     entries: Count
     excluded: ModuleReasons
-    """Modules that are skipped, with the reason for each."""
+    """Modules that were skipped, each with the reason."""
     failed: ModuleReasons
-    """Modules that could not be imported, with the error of each."""
+    """Modules that could not be imported, each with the error."""
     printed: Annotated[list[Line], Field(max_length=MAX_MODULES)]
     """Modules that printed something while they were imported."""
 

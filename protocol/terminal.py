@@ -2,8 +2,8 @@
 direction.
 
 Names, messages and the output of cases come from runners. An escape sequence in them could overwrite lines, rename the
-window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\\u001b``, so
-that the output for people and for programs agrees. Standard library only.
+window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\u001b``. So the
+output for people and the output for programs agree. Standard library only.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, TextIO, cast
 
 _ACTIVE = re.compile(
     "["
-    "\x00-\x08\x0b-\x1f\x7f"  # C0 but tab and newline; a carriage return writes over its line
+    "\x00-\x08\x0b-\x1f\x7f"  # C0, except tab and newline; a carriage return overwrites its line
     "\x80-\x9f"  # C1, whose 9b begins an escape sequence too
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the order of writing
-    "\u2028\u2029"  # ends of lines that no reader of lines knows
-    "\ud800-\udfff"  # no text at all
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # characters that change the direction of writing
+    "\u2028\u2029"  # line ends that most programs do not treat as such
+    "\ud800-\udfff"  # surrogates, which are not characters
     "]"
 )
 
@@ -35,7 +35,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 class TerminalStream:
-    """A text stream that escapes control characters. ``raw`` is the stream behind it."""
+    """A text stream that escapes control characters. ``raw`` is the stream to which it writes."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
@@ -54,7 +54,7 @@ class TerminalStream:
 
 @contextmanager
 def terminal_streams() -> Iterator[None]:
-    """Pass everything that is printed in the block through a ``TerminalStream``."""
+    """During the block, escape the control characters of everything that is printed."""
     out, err = (cast(TextIO, TerminalStream(raw_stream(stream))) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield

@@ -1,4 +1,4 @@
-"""The file that ``portolan-runner watch`` writes: the result of watching a user's command on the device itself."""
+"""The file that ``portolan-runner watch`` writes: what happened when a user's command ran on the device itself."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ FORMAT: Literal[1] = 1
 
 
 class WatchedEvent(Message):
-    """Calls of one function with the same result."""
+    """Calls of one function that had the same result."""
 
     function: CaseName
     kind: Literal["fell_back", "raised"]
@@ -36,10 +36,11 @@ class WatchedRun(Message):
     command: Lines
     watched_at: Moment
     seconds: Seconds
-    """Seconds from the command's start to its end, including the import of the framework and the start of the
-    device."""
+    """Seconds from the command's start to its end. The import of the framework and the start of the device are
+    included."""
     exit_code: ExitCode | None
-    """The command's exit code. Negative: the signal that ended it. Null: it was killed at its deadline."""
+    """The command's exit code. A negative number is the signal that ended the command. Null if it was killed at its
+    deadline."""
     notes: Lines
     """Sentences about parts that could not be watched."""
     events: Annotated[list[WatchedEvent], Field(max_length=MAX_CALLS)]

@@ -1,10 +1,10 @@
-"""Records how handwritten cases call their functions, if only the case's own code knows it.
+"""Records how handwritten cases call their functions, for cases whose calls only their own code determines.
 
     python -m runners.calls_by_hand FRAMEWORK
 
 Each such case runs once on the host, with its function wrapped in one that records the arguments. The arguments of
-passing cases are written to a file next to their suite, which ``runners/suite/options.py`` reads. Cases that do not
-pass, or that call their function in another way, are left out, and their calls stay unknown.
+passing cases are written to a file next to their suite, which ``runners/suite/options.py`` reads. The calls of other
+cases stay unknown: cases that do not pass, and cases that call their function in another way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from runners.suite.suites import RECORDED, Suite
 
 
 def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
-    """The recorded options of the suite's cases, by case id."""
+    """The recorded options of the suite's cases. The keys are case ids."""
     unknown = [case for case in suite.cases if "calls" not in options_of(case)]
     options_by_case = {case.id: options_seen(device, case) for case in unknown}
     return {id: options for id, options in sorted(options_by_case.items()) if options is not None}
@@ -50,14 +50,14 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
 
 
 def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
-    """A wrapper around the function with this name that records its arguments."""
+    """Wrap a function so that each call's arguments are recorded in ``calls``, under this name."""
 
     def call_and_note(*arguments: Any, **keywords: Any) -> Any:
         is_of_first = bool(arguments) and getattr(type(arguments[0]), name, None) is function
         calls.append(SeenCall(arguments, keywords, is_of_first))
         return function(*arguments, **keywords)
 
-    # An object that can be called may have no name.
+    # A callable object may have no name.
     return wraps(function, updated=())(call_and_note)
 
 
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     for suite in framework.load_suites().values():
         place = Path(str(import_module(suite.module).__file__))
         if place.name != "__init__.py":
-            # A quick form has the cases of another suite.
+            # The quick form of a suite has the cases of the full suite.
             continue
         options_by_case = record(suite, device)
         lines = [f"{json.dumps(id)}: {json.dumps(options)}" for id, options in options_by_case.items()]

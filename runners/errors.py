@@ -1,6 +1,6 @@
 """The errors of a runner and its command line, in one tree.
 
-Each stands with the status of HTTP and the exit code that it becomes::
+Each error is listed with its HTTP status and its exit code::
 
     RunnerError                           500  2
     ├── RequestError                      422  2
@@ -37,9 +37,9 @@ Each stands with the status of HTTP and the exit code that it becomes::
     ├── TimingLockError                   500  2
     └── ChannelLostError                  500  2
 
-A message is one line that says what is wrong and what to do. Over HTTP it becomes RFC 9457
-problem details, on the command line one line. A failed check of a case is no error of a runner.
-Nothing but the standard library is imported here: the processes of the cases raise some of these.
+A message is one line that says what is wrong and what to do. Over HTTP the message becomes RFC 9457 problem details. A
+failed check of a case is not an error of a runner. This module imports only the standard library, because the processes
+of the cases also raise some of these errors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RunnerError(Exception):
 
 
 class RequestError(RunnerError):
-    """The request cannot be carried out. ``members`` are added to the members of the problem."""
+    """The request cannot be carried out. ``members`` become members of the problem."""
 
     status = 422
     title = "Not valid"
@@ -203,11 +203,11 @@ class UnfreezableError(FreezingError):
 
 
 class UnjudgedError(FreezingError):
-    """No reference agrees with the result. The message is the reason for the last one."""
+    """No reference agrees with the result. The message says why the last reference does not."""
 
 
 class LeftOutError(FreezingError):
-    """The gate rejects a sample. ``kind`` is the reason by which it is counted; the message has the details."""
+    """The gate rejects a sample. Rejected samples are counted by ``kind``; the message has the details."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -215,8 +215,9 @@ class LeftOutError(FreezingError):
 
 
 class TimingLockError(RunnerError):
-    """The host's timing lock cannot be opened. The case is not at fault."""
+    """The host's timing lock cannot be opened. This is not a failure of the case."""
 
 
 class ChannelLostError(RunnerError):
-    """The channel is closed, because the other end is gone, or because a case closed or replaced this end."""
+    """The channel is closed, because the process at its other end has ended, or because a case closed or replaced this
+    end."""

@@ -1,9 +1,9 @@
 """The known frameworks and devices: Portolan's own, and those of installed packages.
 
-Portolan's own are the declarations in ``OURS``; a folder alone is not a framework. Another package adds a framework by
-an entry point in the group ``portolan.frameworks`` that names its declaration, and a device of a framework by an entry
-point ``<framework>.<device>`` in the group ``portolan.devices``. Nothing heavy is imported before a device or the
-suites are loaded.
+Portolan's own frameworks are declared in ``OURS``. A folder without a declaration is not a framework. Another package
+adds a framework by an entry point in the group ``portolan.frameworks`` that names its declaration. It adds a device to
+a framework by an entry point ``<framework>.<device>`` in the group ``portolan.devices``. No framework is imported
+before a device or the suites are loaded.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ class Accelerator(Protocol):
     """The environment variables to set before the framework is imported."""
 
     def device(self) -> Device:
-        """Import the framework and create the device object, without using the device."""
+        """Import the framework and create the device object. The device itself is not used yet."""
 
 
 def names() -> list[str]:
-    """Every framework that can be loaded, Portolan's own first."""
+    """Every framework that can be loaded. Portolan's own frameworks come first."""
     return [*OURS, *sorted({entry.name for entry in entry_points(GROUP)})]
 
 
 def roots() -> dict[str, str]:
-    """The framework for each first part of public function names. Imports nothing."""
+    """The framework for each first part of public function names. No framework is imported."""
     own = {framework.surface.name: name for name, framework in OURS.items() if framework.surface is not None}
     return {**{name: name for name in names()}, **own}
 
 
 def load(name: str) -> Framework:
-    """The framework's declaration. Nothing heavy is imported."""
+    """The framework's declaration. The framework itself is not imported."""
     require(name)
     if name in OURS:
         return OURS[name]
@@ -73,14 +73,15 @@ def variables(framework: Framework, device: str) -> Mapping[str, str]:
 
 
 def load_device(framework: Framework, name: str) -> Device:
-    """Import the framework and create the object of the device with this name, without using the device."""
+    """Import the framework and create the object of the device with this name. The device itself is not used yet."""
     if name in framework.devices:
         return framework.load_device(name)
     return _accelerator(framework, name).device()
 
 
 def devices(framework: Framework) -> list[str]:
-    """Every device for which a runner can be started, the framework's own first. This machine may lack the device."""
+    """Every device for which a runner can be started, the framework's own devices first. This machine may not have the
+    device."""
     prefix = f"{framework.name}."
     devices_of_packages = {
         entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)
@@ -89,7 +90,7 @@ def devices(framework: Framework) -> list[str]:
 
 
 def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
-    """The packages that a device's environment omits, unless it is built whole."""
+    """The packages that a device's environment omits; None if it omits none, or if it is built whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages
 

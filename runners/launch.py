@@ -1,11 +1,12 @@
 """Starts a module of Portolan in any Python interpreter, typically one that has the framework but not Portolan.
 
-Run it as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``. It calls the module's ``main`` with all arguments after
-the module's name. The first line that it writes to FD says which Python it is, or that this Python cannot serve.
+It is run as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``. It calls the module's ``main`` with all arguments
+after the module's name. The first line that it writes to FD names the version of this Python, or says that this Python
+cannot serve.
 
-The two packages are imported from their own folders and no folder is added to the path, so that no module of Portolan
-can hide a module of the framework's environment. Every Python version can parse this file, so that versions that are
-too old can say so.
+The two packages of Portolan are imported from their own folders, and no folder is added to the path. So no module of
+Portolan can hide a module of the framework's environment. Every version of Python can parse this file, so that a
+version that is too old can say so.
 """
 
 import json
@@ -16,7 +17,7 @@ OLDEST = (3, 9)
 
 _here = os.path.dirname(os.path.abspath(__file__))
 if sys.path and os.path.abspath(sys.path[0]) == _here:
-    # Python puts a script's folder there; its modules would be taken for those of the same name elsewhere.
+    # Python puts a script's folder first. Modules in it would hide modules of the same name elsewhere.
     del sys.path[0]
 
 _version = ".".join(str(part) for part in sys.version_info[:3])

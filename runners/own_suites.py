@@ -1,11 +1,11 @@
 """Users' own suites: modules outside of Portolan that a runner serves in addition to the framework's suites.
 
-The person who starts the runner names a suite by its path (``--suite ./my_suite``), or installs a package that offers
-one by an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the module. Both kinds work
-alike: a name, a module, and ``FUNCTIONS`` as in Portolan's suites. Requests cannot add suites of these kinds. A path
-can also be a recording (``runners/suite/recording/``), which is a suite that consists of data.
+The person who starts the runner names a suite by its path (``--suite ./my_suite``), or installs a package that offers a
+suite. Such a package has an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the
+suite's module. In both cases the suite has a name, a module, and ``FUNCTIONS`` as in Portolan's suites. Requests cannot
+add such suites. A path can also be a recording (``runners/suite/recording/``), which is a suite that consists of data.
 
-A suite at a path is imported from there, under its own name. Its folder is not put on ``sys.path``, so that files next
+A suite at a path is imported from this path, under its own name. Its folder is not put on ``sys.path``. So files next
 to the suite, such as a folder ``torch``, hide no module of the framework's environment.
 """
 
@@ -41,7 +41,7 @@ class OwnSuite:
     name: str
     module: str
     source: str
-    """The path or the entry point, which tells a person where to correct the suite."""
+    """The path or the entry point. Messages name it, so that a person knows where to correct the suite."""
     file: Path | None = None
     """The file of the module; None if Python finds the module by its name."""
 
@@ -59,9 +59,10 @@ def is_path(text: str) -> bool:
 
 
 def at(path: str) -> OwnSuite:
-    """The suite in a module's file or a package's folder. Imports nothing. Raises ``SuiteError`` if there is none."""
+    """The suite in a module's file or a package's folder. Nothing is imported. Raises ``SuiteError`` if there is no
+    suite."""
     place = Path(os.path.abspath(os.path.expanduser(path)))
-    # Of ``os.path``, as ``Path`` raises where a folder on the way may not be entered.
+    # ``os.path`` is used, because ``Path`` raises an error if a folder on the way cannot be entered.
     if not os.path.exists(place):
         raise SuiteError(f"--suite {path}: there is no such file or folder; name a suite's module or package")
     if os.path.isdir(place):
@@ -76,7 +77,7 @@ def at(path: str) -> OwnSuite:
 
 
 def suites_of_packages(framework: Framework) -> list[OwnSuite]:
-    """The suites that installed packages offer for a framework, by name. Imports nothing."""
+    """The suites that installed packages offer for a framework, by name. Nothing is imported."""
     prefix = f"{framework.name}."
     entries = {(entry.name, entry.value) for entry in frameworks.entry_points(GROUP) if entry.name.startswith(prefix)}
     return [
@@ -88,7 +89,8 @@ def suites_of_packages(framework: Framework) -> list[OwnSuite]:
 def load(
     framework: Framework, paths: Iterable[str], importing: Callable[[str], None] = lambda what: None
 ) -> dict[str, Suite]:
-    """Import the suites at the paths, and those that installed packages offer. ``importing`` is called before each.
+    """Import the suites at the paths, and the suites that installed packages offer. ``importing`` is called before each
+    import.
 
     Raises ``SuiteError`` for the first suite that cannot be served.
     """
@@ -102,7 +104,7 @@ def load(
 
 
 def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
-    """Raise ``SuiteError`` for a name that cannot be imported, or that another suite has."""
+    """Raise ``SuiteError`` if a suite's name cannot be imported, or if another suite has the same name."""
     names = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
     for own in suites:
         if not own.name.isidentifier():
@@ -113,7 +115,7 @@ def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
 
 
 def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
-    # Where NumPy is missing, this very import says so; the framework comes first.
+    # If NumPy is missing, this import reports it, so the framework is imported first.
     from runners.suite.suites import load_suite
 
     if own.file is not None and own.is_recording:
@@ -124,7 +126,7 @@ def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
         if own.file is not None:
             _import_from(own.file, own.module)
         suite = load_suite(own.name, own.module)
-        # Of its source, which may not be readable either.
+        # The error may come from its source, which may not be readable.
         _ = suite.revision
     except (Exception, SystemExit) as error:
         raise SuiteError(f"{own} cannot be imported: {_describe_error(error, own)}") from error
@@ -149,7 +151,7 @@ def _load_recording(framework: Framework, name: str, file: Path) -> Suite:
 
 
 def _require_free(module: str, file: Path, own: OwnSuite) -> None:
-    """Raise ``SuiteError`` if the suite would replace another module with its name."""
+    """Raise ``SuiteError`` if importing the suite would replace another module of the same name."""
     module_before = sys.modules.get(module)
     spec = module_before.__spec__ if module_before is not None else importlib.util.find_spec(module)
     if module_before is None and spec is None:
@@ -160,7 +162,7 @@ def _require_free(module: str, file: Path, own: OwnSuite) -> None:
 
 
 def _import_from(file: Path, name: str) -> None:
-    """Import the module in a file, or the package whose ``__init__`` it is, without searching the path."""
+    """Import the module in a file, or the package whose ``__init__`` the file is. The path is not searched."""
     folders = [str(file.parent)] if file.name == _PACKAGE else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
     assert spec is not None
@@ -171,7 +173,7 @@ def _import_from(file: Path, name: str) -> None:
 
 
 def _describe_error(error: BaseException, own: OwnSuite) -> str:
-    """The error's own message, with the line of the suite at which it was raised."""
+    """The error's own message, with the line of the suite that raised it."""
     words = f"{type(error).__name__}: {error}"
     if own.file is None or isinstance(error, SyntaxError):
         return words

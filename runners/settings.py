@@ -1,8 +1,8 @@
 """The environment variables of a runner and of its command line.
 
-No other module on the supervisor's side reads variables. The processes of cases run in other interpreters, and read
-only what the supervisor passes to them. Building an environment passes all variables to uv, with the additions of
-``cli/indexes.py``.
+No other module of the supervisor's process reads variables. The processes of cases run in other interpreters, and read
+only what the supervisor passes to them. When an environment is built, all variables are passed to uv, with the
+additions of ``cli/indexes.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Not pydantic-settings: a runner's image holds pydantic for its messages, and would need the other for this alone.
+# Not pydantic-settings: a runner's image has pydantic for its messages, and would need the other package only for this.
 from pydantic import BaseModel, ConfigDict, Field
 
 from protocol.events import HEARTBEAT_S
@@ -28,9 +28,9 @@ class RunnerVariables(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    # An empty secret is refused: another would be made instead, which nobody knows.
+    # An empty secret is refused. Otherwise a new secret would be made that nobody knows.
     secret: str | None = Field(default=None, validation_alias=SECRET)
-    # Not checked yet: a command that serves nothing is not to fail for it.
+    # Checked later, because a command that serves nothing must not fail because of it.
     heartbeat_s: str = Field(default="", validation_alias=HEARTBEAT)
     image: str = Field(default="", validation_alias="PORTOLAN_IMAGE")
     cache: str = Field(default="", validation_alias="PORTOLAN_CACHE")
@@ -38,7 +38,7 @@ class RunnerVariables(BaseModel):
 
 
 def variables() -> RunnerVariables:
-    """Read the current values of the variables. Their meaning is in docs/reference/settings.md."""
+    """Read the current values of the variables. docs/reference/settings.md describes the variables."""
     return RunnerVariables.model_validate(inherited_variables())
 
 

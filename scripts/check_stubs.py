@@ -2,8 +2,9 @@
 
 ``check_stubs.py [--suites SUITE …] [--devices DEVICE …] [--functions GLOB …]`` runs each suite once without timing in
 both environments, and compares verdict, ending, placement and fallbacks. ``make check-stubs`` calls it. Bundles are
-kept in ``build/stubs``, and a complete one is reused, so that an interrupted check can continue. A case that differs
-runs again in both environments, because some cases never repeat exactly. Exit code 1: a case differs twice.
+kept in ``build/stubs``. A complete bundle is reused, so that an interrupted check can continue. A case whose outcomes
+differ runs again in both environments, because some cases never repeat exactly. The exit code is 1 if a case differs
+twice.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def _compare(places: Mapping[str, Path], suite: str, device: str, functions: Seq
 
 
 def _bundle(kind: str, place: Path, suite: str, device: str, functions: Sequence[str], name: str) -> Path:
-    """The bundle of a suite from one environment. It is made if it does not exist."""
+    """The bundle of a suite from one environment. If it does not exist, the suite is run."""
     suffix = "" if list(functions) == ["*"] else f"-{zlib.crc32(' '.join(functions).encode()):08x}"
     out = KEPT / f"{place.name}-{suite}-{device}{suffix}{name}.portolan"
     if name:

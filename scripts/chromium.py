@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright, for browser tests, screenshots and the bench of the pages."""
+"""Starts Debian's Chromium, driven by Playwright, for browser tests, screenshots and the bench of the pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 MISSING = f"there is no browser ({', '.join(NAMES)}): install Chromium, on Debian `apt-get install chromium`"
 
-# Background services of the browser that would send requests on their own.
+# These background services of the browser would send requests on their own.
 ALONE = (
     "--disable-background-networking",
     "--disable-component-update",
@@ -30,7 +30,8 @@ def find() -> str | None:
 
 @contextlib.contextmanager
 def launch(path: str) -> Iterator[Browser]:
-    """Start a browser with an empty profile. Root must run it without its sandbox, but it only opens our own pages."""
+    """Start a browser with an empty profile. Root must run it without its sandbox. This is safe, because it only opens
+    our own pages."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ALONE), chromium_sandbox=False)
         try:

@@ -1,4 +1,4 @@
-"""Lists every command of ``portolan`` and ``portolan-runner``, with its options, their defaults and meanings."""
+"""Lists every command of ``portolan`` and ``portolan-runner`` with its options, their defaults and their meanings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _option(parameter: click.Parameter) -> Option:
 
 
 def _choices(annotation: Any) -> Iterator[str]:
-    """The words of a literal type or of an enum, also if it is optional or the type of a list."""
+    """The words of a literal type or of an enum. The type may be optional, or the type of a list's elements."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         yield from (member.value for member in annotation)
     elif get_origin(annotation) is Literal:

@@ -1,7 +1,7 @@
 """Writes the tables of the documentation that come from the code into their pages: ``make docs``.
 
 With ``--check`` nothing is written, and the exit code is 1 if a page differs from the code. A table is identified by
-its heading, which is unique on its page. The rest of the page is written by hand.
+its first line, which is unique on its page or in its section. The rest of the page is written by hand.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Table:
     """The heading of the table's section, if another section has a table with the same heading."""
 
     def rewrite(self, text: str) -> str:
-        """The text of the page with the rows from the code.
+        """The text of the page, with the table's rows replaced by those from the code.
 
         Raises ``ValueError`` if the heading does not occur exactly once on the page, or in the section.
         """
@@ -178,7 +178,7 @@ def times(kind: type) -> Iterator[str]:
 
 
 def options_of(commands: Sequence[str]) -> Iterator[str]:
-    """A row for each option of these commands. Options that the page explains for all commands are left out."""
+    """A row for each option of these commands. Options that the page explains for all commands are not included."""
     takers: dict[Option, list[str]] = defaultdict(list)
     for command in commands:
         for option in command_options()[command]:
@@ -207,7 +207,7 @@ def other_options() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of a settings object. Following fields without their own text are included."""
+    """A field of a settings object, with those of the following fields that have no text of their own."""
 
     names: str
     defaults: str

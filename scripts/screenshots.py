@@ -1,8 +1,9 @@
-"""Pictures of pages in desktop and phone windows, in light and dark mode: ``make screenshots`` makes the README's.
+"""Takes pictures of pages in desktop and phone windows, in light and dark mode: ``make screenshots`` makes the README's
+pictures.
 
-The tests use the same views of every page. As a command, this starts an instance in a separate folder, charts a few
-functions of the targets, and writes the desktop views to docs/images/. With ``--data-dir`` it takes the newest campaign
-of an existing instance, and charts nothing. Runs in ``.venv``.
+The tests use the same views of every page. As a command, this script starts an instance in a separate folder, charts a
+few functions of the targets, and writes the desktop views to docs/images/. With ``--data-dir`` it uses the newest
+campaign of an existing instance, and charts nothing. This script runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def main() -> None:
     options.add_argument("--data-dir", type=Path, help="of an instance that has charted something")
     options.add_argument("--targets", default=TARGETS, help="what to chart instead")
     options_of_command = options.parse_args()
-    # A signal must run the exits of the blocks below, which stop the instance.
+    # A signal must end the blocks below normally, because their exits stop the instance.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     path = chromium.find()
     if path is None:
@@ -135,7 +136,7 @@ def _folder(folder: Path | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _instance(folder: Path, targets: str) -> Iterator[str]:
-    """Run ``portolan up``, and yield its address when everything runs."""
+    """Run ``portolan up``, and yield its address when everything is ready."""
     command = [str(PORTOLAN), "up", "--data-dir", str(folder), "--port", "0", "--targets", targets]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:

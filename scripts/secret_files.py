@@ -2,7 +2,7 @@
 calls it.
 
 ``secret_files.py [SERVICE=FRAMEWORK/DEVICE]…`` also creates tokens for runners that are not in ``compose.yaml``.
-Standard library only. Only the folder protects the files on this machine: a file keeps its owner and mode in a
+Standard library only. On this machine, only the folder protects the files. A file keeps its owner and mode in a
 container, where another user must be able to read it.
 """
 
@@ -37,11 +37,11 @@ RUNNERS = {
 }
 """The targets of the runner services."""
 SLOTS = {"torch-cpu-older": "older"}
-"""Prefixes of the replicas' host names in ``docker/stack.yaml``, if they are not ``replica``."""
+"""For replicas whose host names do not begin with ``replica``: the beginning of the name in ``docker/stack.yaml``."""
 
 
 def folder() -> Path:
-    """``$PORTOLAN_SECRETS``, as in ``compose.yaml``, or ``secrets`` in the checkout."""
+    """The folder: ``$PORTOLAN_SECRETS``, as in ``compose.yaml``, otherwise ``secrets`` in the checkout."""
     return Path(os.environ.get("PORTOLAN_SECRETS") or ROOT / "secrets")
 
 
@@ -75,7 +75,7 @@ def _write(file: Path, content: str) -> None:
 
 
 def _prefix(name: str) -> str:
-    """A prefix that makes the admin token look like other tokens, so that secret scanners recognize it."""
+    """A prefix with which the admin token looks like other tokens, so that secret scanners recognize it."""
     return f"portolan_{secrets.token_hex(4)}_" if name == "admin" else ""
 
 

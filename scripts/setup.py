@@ -1,7 +1,7 @@
 """Creates ``.venv`` with the coordinator and the development tools. ``make setup`` calls it.
 
-Standard library only, and readable by an old Python up to the line that reports that it is too old. An interrupted
-set-up is repaired by the next call, because the stamp is written last.
+Standard library only. An old Python can parse the file, so that it can report that it is too old. An interrupted set-up
+is repaired by the next call, because the stamp is written last.
 """
 
 import os
@@ -19,7 +19,8 @@ LOCK = os.path.join("coordinator", "lock.txt")
 
 
 def main(stamp):
-    # Both sides of torch-xla and TensorFlow: nothing older can import them, nothing newer has wheels.
+    # Both limits come from torch-xla and TensorFlow: older versions cannot import them, and newer versions have no
+    # wheels.
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         sys.exit(
             f"Portolan needs Python 3.11, 3.12 or 3.13, and {sys.executable} is "
@@ -56,14 +57,14 @@ def main(stamp):
 
 
 def require_cache(variables):
-    """Exit with advice if there is no cache folder for packages, for example for a user without a home folder."""
+    """Exit with advice if there is no cache folder for packages, as for a user without a home folder."""
     set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
     folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")
     there = folder
     while not os.path.exists(there):
         there = os.path.dirname(there) or "."
-    # A home is there or not; nobody makes one for a cache.
+    # A missing home folder is not created for a cache.
     if os.access(there, os.W_OK | os.X_OK) and (set_names or there in (folder, home)):
         return
     sys.exit(
@@ -73,7 +74,7 @@ def require_cache(variables):
 
 
 def lock_of(package, any_build):
-    """The lines of the lock for one package. If any build of its version is accepted, they have no hashes."""
+    """The lines of the lock for one package. If any build of its version is accepted, the lines have no hashes."""
     with open(LOCK) as file:
         block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]
     return block.split()[0] if any_build else block

@@ -2,8 +2,8 @@
 
 ``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager node needs no set-up.
 
-Swarm reads an older format than Compose. Settings with another name are translated here, the differences of a stack are
-in docker/stack.yaml, and settings that Swarm lacks are left out.
+Swarm reads an older format than Compose. Settings that have another name in Swarm are translated here. Settings that
+must differ in a stack are in docker/stack.yaml. Settings that Swarm does not have are omitted.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def deployment(definition: Mapping[str, Any]) -> Config:
     resources = deploy.get("resources", {})
     limits = {word: definition[key] for key, word in LIMITS.items() if key in definition} | resources.get("limits", {})
     reservations = dict(resources.get("reservations", {}))
-    reservations.pop("devices", None)  # a stack has them by the node's own runtime, or by generic resources
+    reservations.pop("devices", None)  # a stack uses the node's own runtime or generic resources instead
     for bounds in (limits, reservations):
         if "cpus" in bounds:
             bounds["cpus"] = str(bounds["cpus"])
@@ -123,7 +123,7 @@ def volume(definition: Mapping[str, Any]) -> Config:
 
 
 def scratch(mount: str) -> Config:
-    """A volume that Swarm understands, from the Compose form ``/tmp:size=1g,mode=1777``."""
+    """A volume that Swarm understands, for a text in Compose's form such as ``/tmp:size=1g,mode=1777``."""
     target, _, options = mount.partition(":")
     says = dict(part.partition("=")[::2] for part in options.split(",") if part)
     return volume({"type": "tmpfs", "target": target, "tmpfs": {"size": says.get("size")}})
@@ -142,8 +142,8 @@ def is_loopback(port: Mapping[str, Any]) -> bool:
 
 
 def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
-    """The secret with a digest of its content in its name. A secret of a swarm cannot change, so new content needs a
-    new name."""
+    """The secret with a digest of its content in its name. A secret in a swarm cannot be changed, so new content needs
+    a new name."""
     if "file" not in secret:
         return dict(secret)
     try:
@@ -154,7 +154,7 @@ def with_content_in_name(name: str, secret: Mapping[str, Any]) -> Config:
 
 
 def waiting(services: Mapping[str, Config], nodes: Iterable[Mapping[str, str]]) -> list[str]:
-    """A line for every label that a service requires of its node and no node has."""
+    """A line for every label that a service requires of its node and that no node has."""
     images: dict[tuple[str, str], list[str]] = {}
     for name, definition in services.items():
         for constraint in definition["deploy"].get("placement", {}).get("constraints", ()):

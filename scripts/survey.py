@@ -2,8 +2,8 @@
 
     python -m scripts.survey torch-xla.bundle tensorflow-xla.bundle
 
-It imports the bundles into a temporary database, and prints each table in Markdown with its campaign. The figures come
-from the promised views. No file is written: a person writes the sentences around the tables, and compares them with the
+It imports the bundles into a temporary database, and prints each table in Markdown with its campaign. The numbers come
+from the promised views. No file is written. A person writes the sentences around the tables, and compares them with the
 tables.
 """
 

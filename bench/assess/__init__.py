@@ -1,19 +1,19 @@
-"""``assess``: the share of real models' problems on a device that are predicted, and of predictions that come true.
+"""``assess`` measures how many problems of real models on a device are predicted, and how many predictions come true.
 
-The truth is a whole run: each model makes a forward pass and a training step on the target, as ``assess --whole`` has
-it. Its events are, once a model each, a function that raised or fell back there, an early end of the command without
-either, and values (of the forward pass, the gradient, or the running statistics after the step) that are further from
-the CPU's than ``MOST_ERROR``.
+The truth is a whole run: each model makes a forward pass and a training step on the target, as under ``assess
+--whole``. A whole run has these events, each counted once per model: a function raised an error or fell back on the
+target; the command ended early without either; or values (of the forward pass, the gradient, or the running statistics
+after the step) differ from the CPU's values by more than ``MOST_ERROR``.
 
-There are two predictions. That of the recording is the findings of the same command, replayed. That of the source is
-the findings of ``assess PACKAGE`` with a place in a file of which the forward pass calls a function, but not in a layer
-that the model does not have, from the evidence that ships with Portolan. Conditions, notes and slow functions predict
-nothing.
+There are two kinds of predictions. The recording predicts the findings of the same command, whose calls are replayed.
+The source predicts the findings of ``assess PACKAGE``, from the evidence that ships with Portolan. Of these, only
+findings in a file of which the forward pass calls a function count, and none in a layer that the model does not have.
+Conditions, notes and slow functions predict nothing.
 
-An event and a prediction match by kind and by the last part of the function's name; a layer counts as its function. A
-whole run sees the backward pass as one call, so every prediction for a gradient matches it. For a run that ended early,
-only the predictions that came true count. Keras has no figures of the source, because its models call TensorFlow only
-within Keras, in files that all of them share.
+An event and a prediction match if their kinds and the parts of their functions' names after the last dot are equal. A
+layer counts as its function. A whole run sees the backward pass as one call, so every prediction for a gradient matches
+it. For a run that ended early, only the predictions that came true count. For Keras nothing is predicted from the
+source, because its models call TensorFlow only within Keras, in files that all models share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 DRAWN = 6
 LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8, 0.6)}
-"""The shares that must be reached: of events that are predicted, and of predictions that come true."""
+"""The shares that must be reached: first of events that are predicted, then of predictions that come true."""
 
 
 def run() -> Iterator[Figure]:

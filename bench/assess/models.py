@@ -1,4 +1,4 @@
-"""The models of the bench, as ``models.toml`` lists them. Pure."""
+"""The models of the bench, which are listed in ``models.toml``. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LIST = Path(__file__).with_name("models.toml")
 
 @dataclass(frozen=True)
 class Package:
-    """A package of models, the target on which they run, and what is installed for it beside its framework."""
+    """A package of models, the target on which the models run, and the requirements that are installed with the
+    package."""
 
     name: str
     framework: str
@@ -23,7 +24,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Model:
-    """A model that one of the programs makes by its name."""
+    """A model that one of the programs creates by its name."""
 
     name: str
     package: Package
@@ -39,6 +40,6 @@ def read_models() -> list[Model]:
 
 
 def draw(models: Sequence[Model], number: int, seed: int) -> list[Model]:
-    """A part of the models, in the order of the list."""
+    """Draw some of the models at random. Their order stays that of the list."""
     places = random.Random(seed).sample(range(len(models)), min(number, len(models)))
     return [models[place] for place in sorted(places)]

@@ -1,5 +1,4 @@
-"""Compares predictions with the whole run of a model: the predicted events, and the predictions that came true.
-Pure."""
+"""Compares the predictions for a model with its whole run. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ PREDICTING = (Kind.wrong, Kind.fails, Kind.falls_back)
 
 @dataclass(frozen=True, order=True)
 class Event:
-    """A function that ended badly in a whole run, and how."""
+    """A function that raised, fell back or gave wrong values in a whole run."""
 
     function: str
     kind: Kind
@@ -36,7 +35,7 @@ class Prediction:
     function: str
     kind: Kind
     is_backward: bool
-    """Whether it does so in cases with a gradient; in a whole run that is the backward pass."""
+    """Whether the prediction is about cases with a gradient. In a whole run, these are the backward pass."""
 
     def is_of(self, event: Event) -> bool:
         if event.kind != self.kind:
@@ -52,7 +51,8 @@ class Score:
     missed_events: frozenset[Event]
     """The events that no finding predicted."""
     predictions: frozenset[Prediction]
-    """All predictions; of a run that ended early only those that came true, because the others had no chance to."""
+    """All predictions. For a run that ended early, only the predictions that came true, because the others had no
+    chance to."""
     unmet_predictions: frozenset[Prediction]
 
     @property
@@ -74,12 +74,14 @@ def score(events: AbstractSet[Event], predictions: Iterable[Prediction], *, ende
 
 
 def plain(function: str) -> str:
-    """The name by which source and run are matched: ``maxpool2d`` for ``torch.nn.MaxPool2d`` and ``F.max_pool2d``."""
+    """The name by which predictions and events are matched: ``maxpool2d`` for ``torch.nn.MaxPool2d`` and
+    ``F.max_pool2d``."""
     return function.rpartition(".")[2].replace("_", "").lower()
 
 
 def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[Event]:
-    """The events of a whole run. If it ended early and no call raised, that is an event of the command itself."""
+    """The events of a whole run. If the command ended early and no call raised, the early end is an event of its
+    own."""
     events = {Event(event.function, EVENT_KINDS[event.kind]) for event in run.events}
     if run.exit_code != 0 and all(event.kind is not Kind.fails for event in events):
         events.add(Event(COMMAND, Kind.fails))
@@ -89,7 +91,8 @@ def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[Event]:
 
 
 def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) -> Iterable[Prediction]:
-    """All findings of wrong values are one prediction: that the values of the model are wrong."""
+    """The predictions of a recording. All findings of wrong values together are one prediction: the model's values are
+    wrong."""
     for finding in assessment.of_weight(Weight.finding):
         kind, function = finding.verdict.kind, finding.verdict.function
         if kind in PREDICTING:
@@ -101,7 +104,7 @@ def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) ->
 def predictions_of_source(
     report: Mapping[str, Any], unused_classes: Mapping[str, Collection[str]]
 ) -> Iterable[Prediction]:
-    """The predictions of a report as JSON: its findings with a place in one of the files, outside of unused classes."""
+    """The predictions of a JSON report: its findings with a site in one of the files, outside of unused classes."""
 
     def is_of_model(place: Mapping[str, Any]) -> bool:
         layers = unused_classes.get(place["path"])

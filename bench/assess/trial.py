@@ -1,6 +1,6 @@
-"""The trial of a model: recorded on the CPU, its calls replayed on the target, and run there as a whole.
+"""Tries a model: records it on the CPU, replays its calls on the target, and runs it there as a whole.
 
-These are the steps of ``portolan assess --run COMMAND --whole``, but for the times: nothing is timed.
+These are the steps of ``portolan assess --run COMMAND --whole``, but nothing is timed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Report = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """A model that ran, with the score of each way to predict."""
+    """A model that ran, with one score for each kind of prediction."""
 
     model: Model
     scores: Mapping[str, Score]
@@ -92,7 +92,7 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
 
 
 def read_source(package: Package, place: Path, package_folder: Path) -> Report:
-    """The report on the source of a package, from the evidence that ships."""
+    """Assess the source of a package with the evidence that ships with Portolan."""
     report = place / f"{package.name}.json"
     options = ["--on", package.target, "--format", "json", "--output", str(report)]
     try:
@@ -104,7 +104,7 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
 
 
 def has_wrong_values(values: Path) -> bool:
-    """Whether the values of the last run, on the target, differ from those of the first, on the CPU."""
+    """Whether the values of the last run (on the target) differ from the values of the first run (on the CPU)."""
     return any(
         relative_error(np.load(values / "1" / f"{name}.npy"), np.load(values / "0" / f"{name}.npy")) > most_error
         for name, most_error in MOST_ERROR.items()
@@ -121,7 +121,7 @@ def relative_error(values: np.ndarray[Any, Any], expected_values: np.ndarray[Any
 
 
 def install(place: Path, package: Package) -> Path:
-    """Install what the package needs beside its framework into a folder of its own."""
+    """Install the package's requirements into a separate folder. The framework is not installed."""
     place.mkdir()
     if not package.requirements:
         return place
@@ -139,7 +139,8 @@ def install(place: Path, package: Package) -> Path:
 
 
 def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
-    """The files of a model, as its package's report names them, each with the layers that the model does not have."""
+    """For each file that the model's forward pass enters: its layers that the model does not have. Paths are as in the
+    report."""
     classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / "0" / "files.json").read_text())
     return {
         Path(file).relative_to(package).as_posix(): classes
@@ -150,7 +151,7 @@ def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
 
 def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:
     """Run a Portolan command to its end and write its output to a file. Raises ``UnfinishedError``."""
-    # No coordinator is asked: its evidence may be of anything.
+    # No coordinator is used, because its evidence could come from any campaign.
     variables = {**os.environ, "PYTHONPATH": str(package_folder), "PORTOLAN_DATA": str(out / "data")}
     with (out / "log.txt").open("ab") as log:
         process = subprocess.Popen(

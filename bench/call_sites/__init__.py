@@ -1,10 +1,11 @@
-"""``call_sites``: the share of the calls made by four packages that reading their source finds.
+"""``call_sites`` measures how many of the calls that programs make are also found by reading the source of four
+packages.
 
-Each program (``programs/``) uses one package in its framework's environment, while each direct call of a public
-function is recorded with its lines. Then the source of the package is read as ``portolan assess`` does. Recall is the
+Each program (``programs/``) uses one package in its framework's environment. Meanwhile, each direct call of a public
+function is recorded with its lines. Then the source of the package is read as by ``portolan assess``. Recall is the
 share of the recorded calls for which there is a site. Precision is the share of sites whose call was recorded, among
-the sites whose expression ran and whose function's calls can be recorded. A site counts against precision even if its
-value is a plain number, or an object of a class that forwards the call.
+the sites whose expression ran and whose function's calls can be recorded. Precision also counts sites whose value turns
+out to be a plain number, or an object of a class that forwards the call.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ _OPERATORS: Mapping[str, str] = {
     "floordiv": "FloorDiv", "pow": "Pow", "lshift": "LShift", "rshift": "RShift", "and": "BitAnd", "or": "BitOr",
     "xor": "BitXor", "eq": "Eq", "ne": "NotEq", "lt": "Lt", "le": "LtE", "gt": "Gt", "ge": "GtE",
 }  # fmt: skip
-"""The classes of ``ast`` for the methods of operators. The methods are named without their underscores."""
+"""For each dunder method of an operator, the operator's class in ``ast``. The methods are named without their
+underscores."""
 OPERATORS_IN: Mapping[str, str] = {"jax": "jax.numpy", "torch": "torch"}
 """The modules with the functions that operators stand for."""
 _UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "abs": "abs"}
@@ -24,11 +25,11 @@ class SeenCalls:
     """The calls that a program made from a package's code."""
 
     calls: frozenset[tuple[str, int, int, str]]
-    """File, first and last line of the expression, and function of each call."""
+    """The file, the expression's first and last line, and the function of each call."""
     places: frozenset[tuple[str, int, int]]
-    """File, line and column of the beginning of each expression that ran, and of its end."""
+    """The file, line and column where each expression that ran begins, and where it ends."""
     names: frozenset[str]
-    """Functions whose calls can be recorded."""
+    """The functions whose calls can be recorded."""
 
     @classmethod
     def of(cls, document: Mapping[str, Sequence[Sequence[object]]]) -> SeenCalls:
@@ -63,8 +64,8 @@ class Agreement:
 def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreement:
     """Match sites and calls by file, line and the function's name without its module.
 
-    An operator counts as the function that it stands for. Classes, and functions that are passed as arguments, are left
-    out, because their calls cannot be recorded.
+    An operator counts as the function that it stands for. Classes, and functions that are passed as arguments, are
+    excluded, because their calls cannot be recorded.
     """
     names_at: dict[tuple[str, int], set[str]] = {}
     all_sites = list(sites)
@@ -94,17 +95,16 @@ def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreem
 
 
 def _ran(site: Site, seen_calls: SeenCalls) -> bool:
-    """Whether the expression of a site ran: its beginning, or the end of its callee's name, is among the recorded
-    positions."""
+    """Whether the expression of a site ran. It did if its beginning, or the end of its callee's name, was recorded."""
     name = site.function.rpartition(".")[2]
     return any((site.path, site.line, column) in seen_calls.places for column in (site.column, site.column + len(name)))
 
 
 def plain_name(function: str, root: str) -> str:
-    """The name after the last dot. The method of an operator becomes the name of the operator's function."""
+    """The name after the last dot. For an operator's dunder method, the name of the operator's function."""
     last = function.rpartition(".")[2]
     if last == "index_put_":
-        return "setitem"  # Under that name charts have ``x[mask] = v``.
+        return "setitem"  # Charts have ``x[mask] = v`` under this name.
     if not _is_operator(last):
         return last.rstrip("_") if root == "torch" else last
     method = last.strip("_")

@@ -2,8 +2,8 @@
 package's code.
 
 It runs in the framework's environment and prints one line of JSON: the direct calls of public functions that compute,
-each with the extent of its expression; the expressions of the package that ran; and the names that can be recorded at
-all.
+each with the lines of its expression; the expressions of the package that ran; and the names whose calls can be
+recorded.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Place = tuple[str, int, int]
 
 
 class Sight:
-    """The calls from one package's code, and the positions where its expressions that ran begin and end."""
+    """Collects the calls from one package's code, and the positions where its executed expressions begin and end."""
 
     def __init__(self, folder: str) -> None:
         self.calls: set[SeenCall] = set()
@@ -58,7 +58,7 @@ class Sight:
     def _trace_function(self, frame: FrameType, event: str, _: object) -> Any:
         if not frame.f_code.co_filename.startswith(self._folder):
             return None
-        # A line is not enough: a condition within it leaves calls out, and a lambda's body runs later or never.
+        # A line is not precise enough: a condition in it may skip calls, and a lambda's body runs later or never.
         frame.f_trace_opcodes = True
         return self._ran
 
@@ -68,7 +68,7 @@ class Sight:
         return self._ran
 
     def places(self) -> Iterator[Place]:
-        """The positions where expressions that ran begin and end."""
+        """The positions where executed expressions begin and end."""
         for code, offsets in self._ran_by_code.items():
             path = self._path(code)
             for number, (first, last, column, last_column) in enumerate(code.co_positions()):
@@ -109,15 +109,14 @@ def _noting_function(function: Any, name: str, sight: Sight) -> Callable[..., An
         return function(*args, **kwargs)
 
     for member in dir(function):
-        # Such as ``reduce`` of ``jax.numpy.add``.
+        # For example ``reduce`` of ``jax.numpy.add``.
         if not member.startswith("_") and not hasattr(call, member):
             setattr(call, member, getattr(function, member))
     return call
 
 
 def seen_by_torch(sight: Sight) -> tuple[AbstractContextManager[Any], set[str]]:
-    """Record calls with a function mode, which torch calls for each public function with only its own dispatch in
-    between."""
+    """Record calls with a function mode. Torch calls this mode directly from each public function."""
     import torch
     from torch.overrides import TorchFunctionMode, get_testing_overrides, resolve_name
 

@@ -1,8 +1,8 @@
-"""``truth``: whether Portolan's claims are true, as five shares for questions with known answers.
+"""``truth`` measures with five shares whether Portolan's claims are true, on questions with known answers.
 
-Without a framework: the causes of failures that a person labeled, and accusations that a person repeated by hand. In
-each framework's environment: the share of slightly wrong functions that its cases notice, the share of planted
-fallbacks that its proofs detect, and the share of honest calls in which they report none.
+Two shares need no framework: the failures whose cause is the cause that a person assigned, and the accusations that a
+person confirmed by hand. Three are measured in each framework's environment: the slightly wrong functions that its
+cases notice, the planted fallbacks that its proofs detect, and the honest calls in which its proofs report no fallback.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Accusations compared with labels: the share of a chart's claims against a device that are true, or by design and
+"""Compares accusations with labels: the share of a chart's claims against a device that are true, or by design and
 marked.
 
-``labels/accusations.jsonl`` contains accusations drawn at random (``drawing.py``) from charts of ``library`` and
-``docs`` on torch/xla and tensorflow/xla. A person repeated each with a small script in the framework's own environment,
-without Portolan, and recorded the truth. A wrong accusation is corrected in the product and stays wrong here; a later
-draw measures the correction.
+``labels/accusations.jsonl`` contains accusations that were drawn at random (``drawing.py``) from charts of ``library``
+and ``docs`` on torch/xla and tensorflow/xla. A person repeated each accusation with a small script in the framework's
+own environment, without Portolan, and recorded the truth. If an accusation is wrong, the product is corrected, but the
+label stays *wrong*. A later draw measures the correction.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Judgement(StrEnum):
 
     true = "true"
     by_design = "by_design"
-    """No device does it, and the chart says so, by the cause ``host_work`` or as ``host_only``."""
+    """The claim is true of every device, and the chart says so, with the cause ``host_work`` or as ``host_only``."""
     unmarked = "unmarked"
-    """No device does it, and the chart does not say so."""
+    """The claim is true of every device, but the chart does not say so."""
     wrong = "wrong"
 
     @property
@@ -52,13 +52,14 @@ class Label:
     framework: str
     target: str
     kind: str
-    """One of ``drawing.KINDS``."""
+    """The kind, one of ``drawing.KINDS``."""
     cause: str
     said: str
     label: Judgement
     why: str
     draw: int
-    """The number of the draw. Each later draw has only functions that no earlier draw charted, after corrections."""
+    """The number of the draw. Each later draw, made after corrections, has only functions that were in no earlier
+    draw's charts."""
 
     @property
     def function(self) -> str:
@@ -75,7 +76,7 @@ def labels() -> list[Label]:
 
 
 def figures() -> Iterator[Figure]:
-    """A figure for each draw, and for each suite and framework within it."""
+    """Measure each draw, and each suite and framework within it."""
     every = labels()
     last = max(label.draw for label in every)
     for draw in sorted({label.draw for label in every}):
@@ -110,11 +111,11 @@ def _per_kind(labels: Sequence[Label]) -> dict[str, str]:
 
 
 def check_kept(framework: str) -> Figure:
-    """The share of a framework's labeled cases that are still in its suites, or that a rule has left out since.
+    """The share of a framework's labeled cases that are still in its suites, or that a rule has excluded since.
 
-    A rule leaves out cases whose result is not determined, however they were labeled, and its list gives the reason.
-    The label of a case that is in neither is useless, and must be drawn again. Cases with wrong accusations may be
-    removed without a reason.
+    A rule excludes cases whose result is not determined, however they were labeled, and gives the reason in its list.
+    If a labeled case was neither kept nor excluded by a rule, its label is useless, and must be replaced by a new draw.
+    Cases with wrong accusations may be removed without a reason.
     """
     mine = [label for label in labels() if label.framework == framework]
     suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()
@@ -139,7 +140,7 @@ def check_kept(framework: str) -> Figure:
 
 
 def removal_reasons(framework: str) -> dict[str, str]:
-    """The reasons why ``library`` leaves out cases whose result is not determined, by case id."""
+    """The reasons why ``library`` excludes cases whose result is not determined, by case id."""
     folder = RUNNERS / framework / "suites" / "library"
     lists = [
         json.loads((folder / name).read_text())["left_out"] for name in ("left_out.json", "left_out_variants.json")

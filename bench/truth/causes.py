@@ -1,10 +1,10 @@
-"""Causes compared with labels: what the rules decide for failures that were labeled from public issue trackers.
+"""Compares the causes that the rules decide with labels, for failures from public issue trackers.
 
-The author of rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl`` and no other file; otherwise the
-figure is meaningless. Each pair of files was drawn at random, cause by cause, from one set: ``seen`` and ``heldout``
-from failures on all devices, ``vendors_seen`` and ``vendors_heldout`` from failures on NPU, DirectML, Neuron, Gaudi,
-MPS, ROCm, XPU and TPU. ``vendors_fresh`` was collected for the same devices after the rules about vendors' words were
-written.
+The author of rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl`` and no other file, because
+otherwise the measured accuracy is meaningless. Each pair of files was drawn at random, cause by cause, from one set:
+``seen`` and ``heldout`` from failures on all devices, ``vendors_seen`` and ``vendors_heldout`` from failures on NPU,
+DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU. ``vendors_fresh`` was collected for the same devices after the rules
+about vendors' words were written.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Label:
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome that a runner would report. The output of a process that died is in its log."""
+        """The outcome that a runner would report. If the process died, its output is in the outcome's log."""
         has_raised, has_mismatched = self.ending is Ending.raised, self.ending is Ending.mismatched
         return Outcome(
             verdict=Verdict.failed,
@@ -91,7 +91,8 @@ def figures() -> Iterator[Figure]:
 def accuracy(name: str, examples: Sequence[Label]) -> Figure:
     """The share of failures with the right cause.
 
-    The detail counts the confusions. It includes ids only for the sets that everyone may read.
+    The detail counts wrong causes by pair of right and decided cause. It includes ids only for the sets that everyone
+    may read.
     """
     causes = {label.id: label.named_cause for label in examples}
     missed = [label for label in examples if not label.accepts(causes[label.id])]

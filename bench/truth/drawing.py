@@ -2,11 +2,11 @@
 
     python -m bench.truth.drawing SEED NUMBER EXPORT [EXPORT ...]
 
-A chart accuses a device by a case that fails, one whose result is wrong, one that passes and falls back, and one that
-returns a result where the host raises an error. For each suite and framework, the same number is drawn of each of the
-four kinds, with at most one case of a function per kind, because the cases of one function are mostly alike. Functions
-that already have a label are not drawn again. The printed lines are rows of ``labels/accusations.jsonl`` without a
-label and its reason, which a person adds.
+A chart makes four kinds of accusations against a device: a case raises an error, its result is wrong, it passes but
+falls back, or it returns a result where the host raises an error. For each suite and framework, equally many of each
+kind are drawn, with at most one case of a function per kind, because the cases of one function are mostly alike.
+Functions that already have a label are not drawn again. The printed lines are rows of ``labels/accusations.jsonl``
+without a judgement and its reason, which a person adds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def without_functions(rows: Iterable[Row], functions: Collection[tuple[str, str]
 
 
 def draw(rows: Iterable[Row], number: int, seed: int) -> Iterator[Row]:
-    """Draw rows at random, equally many of each kind; if a kind has too few, the others fill up."""
+    """Draw rows at random, equally many of each kind. If a kind has too few rows, more rows of the other kinds are
+    drawn."""
     chance = random.Random(seed)
     waiting = {kind: _one_a_function(rows_of_kind, chance) for kind, rows_of_kind in _by_kind(rows).items()}
     while number and any(waiting.values()):
@@ -67,7 +68,7 @@ def _by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _one_a_function(rows: Sequence[Row], chance: random.Random) -> list[Row]:
-    """One case of each function, in a random order."""
+    """One randomly chosen case of each function, in random order."""
     cases = defaultdict(list)
     for row in sorted(rows, key=lambda row: str(row["case"])):
         cases[row["function"]].append(row)

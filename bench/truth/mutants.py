@@ -1,6 +1,6 @@
-"""The mutation score: the share of slightly wrong functions that a framework's cases notice.
+"""Measures the mutation score: the share of slightly wrong functions (mutants) that a framework's cases notice.
 
-The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong and when a case notices it.
+The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong, and when a case notices this.
 This module draws cases and computes shares.
 """
 
@@ -63,5 +63,5 @@ def score(framework: str) -> Figure:
 
 
 def _trials(framework: str) -> Any:
-    """The trials of a framework's own tests."""
+    """Load the trials from the framework's own tests."""
     return importlib.import_module("tests.frameworks.common.score").trials(framework)

@@ -1,8 +1,8 @@
-"""Planted fallbacks, and similar calls without a fallback: the share that a framework's proofs judge correctly.
+"""Measures how often a framework's proofs judge planted fallbacks, and similar calls without a fallback, correctly.
 
-Each is a test in ``test_plants.py`` and ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``. A passing test means
-that a planted fallback was detected, or that an honest call was not accused. They run in a separate process, because
-they load every device anew.
+Each plant is a test in ``test_plants.py`` or ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``. A passing test
+means that a planted fallback was detected, or that an honest call was not accused. The tests run in a separate process,
+because they load every device anew.
 """
 
 from __future__ import annotations

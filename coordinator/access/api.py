@@ -90,5 +90,5 @@ async def audit(
     before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> AuditPage:
-    """Changes and refused requests, newest first: who, what, when and from where."""
+    """Changes and refused requests, newest first: who sent them, what they did, when, and from where."""
     return await service.audit(context.engine, before=before, limit=limit, who=who)

@@ -1,8 +1,8 @@
-"""The audit log: who changed what, when and from where.
+"""The audit log: who changed what, when, and from where.
 
-An entry is logged and queued when its request ends, and one task stores the queue within moments. While the database is
-unreachable, entries wait in memory; above a limit the oldest are dropped with a warning. If the process is killed,
-entries that were still queued are only in its log.
+When a request ends, its entry is written to the process's log and queued. One task stores the queue in the database
+within moments. While the database is unreachable, entries wait in memory. Above a limit, the oldest are dropped with a
+warning. If the process is killed, entries that were still queued are only in the process's log.
 """
 
 from __future__ import annotations
@@ -58,8 +58,11 @@ class AuditEntry:
 
 
 class RefusalLimit:
-    """A token bucket. ``admit`` returns None for an entry above the rate, otherwise the number of entries dropped
-    before it."""
+    """A token bucket that limits how many refusals are stored.
+
+    ``admit`` returns None for an entry above the rate. Otherwise it returns the number of entries that were dropped
+    before it.
+    """
 
     def __init__(self, at_once: int = REFUSALS_AT_ONCE, per_s: float = REFUSALS_PER_S) -> None:
         self._at_once, self._per_s = at_once, per_s
@@ -99,7 +102,7 @@ def make_entry(
 
 
 def _storable(text: str, longest: int) -> str:
-    """The text truncated to its limit, without control characters and without tokens that a person put into a URL by
+    """The text truncated to its limit, without control characters, and without tokens that a person put into a URL by
     mistake."""
     clean = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     start = clean.find(PREFIX)
@@ -109,8 +112,10 @@ def _storable(text: str, longest: int) -> str:
 
 
 def _limited_kind(entry: AuditEntry) -> Limited | None:
-    """The kind of an entry that is rate limited, because anyone can create such entries (viewers: login links);
-    otherwise None."""
+    """The kind of an entry whose rate is limited; None for other entries.
+
+    The rate of refusals and of login links is limited, because anonymous callers and viewers can create them at will.
+    """
     if entry.kind == "anonymous":
         return "nobody's" if entry.status >= 400 else None
     if entry.status >= 400:
@@ -154,7 +159,7 @@ class AuditWriter:
                 raise
 
     async def flush(self) -> None:
-        """Store the waiting entries at shutdown, within its time limit."""
+        """Store the waiting entries when the process shuts down, within the time limit for shutdown."""
         try:
             async with asyncio.timeout(FLUSH_WITHIN_S):
                 await self._store()

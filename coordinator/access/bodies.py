@@ -1,6 +1,7 @@
 """Limits on request bodies: bytes, seconds, nesting and number of values.
 
-A body is read completely here and then passed on in one piece. Only a bundle is streamed, with its own byte limit.
+A body is read completely here and then passed on in one piece. Only the body of a bundle upload is streamed, with its
+own byte limit.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class BodyBounds:
         except TimeoutError as error:
             raise BodyTimeoutError(_too_slow(seconds)) from error
         body = b"".join(pieces)
-        # Decided by the path, as in the guard, because a content type can be written in several ways.
+        # The path decides, as in the guard, because a content type can be written in several ways.
         if scope["path"].startswith(API):
             require_modest_json(body, members, bounds.json_depth)
         else:
@@ -76,7 +77,7 @@ class BodyBounds:
 
 
 class _Replayed:
-    """Replays the message that was read, then passes on the messages after it."""
+    """Replays the message that was read, then passes on the messages that follow."""
 
     def __init__(self, message: Message, receive: Receive) -> None:
         self._message: Message | None = message

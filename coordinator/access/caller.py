@@ -63,7 +63,7 @@ NOBODY = Caller("anonymous", None, "anonymous")
 
 
 def bearer_of(error: UnauthorizedError) -> Caller:
-    """The caller of a refused request. For an ended token it is the token's owner, without a role; otherwise it is
+    """The caller of a refused request. If the token has ended, the caller is its owner without a role; otherwise it is
     anonymous."""
     if isinstance(error, TokenEndedError):
         return Caller(error.name, None, "token", error.token_id)

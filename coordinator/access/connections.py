@@ -1,7 +1,7 @@
 """Limits on client connections: their number, the time for headers, and the time for reading a response.
 
-The server's protocol class has a few fields per connection, and a check of all connections runs once a second. So a
-request costs only three assignments.
+Each connection has a few fields, which requests update with three assignments. Once a second, one check reads the
+fields of all connections.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ BAD_REQUEST = "the request is not valid HTTP: its path or a header holds a chara
 
 
 def allow_connections(count: int) -> None:
-    """Raise this process's limit of open files for this many connections, as far as the system allows."""
+    """Raise this process's limit of open files, as far as the system allows, so that it can serve this many
+    connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_files = count + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < open_files:
@@ -35,15 +36,15 @@ def allow_connections(count: int) -> None:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. The limits and the timer are shared by all connections of the subclass that ``bounded_protocol``
-    makes."""
+    """One connection. All connections of one subclass share its limits and its timer; ``bounded_protocol`` makes the
+    subclass."""
 
     bounds: Bounds
     runners_port: int | None
     timer: asyncio.TimerHandle | None = None
 
     since = 0.0
-    """The time since which it has waited for a request, or when the first byte of one came."""
+    """The time at which the wait for a request began. While headers arrive, the time of their first byte."""
     begun = False
     """Whether a part of a request's headers has arrived."""
     unsent = 0
@@ -64,9 +65,9 @@ class BoundedProtocol(H11Protocol):
             kind.timer = self.loop.call_later(LOOK_EVERY_S, _look, kind, self.connections, self.loop)
 
     def _crowds(self, others: Sequence[BoundedProtocol]) -> Iterator[tuple[list[BoundedProtocol], int]]:
-        """The groups with which the connection shares a limit, the smallest first.
+        """The groups of connections that share a limit with this one, the smallest group first.
 
-        Ports have separate limits, so that overloading one port leaves the others free.
+        Ports have separate limits, so that an overload of one port leaves the other ports usable.
         """
         on_port = [other for other in others if other.local_port == self.local_port]
         yield [other for other in on_port if other.address == self.address], self.bounds.address_connections
@@ -127,7 +128,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def bounded_protocol(bounds: Bounds, runners_port: int | None = None) -> type[BoundedProtocol]:
-    """The protocol class for one server."""
+    """The protocol class for one server with these limits."""
 
     class OfServer(BoundedProtocol):
         pass
@@ -144,10 +145,10 @@ def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.Abst
 
 
 def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
-    """Close one of the connections: one without any request so far, otherwise an idle one, otherwise one with an
-    incomplete request.
+    """Close one of the connections and return whether one could be closed.
 
-    Among several, the one that has waited longest is closed.
+    A connection without any request so far is closed first, otherwise an idle one, otherwise one with an incomplete
+    request. Among several, the one that has waited longest is closed.
     """
     could = [
         connection
@@ -158,7 +159,7 @@ def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
         return False
     oldest = min(could, key=lambda one: (one.is_unfinished, one.cycle is not None, one.since))
     oldest.transport.abort()
-    # ``connections`` forgets it only later; until then it would be counted.
+    # ``connections`` removes it only later, and would count it until then.
     oldest.connections.discard(oldest)
     return True
 

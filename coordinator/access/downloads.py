@@ -1,4 +1,4 @@
-"""A download slot for sending a large file. It is released when the response has been sent."""
+"""Holds a download slot while a large file is sent. The slot is released when the response has been sent."""
 
 from __future__ import annotations
 

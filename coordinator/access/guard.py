@@ -39,15 +39,16 @@ class RequestGuard:
                 message["headers"] = [*headers, *(header for header in RAW if header[0] not in own)]
             await send(message)
 
-        # Each request creates a new export, so ranges of two exports do not fit together. HTTP allows ignoring a range.
+        # Each request creates a new export, so ranges of two exports do not fit together. HTTP allows a server to
+        # ignore ranges.
         scope = {**scope, "headers": [header for header in scope["headers"] if header[0] not in RANGES]}
         app = problem(Request(scope), error.status, error.title, str(error)) if error else self._app
         await app(scope, receive, send_with_headers)
 
 
 def install(app: FastAPI, names: Set[str]) -> None:
-    """Make the guard the outermost layer. Middleware of ``add_middleware`` does not see responses to unhandled
-    errors."""
+    """Make the guard the outermost layer. Middleware that is added with ``add_middleware`` does not see responses to
+    unhandled errors."""
     build = app.build_middleware_stack
 
     def build_guarded() -> ASGIApp:

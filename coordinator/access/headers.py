@@ -21,7 +21,7 @@ POLICY = "Content-Security-Policy"
 HEADERS = {
     POLICY: PAGE,
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Not no-referrer: then browsers would send no Origin with forms either.
+    # With no-referrer, browsers would send no Origin with forms either.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }

@@ -1,7 +1,7 @@
 """Identifies the caller of a request by its token or its session.
 
-A lookup is cached for ``HELD_S``. The coordinator that revokes a token refuses it at once; the other coordinators of
-the database follow within that time.
+A lookup is cached for ``HELD_S``. A coordinator that revokes a token refuses it at once. The other coordinators of the
+database refuse it within ``HELD_S``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ ANOTHER = "ask an admin for a new one (`portolan token create`) and store it wit
 
 @dataclass(frozen=True)
 class AdminToken:
-    """The admin token from the coordinator's file. It is not in the database, so it works with an empty one."""
+    """The admin token from the coordinator's file. It is not in the database, so it works even if the database is
+    empty."""
 
     name: str
     sha256: bytes = field(repr=False)
@@ -83,7 +84,7 @@ class Identifier:
         return await self.of_digest(digest(token))
 
     async def of_digest(self, token_sha256: bytes) -> Caller:
-        """The caller of a token of which only the hash is known, for example from a login link."""
+        """The caller of a token whose hash alone is known, for example from a login link."""
         if self._admin is not None and token_sha256 == self._admin.sha256:
             return self._admin.caller
         row = await self._look_up("token", token_sha256, store.find_token)
@@ -122,7 +123,7 @@ class Identifier:
             return entry[1]
         async with self._lookups, self._engine.connect() as connection:
             row = await find(connection, sha256)
-        # The time from before the query, so that a result is never cached for longer than ``HELD_S``.
+        # This is the time before the query, so that a result is never cached for longer than ``HELD_S``.
         self._held[key] = (now, row)
         self._held.move_to_end(key)
         while len(self._held) > MOST_HELD:

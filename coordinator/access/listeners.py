@@ -1,8 +1,8 @@
-"""The coordinator's listeners, and the requests that each of them serves.
+"""The coordinator's listeners, and the requests that each listener serves.
 
-Runners must reach the coordinator to enroll, and every case on their network can reach it as well. So they get a
-listener that serves only enrollment. REST is then served only at an address that their network cannot reach. Health
-checks are served everywhere.
+Runners must reach the coordinator to enroll, and every case that runs on their network can reach it too. So runners get
+a listener that serves only enrollment. REST is then served only at an address that cannot be reached from the runners'
+network. Health checks are served everywhere.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from protocol.enrolment import PATH
 ENROLMENT = ("POST", PATH)
 HEALTH = "/healthz"
 RESOLVED_AGAIN_S = 5.0
-"""Seconds between resolutions: a container gets its address at the start but its name only when it is healthy."""
+"""Seconds between resolutions of the name. A container has its address from the start, but its name only when it is
+healthy."""
 
 
 @dataclass
 class Listeners:
-    """The listeners. ``runners_port`` serves only enrollment; REST is served only at ``rest_address``."""
+    """The addresses that are served: ``runners_port`` serves only enrollment, ``rest_address`` serves REST."""
 
     runners_port: int | None
     rest_address: str | None
@@ -59,7 +60,7 @@ class Listeners:
 
 
 class ListenerMiddleware:
-    """Refuses requests that their listener does not serve, before any other handling."""
+    """Refuses each request that is not served at the address and port where it arrived, before any other handling."""
 
     def __init__(self, app: ASGIApp, listeners: Listeners) -> None:
         self._app = app
@@ -67,7 +68,7 @@ class ListenerMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            # Without an address the request did not come over a network.
+            # A request without an address did not come over a network.
             address, port = (scope.get("server") or ("127.0.0.1", None))[:2]
             reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)
             if reason is not None:
@@ -77,7 +78,8 @@ class ListenerMiddleware:
 
 
 async def _resolve(name: str) -> frozenset[str]:
-    """The addresses of a host name. Empty while it cannot be resolved, so that nothing is served by mistake."""
+    """The addresses of a host name. The result is empty while the name cannot be resolved, so that nothing is served by
+    mistake."""
     try:
         addresses = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

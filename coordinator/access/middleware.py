@@ -1,8 +1,7 @@
-"""Access control for every request: it identifies the caller, refuses changes without a token, and records audit
-entries.
+"""Access control for every request: identifies the caller, refuses changes without a token, and records audit entries.
 
-A request passes here before its body is read. Its route then requires a role (``needs``). Changes without a token are
-already refused here, so that a route without a declared role is protected.
+This layer handles a request before its body is read. The route then requires a role (``needs``). Changes without a
+token are already refused here, so that even a route without a declared role is protected.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
         if is_change and not caller.may_change:
             raise UnauthorizedError(SIGN_IN)
     except UnauthorizedError as error:
-        # A revoked token may have been stolen, so the audit records whose it was.
+        # A revoked token may have been stolen, so the audit log records whose token it was.
         scope["state"]["caller"] = bearer_of(error)
         return problem(request, error.status, error.title, str(error))
     except Exception as error:
@@ -91,14 +90,15 @@ async def _admit(scope: Scope, is_change: bool) -> ASGIApp | None:
 
 
 def _forbid_storing(start: Message) -> None:
-    """Keep responses to signed-in callers out of caches, so that the next user cannot go back to them."""
+    """Forbid caches to store responses to signed-in callers, so that the next user of the browser cannot go back to
+    them."""
     if not any(name == b"cache-control" for name, _ in start["headers"]):
         start["headers"] = [*start["headers"], (b"cache-control", b"no-store")]
 
 
 def session_cookie(scope: Scope) -> str:
-    """The name of the session cookie. Cookies ignore ports, so the name contains the port, to separate two coordinators
-    on a host."""
+    """The name of the session cookie. Browsers share cookies between ports, so the name contains the port, to separate
+    two coordinators on one host."""
     server = scope.get("server")
     return f"portolan_session_{server[1] if server else 0}"
 

@@ -15,7 +15,7 @@ TokenName = Annotated[str, StringConstraints(max_length=100, pattern=r"^[A-Za-z0
 
 
 class WhoAmI(BaseModel):
-    """The caller that the coordinator identified."""
+    """The caller as the coordinator identified it."""
 
     name: str
     role: Role | None
@@ -61,7 +61,7 @@ class Token(BaseModel):
     created_at: datetime
     expires_at: datetime
     last_used_at: datetime | None
-    """Accurate to a minute."""
+    """The time of the last use, accurate to a minute."""
     revoked_at: datetime | None
     revoked_by: str | None
 
@@ -100,7 +100,8 @@ class AuditRow(BaseModel):
 
     @property
     def caller(self) -> str:
-        """The caller for people. A runner has no role, and must not be mistaken for a person with the same name."""
+        """The caller's name as people read it. It tells a runner, which has no role, from a person with the same
+        name."""
         description = "runner" if self.kind == "runner" else self.role
         return f"{self.who}, {description}" if description else self.who
 

@@ -1,8 +1,8 @@
 """Decides from the headers of a browser's request whether it is served. Pure.
 
-A page of another site can make a browser send any request to this coordinator. It cannot change what the browser says
-about the request: the name in ``Host``, the origin, and the type of the body, which is limited to the types of forms.
-Clients that are not browsers send none of these headers and pass; their rights are checked elsewhere.
+A page of another site can make a browser send any request to this coordinator. But the page cannot change how the
+browser describes the request: the name in ``Host``, the origin, and the content type, which is limited to those of
+forms. Clients that are not browsers send none of these headers and pass. Their rights are checked elsewhere.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SHOWN = 100
 
 
 def fields(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that decide. A header that occurs twice is joined, as HTTP defines, and then matches no known
-    value."""
+    """Return the headers that the decision needs. If a header occurs twice, its values are joined, as HTTP defines, and
+    then match no known value."""
     values: dict[str, str] = {}
     for name, value in headers:
         if name in READ:
@@ -76,7 +76,8 @@ def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str])
 def is_known(host: str, names: Set[str]) -> bool:
     """Whether a Host header names this coordinator, on any port.
 
-    IP addresses are always accepted: nobody can make one lead elsewhere, so a page from there is ours.
+    IP addresses are always accepted. Nobody can redirect an IP address, so a page from this address comes from this
+    coordinator.
     """
     name = _name(host)
     return name is not None and (name in names or _is_address(name))

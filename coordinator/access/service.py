@@ -1,4 +1,4 @@
-"""Tokens, sessions and links: the layer between HTTP and the store."""
+"""Tokens, sessions and login links: the layer between HTTP and the store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def revoke_token(engine: AsyncEngine, token_id: int, by: Caller) -> Token:
 
 
 async def start_session(engine: AsyncEngine, token_sha256: bytes) -> NewSession:
-    """Start a session. It has the role of its token and ends with it."""
+    """Start a session. It has the role of its token, and ends at the latest when the token ends."""
     secret = new_secret()
     async with engine.begin() as connection:
         expires_at = await store.create_session(connection, secret.sha256, token_sha256, SESSION_LASTS)

@@ -1,4 +1,4 @@
-"""Slots: limit concurrent work of one kind, with a bounded queue and a limit per caller."""
+"""Limits the concurrent work of one kind, with a bounded queue and a limit per caller."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from coordinator.errors import TooManyError
 
 
 class Slots:
-    """``async with slots.hold("ann"): …``.
+    """Limits how many operations run and wait at once, in total and per caller: ``async with slots.hold("ann"): …``.
 
-    Raises ``TooManyError`` if the queue is full, if no slot becomes free within ``patience_s``, or if the caller
-    already has ``each`` slots and waiting requests.
+    ``hold`` raises ``TooManyError`` if the queue is full, if no slot becomes free within ``patience_s``, or if the
+    caller's running and waiting operations already number ``each``.
     """
 
     def __init__(self, noun: str, at_once: int, waiting: int = 0, *, each: int, patience_s: float = 60.0) -> None:
@@ -44,7 +44,7 @@ class Slots:
                 self._turns.release()
         finally:
             self._held[who] -= 1
-            self._held += Counter()  # without those that hold none
+            self._held += Counter()  # removes callers without a slot
 
     async def _turn(self) -> None:
         if not self._turns.locked():

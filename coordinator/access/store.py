@@ -1,4 +1,4 @@
-"""Tokens, sessions, links and the audit log in the database. It contains all of their SQL."""
+"""Tokens, sessions, login links and the audit log in the database. This module contains all of their SQL."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def revoke_token(connection: AsyncConnection, token_id: int, by: str) -> R
 
 
 async def create_session(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Store a session and delete ended ones. Returns the time at which it ends."""
+    """Store a session and delete ended sessions. Returns the time at which the new session ends."""
     await connection.execute(delete(sessions).where(sessions.c.expires_at < func.now()))
     result = await connection.execute(
         insert(sessions)
@@ -81,7 +81,7 @@ async def end_sessions(connection: AsyncConnection, token_sha256: bytes) -> None
 
 
 async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: bytes, lasts: timedelta) -> datetime:
-    """Store a link and delete ended ones. Returns the time at which it ends."""
+    """Store a login link and delete ended links. Returns the time at which the new link ends."""
     await connection.execute(delete(login_links).where(login_links.c.expires_at < func.now()))
     result = await connection.execute(
         insert(login_links)
@@ -92,7 +92,8 @@ async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: 
 
 
 async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
-    """Use up the link and return the hash of its token. If two requests use it at once, only one gets the hash."""
+    """Use up the link and return the hash of its token. If two requests use the link at once, only one gets the
+    hash."""
     result = await connection.execute(
         delete(login_links)
         .where(login_links.c.sha256 == sha256)
@@ -103,7 +104,7 @@ async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
 
 
 async def note_use(connection: AsyncConnection, token_ids: Iterable[int], every: timedelta) -> None:
-    """Record that these tokens were used, unless a use was recorded recently."""
+    """Record that these tokens were used, except those whose last recorded use is more recent than ``every``."""
     await connection.execute(
         update(tokens)
         .where(

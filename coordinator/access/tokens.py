@@ -1,8 +1,8 @@
-"""Creates and recognizes tokens, sessions and links. Pure, except for randomness.
+"""Creates and recognizes tokens, sessions and login links. Pure, except for randomness.
 
-Only their SHA-256 is stored. Passwords need a slow hash, because people choose guessable ones; these secrets have 256
-random bits, which cannot be guessed at any speed. Lookups use the hash, so the time of a comparison reveals nothing
-about a secret.
+Only the SHA-256 of a secret is stored. Passwords need a slow hash, because people choose guessable passwords. These
+secrets have 256 random bits, which cannot be guessed at any speed. Lookups use the hash, so the time of a comparison
+reveals nothing about a secret.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LINK_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret that is shown once, with the parts of it that are stored."""
+    """A secret that is shown once, with what is stored of it."""
 
     text: str = field(repr=False)
 

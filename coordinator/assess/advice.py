@@ -1,4 +1,5 @@
-"""Advice: a dtype, or a value of one keyword, with which the cases pass. It is based only on outcomes. Pure."""
+"""Advice: a dtype, or another value of one keyword, with which the cases pass. Advice is based only on outcomes.
+Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def advice(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> tuple[str, ...]:
-    """Sentences about calls that pass: ``passes with mode='nearest' (4 of 4 cases)``; empty if no such call is known.
+    """Sentences that name changes with which the call passes: ``passes with mode='nearest' (4 of 4 cases)``; empty if
+    there are none.
 
     ``usual`` are the cases that the call is compared with, ``cases`` all cases of its function.
     """
@@ -45,7 +47,7 @@ def _keywords(
 
 
 def _values(name: str, cases: Iterable[CaseEvidence]) -> list[object]:
-    """The plain values of a keyword in the cases."""
+    """The values of a keyword in the cases, if they are plain JSON values."""
     values_by_text: dict[str, object] = {}
     for case in cases:
         for call in (case.options.calls if case.options else None) or ():
@@ -60,10 +62,10 @@ def _dtypes(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> Iterator[str]:
-    """Advice to use a dtype that no compared case has.
+    """Advice to use a dtype that none of the compared cases has.
 
-    Cases in this dtype must have the other dtypes of a failing case, because a pass of ``x[0]`` in float16 says nothing
-    about ``x[mask]``.
+    The cases with this dtype must have the other dtypes of a failing case as well. For example, a pass of ``x[0]`` in
+    float16 says nothing about ``x[mask]``, whose failing cases also have a bool array.
     """
     plain = [case for case in cases if GRADIENT not in case.tags]
     candidates = (matching(call, plain) if call else []) or plain
@@ -85,8 +87,8 @@ def _dtypes_of(case: CaseEvidence) -> frozenset[str]:
 
 
 def passing(cases: Sequence[CaseEvidence], is_failing: Callable[[CaseEvidence], bool]) -> str | None:
-    """The number of passing cases: ``4 of 4 cases``; None if one of them does not pass on the device, or if there are
-    too few."""
+    """The number of passing cases in words: ``4 of 4 cases``; None if a case does not pass on the device, or if there
+    are too few cases."""
     if len(cases) < FEWEST_PASSING or any(is_failing(case) or case.end in ("failed", "fell_back") for case in cases):
         return None
     return f"{len(cases)} of {len(cases)} cases"

@@ -1,4 +1,4 @@
-"""Reads type annotations as the values that they describe. Pure."""
+"""Infers values from type annotations. Pure."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typi
 
 
 class Annotations:
-    """Reads annotations. ``resolve`` returns the object that a name refers to at the annotation.
+    """Infers values from annotations. ``resolve`` returns the object that a name refers to at the annotation.
 
-    ``define`` gives a name to a value that can be known only from other files.
+    ``define`` names a value that can only be inferred together with other files.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Annotations:
                 return None
 
     def value_passed(self, node: ast.expr) -> Binding:
-        """The value of a parameter. For an annotation that also allows numbers, nothing is known, because programs
-        hardly ever pass an array."""
+        """The value of a parameter with this annotation. If the annotation also allows numbers, the value is unknown,
+        because programs hardly ever pass an array."""
         value = self.value(node)
         has_number = any(isinstance(option, ast.Name) and option.id in _NUMBERS for option in _options(node))
         return None if has_number and isinstance(value, Thing) and value.is_array else value
@@ -88,7 +88,10 @@ class Annotations:
 
 
 def _options(node: ast.expr) -> Sequence[ast.expr]:
-    """The alternatives of ``A | B | C``, and the types in ``Union[A, B, C]``."""
+    """The types of a union: ``A
+    B
+    C`` or ``Union[A, B, C]``. Any other annotation is returned alone.
+    """
     match node:
         case ast.BinOp(op=ast.BitOr()):
             return [*_options(node.left), *_options(node.right)]

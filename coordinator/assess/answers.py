@@ -47,21 +47,22 @@ class Answer:
     """The target, with the version of the evidence: ``torch@2.9.0/xla``."""
     works: bool | None
     """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: the function
-    is not charted or only lowered, the result depends on unknown arguments, or only a single case or the last digits of
-    values differ."""
+    is not charted or only lowered; the result depends on unknown arguments; only a single case is bad; or values differ
+    only in their last digits."""
     failing: int
-    """The number of similar cases with the worst result that occurs."""
+    """The number of similar cases with the worst of their results."""
     of: int
-    """The number of similar cases, or of usual cases if the function works. 0: not charted in this form, or not run."""
+    """The number of similar cases; if the function works, of usual cases. 0 if the function was not charted in this
+    form, or not run."""
     sentences: tuple[str, ...]
-    """One sentence for each relevant finding or condition, the worst first. For an uncharted function, they say what is
-    missing."""
+    """One sentence for each relevant finding or condition, the worst first. For an uncharted function, the sentences
+    say what was not charted."""
     second_shape: SecondShape | None = None
-    """The time of the first call with a second shape; None: not measured."""
+    """The time of the first call with a second shape; None if it was not measured."""
 
     @property
     def word(self) -> str:
-        """The answer in a word: ``yes``, ``no``, ``it depends`` or ``unknown``."""
+        """The answer in one word or phrase: ``yes``, ``no``, ``it depends`` or ``unknown``."""
         if self.works is None:
             return "it depends" if self.of else "unknown"
         return "yes" if self.works else "no"
@@ -78,10 +79,10 @@ def can_i(
 ) -> Answer:
     """Say whether a function works on a target, from the evidence that ships with Portolan, or from an evidence file.
 
-    ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of positional arguments, for a method
-    without the receiver; if it is None, all usual cases are considered. Raises ``AssessmentError`` for a target that
-    nobody charted or an unusable file, and ``UnknownNameError`` for an invalid selector, a name that the framework does
-    not have, or an unknown dtype.
+    ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of positional arguments; for a method, the
+    object is not counted. If it is None, all usual cases are considered. Raises ``AssessmentError`` for a target that
+    nobody charted or an unusable file. Raises ``UnknownNameError`` for an invalid selector, a name that the framework
+    does not have, or an unknown dtype.
     """
     evidence = (
         evidence_file.load_shipped()
@@ -93,7 +94,7 @@ def can_i(
 
 
 def answer(question: Question, evidence: EvidenceSet) -> Answer:
-    """The answer from this evidence. Raises the same errors as ``can_i``."""
+    """Answer the question from this evidence. Raises the same errors as ``can_i``."""
     function, target = question.function, choose(evidence, question.selector, None).chosen
     names = names_of(target)
     charted_name = names.charted_name(function)
@@ -118,7 +119,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
         for finding in assess(AssessedSource((site,)), target, names).findings
         if finding.verdict.meets is not Meets.not_met
     ]
-    # Whether its arguments are such as the host refuses is another question.
+    # Whether the host refuses the call's arguments is a different question.
     worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
     usual = usual_cases(judged_cases(cases), dtypes)
     if target.is_lowered and worst is None:

@@ -1,4 +1,4 @@
-"""The arguments of a call that its source shows: their number, literals and dtypes. Pure."""
+"""The arguments of a call as its source shows them: their number, literals and dtypes. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
 
 
 def index_kind(node: ast.expr, value: Binding) -> str:
-    """``basic`` for an index of numbers and slices without arrays; otherwise unknown."""
+    """``basic`` for an index of numbers and slices without arrays; otherwise the index's kind is unknown."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     values = value.values if isinstance(value, Items) and len(value.values) == len(parts) else [value] * len(parts)
     plain = all(
@@ -45,10 +45,10 @@ def index_kind(node: ast.expr, value: Binding) -> str:
 
 
 def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
-    """The dtypes by which cases of indexing are compared with a call: those of the index.
+    """The dtypes by which a call that indexes is compared with cases: the dtypes of the index.
 
-    A mask decides how an array is indexed. The array may be a mask itself: ``mask[:, None]`` is not indexed by one. An
-    index without arrays has no dtype, so the dtype of the array is used instead.
+    A mask decides how an array is indexed, whatever the array's dtype. An array of bool may itself be indexed without a
+    mask: ``mask[:, None]``. An index without arrays has no dtype, so the dtype of the array is used instead.
     """
     if kind != BASIC:
         return dtypes_of(index.values if isinstance(index, Items) else (index,))
@@ -67,13 +67,14 @@ def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[s
 
 @cache
 def _plain_call(positional: int) -> CallSite:
-    """A call without keywords. Most calls have none, so equal ones share one object."""
+    """A call without keywords. Most calls have no keywords, so calls with equal numbers of arguments share one
+    object."""
     return CallSite(positional, {})
 
 
 def _literal(node: ast.expr) -> Any:
-    """The value of a literal, as a JSON type. ``ast.literal_eval`` is not used, because each call leaves functions in
-    memory."""
+    """The value of a literal, as a JSON type. ``ast.literal_eval`` is not used, because each of its calls leaves
+    functions in memory."""
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):
             return node.value
@@ -89,7 +90,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def dtype_of(value: Binding) -> str | None:
-    """The dtype that a framework's name stands for; None if it is no dtype."""
+    """The dtype that a framework's name stands for; None if the name is no dtype."""
     if not isinstance(value, str) or value.count(".") > 2:
         return None
     last = value.rpartition(".")[2]

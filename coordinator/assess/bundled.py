@@ -26,11 +26,11 @@ from protocol.limits import LEAST_MILLISECONDS
 from protocol.outcomes import Outcome
 
 NO_KEY = Key(0, 1)
-"""The job key of outcomes that are in no database."""
+"""Used as the job key of outcomes that are not in a database."""
 
 
 class _Suite(NamedTuple):
-    """The suite and version. Two devices must have both in common for their latencies to be compared."""
+    """The suite and the framework's version. Latencies of two devices are compared only if both are equal."""
 
     framework: str
     version: str
@@ -43,7 +43,7 @@ class _Cold(NamedTuple):
 
     ms: float
     position: int
-    """The number of cases that ran before in the same process."""
+    """The number of cases that ran earlier in the same process."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _Read:
     ended_at: datetime
     signed_by: str | None
     runs: Mapping[str, Sequence[Run]]
-    """The outcomes by case, in the order of runs."""
+    """The outcomes of each case, in the order of runs."""
     levels: Mapping[str, float]
     """The latency of the best run in milliseconds, for cases that passed on the device and were timed."""
     colds: Mapping[str, Sequence[_Cold]]
@@ -117,15 +117,15 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
 
 
 def _operations(outcome: Outcome) -> tuple[str, ...]:
-    """The operations that the host ran in a pass, or the operation in the evidence; the same as ``operations`` of the
-    store."""
+    """The operations that the host ran in a passing case, or the operation in the evidence of a failure. ``operations``
+    of the store follows the same rule."""
     if outcome.verdict is Verdict.passed:
         return tuple(outcome.proof.fallbacks)
     return (outcome.evidence.operation,) if outcome.evidence and outcome.evidence.operation else ()
 
 
 def _failure_text(outcome: Outcome) -> str:
-    """The text of a failure, the same as ``failure_text`` of the views."""
+    """The text of a failure. ``failure_text`` of the views follows the same rule."""
     evidence = outcome.evidence
     texts = (evidence.mismatch, evidence.message, evidence.signal, evidence.reason) if evidence else ()
     last = "killed at its deadline" if outcome.ending is Ending.timed_out else str(outcome.ending)
@@ -133,7 +133,8 @@ def _failure_text(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> float | None:
-    """The level of the run, the same as ``low`` of the views; None if it was not timed, or is too short to compare."""
+    """The low quantile of the run's samples; None if the run was not timed, or its time is too short to compare.
+    ``low`` of the views follows the same rule."""
     samples = outcome.timing.samples_ms
     level: float | None
     if len(samples) > 1:

@@ -13,17 +13,17 @@ from coordinator.assess.verdicts import SiteVerdict
 
 @dataclass(frozen=True)
 class CallingFunction:
-    """A user's function that leads to a finding."""
+    """A user's function that calls, directly or indirectly, a function with a finding."""
 
     name: str
     verdicts: tuple[SiteVerdict, ...]
     path: tuple[str, ...]
-    """The functions on the way from this one to the one with the finding, including both."""
+    """The functions on the call path from this function to the function with the finding, including both."""
 
 
 def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunction, ...]:
-    """The functions that lead to a serious finding, each with its shortest path. Functions that lead to most findings
-    come first."""
+    """The functions that lead to a serious finding, each with its shortest call path. The function that leads to the
+    most findings comes first."""
     called_by: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         for name in names:
@@ -38,7 +38,8 @@ def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunc
 
 
 def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """The shortest path from every function that leads to one of ``starts``. The path of a start is the start alone."""
+    """The shortest call path from every function that leads to one of ``starts``. The path of a start contains only
+    itself."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(starts)}
     waiting = deque(ways)
     while waiting:

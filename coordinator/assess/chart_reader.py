@@ -1,7 +1,7 @@
-"""Readers of charts in the database: the cases of their suites, and the results of these cases.
+"""Reads charts from the database: the cases of their suites, and the results of these cases.
 
-Whole charts are as large as the database, so they are read one after the other. For a few functions, all charts are
-read at once.
+All charts together are as large as the database, so whole charts are read one after the other. If only a few functions
+are needed, all charts are read at once.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ Times = Mapping[int, CaseTimes]
 
 
 class ChartReader(Protocol):
-    """Reads charts, which are rows of ``store.charts``."""
+    """Reads charts. Each chart is a row of ``store.charts``."""
 
     async def cases(self, chart: Row[Any]) -> CaseIndex:
-        """The cases that the chart may have outcomes of."""
+        """The cases that can have outcomes in the chart."""
 
     async def ends(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        """The results of its cases."""
+        """The results of the chart's cases."""
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        """The results of its cases, with options, messages and tags."""
+        """The results of the chart's cases, with options, messages and tags."""
 
     async def times(self, chart: Row[Any]) -> Times:
-        """The times of its cases."""
+        """The times of the chart's cases."""
 
 
 class WholeCharts:
-    """Reads all functions of a chart.
+    """Reads the cases of all functions of a chart.
 
     The cases of a suite are read only once, because most campaigns of an instance chart the same suites.
     """
@@ -64,14 +64,15 @@ class WholeCharts:
         return await store.runs(self._connection, chart)
 
     async def times(self, chart: Row[Any]) -> Times:
-        # Which CPU is nearest to a target is decided among all targets of the campaign.
+        # All targets of the campaign are needed to decide which CPU is nearest to a target.
         if chart.campaign_id not in self._times:
             self._times[chart.campaign_id] = await store.times(self._connection, chart.campaign_id)
         return self._times[chart.campaign_id].get(chart.target_id, {})
 
 
 class FunctionCharts:
-    """Reads some functions of many charts, with one query for all results, and one for the details of the newest."""
+    """Reads the cases of some functions in many charts. One query reads all results, another the details of the
+    newest."""
 
     def __init__(
         self,
@@ -91,7 +92,7 @@ class FunctionCharts:
     async def open(
         cls, connection: AsyncConnection, functions: Sequence[str], charts: Sequence[Row[Any]]
     ) -> FunctionCharts:
-        """Open a reader of these charts. The newest charts come first."""
+        """Open a reader for these charts, which are ordered from the newest to the oldest."""
         suite_ids = {chart.suite_id for chart in charts}
         digests = await store.digests_of_functions(connection, suite_ids, functions)
         ends = await store.ends_of_functions(connection, charts, functions)
@@ -107,7 +108,7 @@ class FunctionCharts:
         return self._ends.get(_key(chart), ())
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        # A case of the newest chart may have no run that counts: then an older chart is read as well.
+        # If no run of a case in the newest chart counts, an older chart is read as well.
         if _key(chart) not in self._runs:
             await self._read_in_full([chart])
         return self._runs[_key(chart)]
@@ -123,7 +124,8 @@ class FunctionCharts:
 
 
 def _leading(charts: Sequence[Row[Any]], ends: Mapping[ChartKey, Sequence[Row[Any]]]) -> list[Row[Any]]:
-    """The charts with a case that no newer chart of their target and suite has. The newest come first."""
+    """The charts that have a case which no newer chart of the same target and suite has, from the newest to the
+    oldest."""
     leading = []
     names_of: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for chart in charts:

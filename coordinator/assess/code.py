@@ -1,4 +1,4 @@
-"""The source lines of the assessed folder, file, notebook or archive."""
+"""The source lines of the assessed code: a folder, a file, a notebook or an archive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class SourceLine(NamedTuple):
 
 
 class Code:
-    """The files below a root. Each is read when one of its lines is needed; unreadable files have no lines."""
+    """The files below a root folder. A file is read when one of its lines is needed. An unreadable file has no
+    lines."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -69,7 +70,7 @@ class Code:
 
 
 class CodeInMemory(Code):
-    """The lines of a single file that is not in a folder."""
+    """The source lines of a single file whose content is in memory."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__(Path())

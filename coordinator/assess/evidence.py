@@ -50,8 +50,9 @@ class CaseEvidence(EndedCase):
     """A case of a function on a target, over the runs of the newest campaign with an outcome of it.
 
     On a target that only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered case.
-    Most cases share their options, tags and operations with others. If a dictionary is the context of validation, equal
-    ones become one object; otherwise the options of the shipped evidence take half of the memory of an assessment.
+    Most cases have the same options, tags and operations as other cases. If the context of validation is a dictionary,
+    equal values become one object. Without this, the options of the shipped evidence would take half of the memory of
+    an assessment.
     """
 
     options: Annotated[CaseOptions | None, AfterValidator(_share_options)] = None
@@ -62,19 +63,19 @@ class CaseEvidence(EndedCase):
     chart: int
     """The index of the case's chart in the target's list."""
     cause: Cause | None = None
-    """The cause of a failure or an accepted call. The next two members also belong to failures and accepted calls."""
+    """The cause of the failure or of the silently accepted call. The next two members also exist only for these."""
     ending: Ending | None = None
     said: str | None = None
     ratio: float | None = None
-    """The time of a call relative to the CPU; None: not measured on both."""
+    """The ratio of the call's time to its time on the CPU; None if it was not measured on both."""
     first_call_ms: float | None = None
-    """The median time of the first call in its process; with the tag ``recompiled``, of the first call with a second
-    shape. None: not measured."""
+    """The median time of the first call in its process. For a case with the tag ``recompiled``, of the first call with
+    a second shape. None if it was not measured."""
     disagreeing: tuple[int, ...] = ()
-    """The indexes of older charts with another result for the case."""
+    """The indexes of older charts in which the case has another result."""
     operations: Annotated[tuple[str, ...], AfterValidator(_share_words)] = ()
-    """The framework's own operations that the host ran, or the one at which the case failed (see ``met``). Empty if the
-    case passed on the device, or its evidence names no operation."""
+    """The framework's own operations that the host ran, or the operation at which the case failed (see ``met``). Empty
+    if the case passed on the device, or if its evidence names no operation."""
 
     @property
     def is_wrong(self) -> bool:
@@ -83,7 +84,7 @@ class CaseEvidence(EndedCase):
 
     @property
     def met(self) -> Met | None:
-        """How the operations are involved; None for a case that neither failed nor fell back."""
+        """How the operations are involved in the result; None for a case that neither failed nor fell back."""
         match self.end:
             case "fell_back":
                 return Met.fell_back
@@ -98,7 +99,7 @@ class CaseEvidence(EndedCase):
 
     @property
     def is_imprecise(self) -> bool:
-        """Whether its wrong values are right for the next narrower float type."""
+        """Whether its wrong values are right at the tolerance of the next narrower float type."""
         return self.is_wrong and self.cause is Cause.precision
 
 
@@ -109,7 +110,7 @@ class Chart:
     suite: str
     revision: str
     at: datetime
-    """The time of the campaign's end, or of its last outcome so far."""
+    """The time at which the campaign ended. For a running campaign, the time of its last outcome so far."""
     campaign: int | None = None
     """The campaign's number; None for a bundle."""
     repeat: str | None = None
@@ -117,7 +118,7 @@ class Chart:
     signed_by: str | None = None
     """The name of the trusted key that signed the bundle; None if no signature was checked."""
     ships: bool = False
-    """Whether it ships with Portolan."""
+    """Whether the chart ships with Portolan."""
 
 
 class TargetKey(NamedTuple):
@@ -143,7 +144,7 @@ class TargetEvidence:
     functions: Mapping[str, tuple[CaseEvidence, ...]]
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    """Sentences of the runner that must be shown with every figure."""
+    """Sentences of the runner that must be shown with every result."""
 
     @property
     def key(self) -> TargetKey:
@@ -193,7 +194,7 @@ class TargetEvidence:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must be shown with every figure of the target."""
+        """The sentences that must be shown with every result of the target."""
         return target_sentences(
             self.device,
             self.device_class,
@@ -205,7 +206,8 @@ class TargetEvidence:
 
     @cached_property
     def _drawn_cases(self) -> Counter[bool]:
-        """For the host: the numbers of generated cases, by whether the host failed them when they were generated."""
+        """For a target on the host: the number of generated cases that the host failed when they were generated, and of
+        the others."""
         if self.device != HOST:
             return Counter()
         cases = (case for cases in self.functions.values() for case in cases)
@@ -229,7 +231,7 @@ class EvidenceSet:
 
     targets: tuple[TargetEvidence, ...]
     origin: str
-    """The source in words: ``ships with Portolan``."""
+    """The source of the evidence in words: ``ships with Portolan``."""
     made_at: datetime | None = None
     """The time at which the file was written; None for the current state of a coordinator."""
 
@@ -243,23 +245,23 @@ class Choice:
 
 
 def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
-    """The geometric mean over the cases that both devices measured."""
+    """The geometric mean of the ratios, over the cases that were measured on both devices."""
     ratios = [case.ratio for case in cases if case.ratio is not None]
     return geometric_mean(ratios) if ratios else None
 
 
 def second_shape_of(cases: Sequence[CaseEvidence]) -> SecondShape | None:
-    """The cost of a second shape, with the first calls of the same chart; None: not measured."""
+    """The cost of a second shape, compared with first calls of the same chart; None if it was not measured."""
     chart = next((case.chart for case in cases if RECOMPILED in case.tags and case.first_call_ms is not None), None)
     return second_shape((RECOMPILED in case.tags, case.first_call_ms) for case in cases if case.chart == chart)
 
 
 def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:
-    """The target that the selector means.
+    """Choose the target that the selector means.
 
-    Among several versions it is the installed one, otherwise the newest. Among several hardware models it is the one
-    that was charted last. Raises ``AssessmentError`` if no target is charted, or if the selector matches several
-    frameworks.
+    Among several versions, the installed version is chosen, otherwise the newest. Among several hardware models, the
+    model that was charted last is chosen. Raises ``AssessmentError`` if no target is charted, or if the selector
+    matches several frameworks.
     """
     targets = [target for target in evidence.targets if selector.matches(target)]
     if not targets:

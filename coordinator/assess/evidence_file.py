@@ -1,7 +1,8 @@
-"""Files of evidence: one compressed JSON document. One ships with Portolan; ``GET /evidence`` sends the same format.
+"""Evidence files: one compressed JSON document each. One file ships with Portolan; ``GET /evidence`` sends the same
+format.
 
-A document with a higher ``format`` is rejected with a clear message. A document of the same format may have unknown
-members, which are ignored.
+If the ``format`` of a document is newer than this version's, the document is rejected with a clear message. Unknown
+members of a document with the current format are ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _MAKE = "portolan evidence FILE BUNDLE…"
 
 
 class EvidenceMark(BaseModel):
-    """The members that every format version has. They are checked first."""
+    """The members that every version of the format has. They are checked first."""
 
     type: Literal["portolan-evidence"]
     format: int = Field(ge=1)
@@ -67,7 +68,8 @@ def compress(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
 
 
 def read(content: bytes, name: str, origin: str) -> EvidenceSet:
-    """Read a document, compressed or not. Raises ``AssessmentError`` with one line that names the file."""
+    """Read a document, whether it is compressed or not. Raises ``AssessmentError`` with one line that names the
+    file."""
     try:
         plain = unpack(content)
         mark = EvidenceMark.model_validate_json(plain)

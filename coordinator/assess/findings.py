@@ -1,4 +1,4 @@
-"""Findings: the results that a source's calls can expect on a target, function by function. Pure."""
+"""Findings: the results to expect from the calls in a source on a target, function by function. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from coordinator.results.conditions import CallSite
 
 @dataclass(frozen=True)
 class Finding:
-    """A verdict, with the sites in the source to which it applies."""
+    """A verdict about a function, with the sites in the source to which it applies."""
 
     verdict: SiteVerdict
     places: tuple[Site, ...]
@@ -35,12 +35,12 @@ class Finding:
 
     @property
     def is_unreached(self) -> bool:
-        """Whether a program run was measured and ran none of the sites."""
+        """Whether a program run was measured and reached none of the sites."""
         return all(site.reached is False for site in self.places)
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the function is only guessed from a method's name at all sites."""
+        """Whether, at all sites, the function is only guessed from a method's name."""
         return all(site.certainty is Certainty.guessed for site in self.places)
 
 
@@ -54,7 +54,8 @@ class Assessment:
     unknown: Mapping[str, int]
     """The number of sites of each uncharted function, the largest first."""
     host_only: int = 0
-    """The number of sites of functions that never use a device. Neither mapping includes them."""
+    """The number of sites of functions that never use a device. The other two mappings do not include these
+    functions."""
 
     def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.verdict.weight is weight)
@@ -98,7 +99,7 @@ def assess(
             continue
         charted_uses[site.function] += 1
         call = None if site.use is Use.named or site.call is None else charted_name.call(site.call)
-        # A function stands at thousands of places, in a few forms.
+        # A function occurs at thousands of sites, but in only a few forms.
         key = (site.function, _form(call), site.dtypes)
         if key not in verdicts:
             verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
@@ -126,13 +127,13 @@ def assess(
 
 
 def _is_doubtful(site: Site) -> bool:
-    """Whether the target may never reach a site. Such sites are shown last."""
+    """Whether the target may never reach a site. Doubtful sites are shown last."""
     return bool(site.guards) or site.reached is False
 
 
 def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
-    """Turn a verdict about a function for another kind of device into a condition, because the source must choose this
-    device."""
+    """A verdict about a function for another kind of device, turned into a condition, because only sources that choose
+    this device use the function."""
     if verdict.weight is Weight.finding and is_for_other_device(verdict.function, target.device_type):
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict
@@ -159,7 +160,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return (
         list(Weight).index(verdict.weight),
         finding.is_guarded,
-        # Few calls have arguments that the host refuses, and these are many functions.
+        # They come last, because there are many such functions, and few calls have arguments that the host refuses.
         verdict.kind is Kind.accepts,
         list(Kind).index(verdict.kind),
         finding.is_guessed,

@@ -1,4 +1,4 @@
-"""The kinds of findings for which an assessment ends with exit code 1. Pure."""
+"""The gate: the kinds of findings for which an assessment ends with exit code 1. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.function_names import did_you_mean
 
 @dataclass(frozen=True)
 class Gate:
-    """The kinds of findings in the form of the option: ``wrong,fails,slow:20``."""
+    """The kinds of findings that the option names: ``wrong,fails,slow:20``."""
 
     kinds: frozenset[Kind] = frozenset()
     slow: float = SLOW
@@ -34,9 +34,9 @@ class Gate:
         return cls(frozenset(kinds), slow)
 
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
-        """The findings that fail the check, without sites under a condition and uncharted functions.
+        """The findings that fail the check. Sites under a condition and uncharted functions never fail it.
 
-        Calls that are silently accepted are never among them: the source does not show whether a call has arguments
+        Calls that are silently accepted never fail it either: the source does not show whether a call has arguments
         that the host rejects, so this kind has only conditions.
         """
         accepting = (finding for finding in assessment.conditional if finding.verdict.kind is Kind.accepts)

@@ -1,4 +1,4 @@
-"""Guards and device questions: conditions in a source that depend on the device, a version or a failure. Pure."""
+"""Guards and device questions: conditions in a source that depend on the device, on a version or on a failure. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEVICE_MEMBERS = frozenset(
     """.split()  # noqa: SIM905
 )
 _DEVICE_OF_MEMBER = {f"is_{device}": device for device in ("cuda", "cpu", "xla", "mps", "xpu", "hpu", "npu", "meta")}
-"""The device type for which each property of PyTorch's tensors is true."""
+"""For each property of PyTorch's tensors such as ``is_cuda``, the device type for which it is true."""
 _DEVICE_CALLS = re.compile(
     r"(default_backend|get_backend|xla_device_hw|list_physical_devices|list_logical_devices|is_gpu_available"
     r"|is_built_with_(cuda|rocm|gpu_support|xla)|current_accelerator)"
@@ -30,7 +30,7 @@ _DEVICE_AVAILABILITY = re.compile(
     r"|is_torch_(cuda|xla|tpu|mps|xpu|npu|hpu|mlu|musa)_available"
 )
 _DEVICE_FLAG = re.compile(r"(?:(?:use|on|with|has)_)?(cuda|gpu|hpu|mps|npu|tpu|xla|xpu)")
-"""The name of a variable that decides whether to use a device: ``if use_cuda:``."""
+"""Matches the name of a variable that says whether to use a device: ``if use_cuda:``."""
 _VERSION_NAMES = re.compile(
     r"__version__|(is_)?(torch|tf|tensorflow|jax|jaxlib)_(version|greater|less|higher|lower)\w*|TORCH_\w*VERSION\w*"
     r"|JAX_\w*VERSION\w*|is_torch_version|is_torch_greater\w*|TORCH_(MAJOR|MINOR)",
@@ -39,7 +39,8 @@ _VERSION_NAMES = re.compile(
 
 
 def guard_of(test: ast.expr) -> Guard | None:
-    """The guard for the code under a condition, if the condition tests the device, its availability or a version."""
+    """The guard for the code under a condition; None if the condition tests neither the device, nor its availability,
+    nor a version."""
     kinds = {*_kinds(test), *([GuardKind.device] if _device_named_by(test)[0] else ())}
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
@@ -54,13 +55,13 @@ def guard_of_else(test: ast.expr) -> Guard | None:
     if guard is None or not guard.device:
         return guard
     if isinstance(test, ast.BoolOp):
-        # Without ``x.is_cuda and fast`` the value may be on CUDA or not.
+        # If ``x.is_cuda and fast`` is false, the value may be on CUDA or not.
         return replace(guard, device="")
     return replace(guard, is_on_device=not guard.is_on_device)
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
-    """The guard for a ``try``: its first handler for exceptions that functions raise on a device without support."""
+    """The guard for a ``try``: its first handler for an exception that functions raise on an unsupported device."""
     for handler in handlers:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
@@ -70,7 +71,7 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
 
 
 def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
-    """Whether an expression tests which device is present, or which device a value is on."""
+    """Whether an expression tests which device is available, or which device a value is on."""
     if isinstance(node, ast.Call):
         name = _last_name(node.func)
         return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
@@ -89,7 +90,8 @@ def one_line(node: ast.expr) -> str:
 
 
 def _device_named_by(test: ast.expr) -> tuple[str, bool]:
-    """The device type that a condition names, and whether the condition holds on this device or on all others."""
+    """The device type that a condition names, and whether the condition holds on this device (otherwise: on all other
+    devices)."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp()):
             return "", True

@@ -42,7 +42,7 @@ _DATA_CODE = re.compile(
 )
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
-"""Files whose callable classes prepare data. Other classes there may belong to distributions."""
+"""Files in which classes with ``__call__`` prepare data. Other classes in these files may belong to distributions."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
 """Classes of data sets and loaders that do not inherit from the framework's classes."""
 _SHOWING_WORDS = frozenset(
@@ -59,15 +59,14 @@ _CONSTANTS = frozenset(
 
 
 def is_for_other_device(function: str, device: str) -> bool:
-    """Whether a function belongs to another kind of device than this one, such as ``torch.cuda.synchronize`` for
-    XLA."""
+    """Whether a function belongs to another kind of device. For example, ``torch.cuda.synchronize`` on ``xla``."""
     return _DEVICE_CALL.fullmatch(function) is not None and device not in function.split(".")
 
 
 def is_test_code(site: Site) -> bool:
     """Whether a site is in test code: ``tests/models.py``, ``models_test.py``, or ``TestModels`` in ``test_models.py``.
 
-    The file name ``test_time_pooling.py`` alone is not enough, because it may be a pooling layer.
+    A file name such as ``test_time_pooling.py`` is not enough, because the file may define a pooling layer.
     """
     if is_test_file(site.path):
         return True
@@ -80,8 +79,8 @@ def is_test_file(path: str) -> bool:
 
 
 def why_aside(path: str, within: str) -> str:
-    """The reason, from the names of its file and itself, why a function does not run on the device repeatedly; empty if
-    there is none."""
+    """The reason, taken from the names of the file and the function, why a function does not run on the device
+    repeatedly; empty if the names give none."""
     if _EXPORT_CODE.search(path):
         return EXPORTS
     is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
@@ -91,15 +90,16 @@ def why_aside(path: str, within: str) -> str:
 
 
 def _shows(name: str) -> bool:
-    """Whether a function of this name prints or plots: ``print_summary``, ``_plot``, ``draw_bounding_boxes``."""
+    """Whether the name says that the function prints or plots: ``print_summary``, ``_plot``,
+    ``draw_bounding_boxes``."""
     words = name.split("_")
     return not _SHOWING_WORDS.isdisjoint(words) or ("draw" in words and any(part in name for part in _IMAGE_PARTS))
 
 
 def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
-    """The reason why a site does not run on the device; empty if the source shows none.
+    """The reason why a site does not run on the device; empty if the source shows no reason.
 
-    ``are_tests_apart`` says that the source also has code other than tests.
+    ``are_tests_apart`` says that the source also contains code that is not a test.
     """
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
@@ -124,7 +124,7 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return PROGRAM_CONSTANT
     if kind is Kind.falls_back and site.goes_to_host:
         return GOES_TO_HOST
-    # What is made or handed on there is used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
+    # Modules that are created or passed on there are used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     if site.use is Use.named or is_class(site.function):
         return ""
     if is_setup_place(site):

@@ -38,7 +38,8 @@ def is_host_call(
     *,
     is_cast: bool,
 ) -> bool:
-    """Whether a call computes on the host for any target. ``is_cast`` says that it only changes the dtype."""
+    """Whether a call computes on the host, whatever the target. ``is_cast`` says that the call only changes the
+    dtype."""
     if call is None or "out" in keywords:
         return False
     if "device" in keywords:
@@ -50,7 +51,7 @@ def is_host_call(
                 name in _TO_HOST and owner.of == "torch.Tensor"
             )
         case "torch.tensor":
-            # A single number has no dimension, and computes with arrays on any device.
+            # A single number has no dimensions, and can be combined with arrays on any device.
             return isinstance(positional[0] if positional else None, Items | Elements) and not _is_elsewhere(arguments)
         case str() if callee in _MAKERS:
             return True
@@ -81,7 +82,7 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
 
 
 def is_host_operation(*operands: Binding) -> bool:
-    """Whether an operation computes on the host: at least one of its arrays is there, and none is elsewhere."""
+    """Whether an operation computes on the host: at least one of its arrays is on the host, and none is elsewhere."""
     return any(array.is_on_host for array in _arrays(operands)) and not _is_elsewhere(operands)
 
 
@@ -97,7 +98,7 @@ def on_host(value: Binding) -> Binding:
 
 
 def anywhere(value: Binding) -> Binding:
-    """The same value with unknown location, because a module may move its attributes to a device."""
+    """The same value with its arrays in an unknown place, because a module may move its attributes to a device."""
     match value:
         case Thing():
             return replace(value, is_on_host=False)

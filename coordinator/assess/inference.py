@@ -1,7 +1,7 @@
-"""Inference: walks one file and infers its call sites, their arguments, and the values of its names. Pure.
+"""Inference: reads one file and infers its call sites, their arguments, and the values of its names. Pure.
 
-A name of the user's own code becomes a symbol with an unknown value, because the file may use it before defining it, or
-import it from another file. ``linking`` finds its value.
+A name of the user's own code becomes a symbol with an unknown value, because the file may use it before it defines it,
+or import it from another file. ``linking`` finds its value later.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
 from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
-"""Packages that are neither the user's own nor import a framework on the user's behalf."""
+"""Packages that are not the user's own and import no framework for the user."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -71,7 +71,7 @@ _WRAPPERS = frozenset(
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"max", "min", "next", "map", "filter", "vars", "object", "property"})
 _MADE_AT_RUN_TIME = frozenset({"getattr", "eval", "exec", "__import__"})
-"""Functions that take the name of another, or code."""
+"""Functions that take the name of another function, or code, as text."""
 _OTHER_BUILTINS = frozenset({"super", "abs", "sum", "zip", "enumerate", "staticmethod"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
 _LAYER_LISTS = frozenset(
@@ -82,7 +82,7 @@ _TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
 """Python functions that move an array to the host."""
 _PARTS = frozenset({"values", "indices", "data"})
-"""Attributes that are the result of a function, or part of it."""
+"""Attributes that are the result of a function, or a part of the result."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -115,7 +115,7 @@ _MODULES: Mapping[str, Binding] = {name: Builtin(name) for name in ("functools",
 
 
 class SiteResolver(Resolver):
-    """Reads one file into mentions and facts."""
+    """Reads one file into mentions (uses of functions) and facts (definitions)."""
 
     HANDLERS: ClassVar[Mapping[type, str]] = {
         **Resolver.HANDLERS,
@@ -182,23 +182,24 @@ class SiteResolver(Resolver):
         self.reading.star_imports = self.star_imports
         if not self.frameworks:
             self.reading.dynamic_names = 0
-        # It knows the resolver: without it no circle keeps the file's objects, and none is looked for.
+        # This deletes the reference to the resolver. Otherwise a reference cycle would keep the file's objects, and no
+        # garbage collection runs.
         del self._annotations
         return self.reading
 
-    # What is noted
+    # Recording uses
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Record no uses in the block, because names that describe a value do not use it."""
+        """Record no uses in the block, because names in an annotation are not used there."""
         self._silent += 1
         yield
         self._silent -= 1
 
     @contextmanager
     def _calls_alone(self) -> Iterator[None]:
-        """Record only calls in the block: ``isinstance(x, nn.Linear)`` creates no layer, but ``print(x.sum())``
-        computes."""
+        """Record only calls in the block: ``isinstance(x, nn.Linear)`` mentions a layer and creates none, but
+        ``print(x.sum())`` computes."""
         before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
         self._takes_calls_alone = before
@@ -236,7 +237,7 @@ class SiteResolver(Resolver):
             return
         line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
         if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            # Of a chain over several lines, a call is where its own method's name stands.
+            # In a chain over several lines, the position of a call is that of its method's name.
             function = node.func
             line = function.end_lineno or line
             column = (function.end_col_offset or len(function.attr)) - len(function.attr.encode()) + 1
@@ -260,7 +261,7 @@ class SiteResolver(Resolver):
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
         if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
             is_indexing = form in (Form.indexed, Form.written)
-            # An index may be on the host, whatever it takes from an array on a device.
+            # The index may be on the host even if it selects from an array on a device.
             operands = (left,) if is_indexing else (left, right)
             self._note(
                 form,
@@ -289,7 +290,7 @@ class SiteResolver(Resolver):
             self.reading.members.append(use)
 
     def _send_to_host(self, node: ast.expr) -> None:
-        """Record that a value, and the value that it is part of, go to the host at once."""
+        """Record that a value is moved to the host at once. If it is part of another value, that value is too."""
         while True:
             self._host_bound.add(id(node))
             match node:
@@ -311,7 +312,7 @@ class SiteResolver(Resolver):
             self.reading.questions.append(DeviceQuestion(self.reading.path, node.lineno, one_line(node)))
 
     def _define(self, path: str, value: Binding) -> None:
-        # A definition is known by what it is; an import may stand for any of several.
+        # The name of a definition determines its value; an import may stand for one of several values.
         if value is not None and not (isinstance(value, Symbol) and value.path == path):
             self._facts.names[path] = either((self._facts.names.get(path), value))
 
@@ -331,7 +332,7 @@ class SiteResolver(Resolver):
         for scope in reversed(self._scopes):
             if name in scope:
                 return scope[name]
-        # What the module defines further down, or imports with everything else.
+        # The module may define the name further down, or import it by ``import *``.
         return Symbol(f"{self.reading.module}.{name}")
 
     def _import(self, node: ast.Import) -> None:
@@ -386,7 +387,8 @@ class SiteResolver(Resolver):
     def _bind_target(self, target: ast.expr, value: Binding, source: ast.expr | None = None) -> None:
         match target:
             case ast.Name():
-                # ``torch = None`` where an import failed, ``mask = None`` before a branch that makes one.
+                # For example ``torch = None`` after a failed import, or ``mask = None`` before a branch that assigns an
+                # array.
                 is_none = isinstance(source, ast.Constant) and source.value is None
                 if not (is_none and self._scopes[-1].get(target.id) is not None):
                     self._bind(target.id, None if is_none else value)
@@ -408,7 +410,7 @@ class SiteResolver(Resolver):
                 self.visit(target)
 
     def _define_layers(self, path: str, source: ast.expr | None) -> None:
-        """Record the layers of a ``ModuleDict``, which become its attributes."""
+        """Record the layers that a ``ModuleDict`` contains. They become attributes of the ``ModuleDict``."""
         match source:
             case ast.Call(func=function, args=[ast.Dict() as layers]):
                 members = list(_with_text_keys(layers))
@@ -467,7 +469,7 @@ class SiteResolver(Resolver):
                 self._test(operand)
             case _:
                 value = self._value(node, outer=False)
-                # ``if mask:`` also asks whether there is a mask.
+                # ``if mask:`` may only test whether there is a mask.
                 if isinstance(value, Thing) and value.is_array and (value.certain or value.dtype == "bool"):
                     self._note_operation(Form.unary, node, "bool", value)
 
@@ -484,7 +486,7 @@ class SiteResolver(Resolver):
             self._scopes[-1][name] = before if before is not None else self._lookup_outside(name)
 
     def _lookup_outside(self, name: str) -> Binding:
-        """The value of a name in the scopes outside of the innermost one."""
+        """The value of a name in the scopes around the innermost scope."""
         return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
 
     def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
@@ -548,7 +550,7 @@ class SiteResolver(Resolver):
         with self._inside(node.name):
             returns = self._enter_function(path, node.args, node.body, receiver)
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
-            # A decorator of the user's may keep the function in a table.
+            # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
         is_property = any(name in ("property", "cached_property") for name in decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
@@ -614,7 +616,7 @@ class SiteResolver(Resolver):
             annotation = self._annotation(argument.annotation, is_passed=True)
             is_none = isinstance(default, ast.Constant) and default.value is None
             if isinstance(annotation, Symbol) and (isinstance(default_value, str) or _is_function(default_value)):
-                # ``dot_general: DotGeneral = lax.dot_general``: a function, whatever its protocol is called.
+                # ``dot_general: DotGeneral = lax.dot_general`` is a function, whatever the name of its protocol is.
                 scope[argument.arg] = Symbol(parameter)
                 self._facts.defaults[parameter] = default_value
             elif annotation is not None and not (isinstance(annotation, Thing) and _is_number(default)):
@@ -686,7 +688,7 @@ class SiteResolver(Resolver):
                     self._note(Form.read, owner, node, operator=node.attr)
                 return owner.extend(f".{node.attr}")
             case Method():
-                # ``x.at[index].set``: members of this member of an array are spoken of by its name.
+                # For ``x.at[index].set``, the surfaces list the members of ``at`` under the name of the array.
                 return OTHER if owner.owner.is_array and owner.name != "at" else owner
             case Elements() if node.attr in ("values", "indices"):
                 return owner.of
@@ -736,7 +738,7 @@ class SiteResolver(Resolver):
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
-            # How many arguments the inner function gets is said in two places.
+            # The number of arguments for the inner function is given in two places.
             call, callee = None, callee.function
         dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
@@ -756,7 +758,7 @@ class SiteResolver(Resolver):
         return on_host(value) if is_on_host else value
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
-        """Whether the function is a method whose name is enough to identify its object as an array."""
+        """Whether the function is a method whose name alone shows that its object is an array."""
         return isinstance(function, ast.Attribute) and any(
             self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
         )
@@ -833,7 +835,8 @@ class SiteResolver(Resolver):
                 return None
 
     def _member_by_name(self, module: str, names: Sequence[ast.expr]) -> Binding:
-        """The member of a framework's module that ``getattr`` gives; a name that is made at run time is counted."""
+        """The member of a framework's module that ``getattr`` returns. A name that is computed at run time is counted
+        as unknown."""
         match names:
             case [ast.Constant(value=str(name))]:
                 return f"{module}.{name}"
@@ -841,7 +844,8 @@ class SiteResolver(Resolver):
         return None
 
     def _value_of_text(self, function: str, texts: Sequence[ast.expr]) -> Binding:
-        """The module that a text names; code in a text, and a name that is made at run time, are counted."""
+        """The module that a text names. Code in a text and names that are computed at run time are counted as
+        unknown."""
         match texts:
             case [ast.Constant(value=str(name))] if function == "__import__":
                 root, _, rest = name.partition(".")
@@ -909,7 +913,7 @@ class SiteResolver(Resolver):
         return self._knowledge.result(callee, call, dtype, along=along)
 
     def _map(self, mapper: str, positional: Sequence[Binding]) -> None:
-        """Record that JAX calls a user's function with arrays."""
+        """Record that JAX calls a user's function with arrays, as ``jax.vmap`` does."""
         arrays: tuple[Binding, ...] = (array("jax", certain=False),) * 4
         for function in positional:
             inner = function.function if isinstance(function, Wrapped) else function
@@ -917,7 +921,7 @@ class SiteResolver(Resolver):
                 self._facts.passed.append(Passed(inner, arrays, {}))
 
     def _keeps_arrays(self, callee: Symbol) -> bool:
-        """Whether a method, if its object is an array, returns an array, so that the value stays an array."""
+        """Whether a method that is called on an array returns an array."""
         owner, _, name = callee.path.rpartition(".")
         is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
@@ -935,7 +939,7 @@ class SiteResolver(Resolver):
         return self._operator_result(left, right)
 
     def _operator_result(self, left: Binding, right: Binding) -> Binding:
-        """The value of an operator: an array if one operand is an array."""
+        """The value of an operator. It is an array if one operand is an array."""
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Thing) and side.is_array:
                 dtype = side.dtype if other is OTHER or getattr(other, "dtype", None) == side.dtype else None
@@ -1033,7 +1037,7 @@ class SiteResolver(Resolver):
             number = node.slice.operand.value
             return item_of(owner, -number) if isinstance(number, int) else None
         if isinstance(node.slice, ast.Slice | ast.Tuple):
-            # A part of a list or of an array is one again.
+            # A part of a list or an array is again a list or an array.
             return Elements(element_of(owner)) if isinstance(owner, Items) else owner
         return element_of(owner)
 
@@ -1059,17 +1063,18 @@ def _with_text_keys(node: ast.Dict) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _is_function(value: Binding) -> bool:
-    """Whether a value can be a user's function, according to its name: ``promote_dtype``, ``dtypes.promote_dtype``."""
+    """Whether the name of a value can be a user's function: ``promote_dtype``, ``dtypes.promote_dtype``."""
     return isinstance(value, Symbol) and value.is_plain_name and not is_class(value.path)
 
 
 def _is_number(node: ast.expr | None) -> bool:
-    """Whether a node is a literal number. ``b1: ArrayLike = 0.9`` accepts an array but hardly ever gets one."""
+    """Whether a node is a literal number. A parameter like ``b1: ArrayLike = 0.9`` accepts an array but hardly ever
+    gets one."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether a node is a literal text, which is never compared with an array: ``label == "muon"``."""
+    """Whether a node is a literal text. Texts are never compared with arrays: ``label == "muon"``."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -1090,7 +1095,7 @@ def _is_to_cpu(node: ast.Call) -> bool:
 
 
 def _is_plain(value: Binding) -> bool:
-    """Whether a value surely does not come from a framework: a number, or a tuple of numbers."""
+    """Whether a value certainly does not come from a framework: a number, or a tuple of numbers."""
     match value:
         case Items(values):
             return bool(values) and all(map(_is_plain, values))

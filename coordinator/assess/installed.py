@@ -1,4 +1,4 @@
-"""Finds the framework's version in a project's environment, by looking at its folders."""
+"""Finds the installed version of a framework in a project's environment, by looking at the environment's folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow", "tensorflow-cpu"),
 
 def installed_version(framework: str, project: Path, environment: Path | None) -> str | None:
     """The framework's version in the active virtual environment, in the project's environment, or next to this program;
-    None if there is none."""
+    None if it is in none of them."""
     names = PACKAGES.get(framework, (framework,))
     for folder in _site_packages(project, environment):
         for distribution in distributions(path=[str(folder)]):

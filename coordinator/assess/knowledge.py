@@ -1,4 +1,4 @@
-"""Knowledge about the return values of functions, from the surfaces that ship with Portolan. Pure."""
+"""Knows the values that functions return, from the surfaces that ship with Portolan. Pure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NUMERIC = re.compile(
     r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
     r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
 )
-"""Functions of modules that compute, but with unknown results."""
+"""Functions of modules that compute and whose results are not known."""
 _NO_ARRAYS = re.compile(
     r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
     r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
@@ -64,7 +64,7 @@ _NO_ARRAYS = re.compile(
     r"|jax\.nn\.initializers\.\w+"
 )
 _MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
-"""Methods that Python's own values also have, so that the name does not identify an array."""
+"""Methods that Python's own values also have. So their names do not show that an object is an array."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Knowledge:
     layers: frozenset[str]
 
     def told_by_name(self, method: str, root: str) -> bool:
-        """Whether a method's name is enough to identify its object as an array."""
+        """Whether a method's name alone shows that its object is an array."""
         return method in self.methods.get(root, ()) and method not in _MIXED_NAMES
 
     def is_class(self, name: str) -> bool:
@@ -93,7 +93,8 @@ class Knowledge:
         return name in self.layers
 
     def computes(self, name: str) -> bool:
-        """Whether the first argument of a function is an array, unlike functions that create arrays, and classes."""
+        """Whether the first argument of a function is an array. It is not for functions that create arrays, and for
+        classes."""
         return (
             name not in MAKERS
             and name not in self.plain
@@ -103,8 +104,8 @@ class Knowledge:
         )
 
     def result(self, callee: str, call: CallSite | None, dtype: str | None, *, along: bool = False) -> Binding:
-        """The value that a call of a framework's function returns. Some functions return several values with a
-        dimension (``along``)."""
+        """The value that a call of a framework's function returns. With a dimension (``along``), some functions return
+        several values."""
         root, last = callee.partition(".")[0], callee.rpartition(".")[2]
         if is_array(callee):
             return array(root, certain=True, dtype=dtype)
@@ -124,7 +125,7 @@ class Knowledge:
         if not certain and _NUMERIC.fullmatch(callee) is None:
             return None
         value = array(root, certain=certain, dtype=dtype)
-        # ``torch.where(mask)`` is the indices, an array a dimension.
+        # ``torch.where(mask)`` returns one array of indices per dimension.
         is_split = along or (callee == "torch.where" and call is not None and call.positional == 1)
         return _several(callee, last, value, along=is_split)
 
@@ -140,7 +141,7 @@ class Knowledge:
         return _several(method.full_name, name, array(root, certain=owner.certain, dtype=dtype), along=along)
 
     def result_of_layer(self, layer: Thing) -> Binding:
-        """The value that calling a layer returns: an array, if its class shows this."""
+        """The value that a call of a layer returns. It is an array if the layer's class shows this."""
         if not self.is_layer(layer.of):
             return None
         return array(layer.of.partition(".")[0], certain=layer.certain and layer.of not in LAYERS)
@@ -164,7 +165,7 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 def read_shipped() -> tuple[Knowledge, PublicNames]:
     """Read the surfaces that ship with Portolan, the newest release of each framework first.
 
-    Each surface is released from memory before the next but one is read, because together they take 60 MB.
+    At most two surfaces are in memory at once, because all of them together take 60 MB.
     """
     public = PublicNames()
 
@@ -190,7 +191,7 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
             members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner_class]
             methods[root].update(members)
             if entry.kind == "property":
-                # ``x.at[index].set(value)`` is a call that is written in parts.
+                # ``x.at[index].set(value)`` is one call that is written in several parts.
                 properties.update(name for name in members if name != "at")
             elif entry.kind == "class":
                 classes.update(name for name in names if not is_class(name))
@@ -205,8 +206,8 @@ def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
 
 
 class PublicNames:
-    """The canonical names of everything that can be charted in the shipped surfaces. It keeps only names, not the
-    surfaces."""
+    """The canonical names of everything in the shipped surfaces that can be charted. The surfaces themselves are not
+    kept."""
 
     def __init__(self) -> None:
         self._releases: dict[str, list[_ReleaseNames]] = {root: [] for root in ROOTS.values()}
@@ -235,7 +236,7 @@ class _ReleaseNames:
     """The names of one release."""
 
     canonical: Mapping[str, str | None]
-    """The canonical name for every name of an object; None if no program can call or read the object."""
+    """The canonical name for every name of an object; None if no program can call the object or read its value."""
     owners: Mapping[str, Sequence[str]]
     """For every name of a class, its canonical name and its public base classes."""
 
@@ -251,8 +252,8 @@ class _ReleaseNames:
         )
 
     def known_name(self, name: str) -> str | None:
-        """The name itself, or the name of the member that its class has or inherits; None if the release has
-        neither."""
+        """The name itself, or the name of the member that its class has or inherits; None if there is no such name in
+        the release."""
         if name in self.canonical:
             return name
         owner, _, member = name.rpartition(".")

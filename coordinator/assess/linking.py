@@ -1,4 +1,5 @@
-"""Linking: evaluates symbols after every file has been read, and turns mentions of a framework into sites. Pure."""
+"""Linking: finds what each symbol stands for after every file has been read, and turns mentions of a framework into
+sites. Pure."""
 
 from __future__ import annotations
 
@@ -46,17 +47,18 @@ MOST_PASSED = 8
 
 
 class CallEdge(NamedTuple):
-    """A user's function, and another function that it calls or passes on."""
+    """A call in the user's code: a user's function, and another user's function that it calls or passes on."""
 
     caller: str
-    """The dotted name of the calling function or class body, or of the module if the call is outside of both."""
+    """The dotted name of the function or class body that calls. If the call is outside of both, the module's name."""
     callee: str
     is_handed_on: bool = False
-    """Whether the function is passed on as a value instead of called."""
+    """Whether the function is passed on as a value and not called."""
 
 
 class Linker:
-    """Evaluates symbols, using the facts of all files."""
+    """Finds what each symbol of the user's code stands for, such as a framework function, using what was read from all
+    files."""
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
@@ -81,11 +83,12 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
-        # What was evaluated so far did not know of arguments.
+        # Values that were evaluated before did not take arguments into account.
         self._memo.clear()
 
     def value(self, binding: Binding) -> Binding:
-        """Evaluate a value from the files that were read. A symbol that remains is a class, a function or a module."""
+        """The value that a binding stands for. If it is still a symbol, it is a class, a function or a module of the
+        user."""
         match binding:
             case Symbol(path):
                 return self._evaluate(path)
@@ -104,7 +107,7 @@ class Linker:
     def _evaluate(self, path: str) -> Binding:
         if path in self._memo:
             return self._memo[path]
-        self._memo[path] = None  # A name that is defined by itself is not known.
+        self._memo[path] = None  # The value of a name that is defined by itself is unknown.
         try:
             result = self._evaluate_once(path)
         except RecursionError:
@@ -187,14 +190,14 @@ class Linker:
                 if self._knowledge.is_class(base_value):
                     return Method(Thing(base_value, True), name)
             elif isinstance(base_value, Symbol) and base_value.path != path:
-                # By its path, so that a class that inherits from itself ends.
+                # The path is compared, so that the search ends for a class that inherits from itself.
                 member = self._evaluate(f"{base_value.path}{CALLED if is_instance else ''}.{name}")
                 if member is not None:
                     return member
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The framework class from which a user's class inherits; the first one if there are several."""
+        """The framework class from which a user's class inherits. If there are several, the first one."""
         return next(self._framework_bases(path), None)
 
     def _framework_bases(self, path: str) -> Iterator[str]:
@@ -313,7 +316,7 @@ class Linker:
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
-            # A function that is handed in may be each of them, the class of a value is one.
+            # A function that is passed in may be any of the alternatives. A value has one class.
             by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
             yield from by_function.values() or sites[:1]
             if mention.form in (Form.called, Form.named):
@@ -350,7 +353,7 @@ class Linker:
                 name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
         public_name = public.canonical(name) if name and name not in LAYERS else None
         if public_name is None and use is Use.operator and name:
-            public_name = name  # No surface has operators themselves.
+            public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
             return None
         path, line = reading.place(mention.line)
@@ -385,7 +388,8 @@ class Linker:
     # Functions
 
     def user_functions(self, readings: Sequence[FileReading]) -> Iterator[tuple[str, UserFunction]]:
-        """The user's functions by name, with the facts that show whether they run repeatedly."""
+        """The user's functions by name, with the facts from which ``repetition`` decides whether they run
+        repeatedly."""
         modules = {reading.module for reading in readings}
         names_by_module: dict[str, list[str]] = defaultdict(list)
         for name in self._facts.functions:
@@ -436,7 +440,7 @@ class Linker:
         return next((path for path in paths if path in self._facts.functions), None)
 
     def _has_foreign_base(self, path: str) -> bool:
-        """Whether a class has an unknown base class."""
+        """Whether a class has a base class that was not read."""
         bases = (base for ancestor in self._ancestors(path) for base in self._facts.classes.get(ancestor, ()))
         return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
 
@@ -453,13 +457,13 @@ class Linker:
             case Method(name="__init__"):
                 return value.owner.of, Certainty.resolved
             case Method(owner, name):
-                # Layers that are not known may as well return a dictionary.
+                # Unknown layers may also return a dictionary.
                 is_of_mapping = not owner.certain and name in _MAPPING_METHODS
                 return "" if is_of_mapping else value.full_name, _certainty(owner)
             case Thing():
                 return (value.of if self._knowledge.is_layer(value.of) else ""), _certainty(value)
             case Symbol(path) if path.endswith(CALLED) and self.call_method(path[: -len(CALLED)]) is None:
-                # ``class Block(nn.Sequential)`` is called as its base is.
+                # ``class Block(nn.Sequential)`` is called in the same way as its base class.
                 base = self.framework_base(path[: -len(CALLED)]) or ""
                 return (base if self._knowledge.is_layer(base) else ""), Certainty.typed
             case Elements(container="torch.nn.Sequential"):
@@ -519,7 +523,7 @@ def _certainty(thing: Thing) -> Certainty:
 
 
 def _uncertain(value: Binding) -> Binding:
-    """The value of a parameter, marked as uncertain, because unknown callers may pass other values."""
+    """The value of a parameter, marked as uncertain, because other callers may pass other values."""
     if isinstance(value, Thing):
         return Thing(value.of, False)
     return either(map(_uncertain, value.values)) if isinstance(value, Alternatives) else value
@@ -535,8 +539,8 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
-    """The modules by the names under which programs import them, because imports may begin at a folder that is no
-    package: ``src.package.module`` is ``package.module``."""
+    """The modules by the names under which programs import them. Imports may begin at a folder that is no package:
+    ``src.package.module`` is then imported as ``package.module``."""
     module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):
         folder, _, rest = module.partition(".")

@@ -1,4 +1,4 @@
-"""Advice about versions: another release of the framework in which the failing cases pass. Pure."""
+"""Advice about versions: names another release of the framework in which the failing cases pass. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from coordinator.catalogue.releases import version_numbers
 
 
 def with_versions(assessment: Assessment, target: TargetEvidence, others: Iterable[TargetEvidence]) -> Assessment:
-    """The assessment with advice about other versions on the same device: the next version in which the call passes,
-    otherwise the latest earlier one."""
+    """The assessment with advice about other versions on the same device. The advice names the next later version in
+    which the call passes, otherwise the latest earlier one."""
     versions = {version_numbers(other.version): other for other in others if _is_other_version(target, other)}
     own = version_numbers(target.version)
     later = [versions[version] for version in sorted(versions) if version > own]
@@ -42,7 +42,8 @@ def _with_advice(finding: Finding, target: TargetEvidence, others: Iterable[Targ
 
 
 def _passes_in(verdict: SiteVerdict, target: TargetEvidence, other: TargetEvidence) -> str | None:
-    """A sentence for cases that fail here: ``passes in torch 2.13.0 (4 of 4 cases)``; None if unknown."""
+    """A sentence about cases that fail here and pass there: ``passes in torch 2.13.0 (4 of 4 cases)``; None if they do
+    not pass or were not run there."""
     is_failing = KINDS[verdict.kind]
     failing = {case.case for case in target.functions[verdict.charted_as] if is_failing(case)}
     same = [case for case in other.functions.get(verdict.charted_as, ()) if case.case in failing]

@@ -1,7 +1,7 @@
-"""Mentions: the uses and facts of one file, before the names are resolved with other files. Pure.
+"""Mentions: the uses and definitions in one file, before names are resolved with other files. Pure.
 
 A large package has hundreds of thousands of mentions, which are all sent from one process to another. Lists that are
-needed for one file at a time stay in serialized form (``Parcel``).
+needed for only one file at a time stay serialized (``Parcel``).
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from coordinator.results.conditions import CallSite
 
 Item = TypeVar("Item")
 GLOBAL = "global"
-"""The operator of a call of a member of a global name. The global is usually a module or a table, so its type is not
-guessed."""
+"""Marks a call of a member of a global name. The global is usually a module or a table, so its type is not guessed."""
 FASTEST = 1
 """The compression level."""
 
 
 class Parcel(Generic[Item]):
-    """A list that is sent from one process to another as bytes and kept in this form, which takes much less memory.
+    """A list that is sent from one process to another as bytes and stays serialized, which takes much less memory.
     Every iteration decodes it again."""
 
     __slots__ = ("_items", "_packed")
@@ -68,11 +67,11 @@ class Form(Enum):
 
 
 class Mention(NamedTuple):
-    """A use of a value of a framework, or of the user's own code that may refer to one."""
+    """A use of a framework's value, or of a value in the user's own code that may turn out to be a framework's."""
 
     form: Form
     value: Binding
-    """The named callee, the function, the indexed value, or the left operand."""
+    """The value that is used: the callee, the function, the indexed value, or the left operand."""
     line: int
     column: int
     within: str
@@ -84,22 +83,22 @@ class Mention(NamedTuple):
     guards: tuple[Guard, ...] = ()
     dtypes: frozenset[str] = frozenset()
     is_on_host: bool = False
-    """Whether it computes with arrays that the source keeps on the host."""
+    """Whether the mention computes with arrays that the source keeps on the host."""
     goes_to_host: bool = False
-    """Whether its result is moved to the host at once."""
+    """Whether the mention's result is moved to the host at once."""
 
 
 class FunctionFact(NamedTuple):
-    """A user's function."""
+    """A definition of a user's function."""
 
     parameters: tuple[str, ...]
-    """The parameters; for a method, without the receiver."""
+    """The parameters. For a method, the first one (``self``) is not included."""
     returns: Binding
     is_property: bool = False
     owner: str = ""
     """The class of a method; empty for a function."""
     returns_numbers: bool = False
-    """Whether it returns Python values, such as a number or a text, and no array."""
+    """Whether the function returns Python values, such as a number or a text, and no array."""
 
 
 class Passed(NamedTuple):
@@ -138,10 +137,11 @@ class Facts:
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
-    """The values of names, so that equal values share one object: one in seven differs."""
+    """The values of names. Equal values share one object, because only one in seven is different."""
 
     def add(self, other: Facts) -> None:
-        """Add the definitions of another file. Its passed arguments stay with that file."""
+        """Add the definitions of another file. The arguments that its calls pass are not added; they stay with that
+        file."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
         self.classes.update(other.classes)
@@ -155,7 +155,7 @@ class Facts:
         self.defaults.update(other.defaults)
 
     def _share(self, value: Binding) -> Binding:
-        # The call that made a layer cannot be hashed.
+        # The call that created a layer cannot be hashed.
         is_hashable = isinstance(value, Symbol) or (isinstance(value, Thing) and value.made_by is None)
         return self._shared.setdefault(value, value) if is_hashable else value
 
@@ -180,18 +180,19 @@ class FileReading:
     """For each line of a notebook's code, its cell and its line in the cell."""
 
     def without_names(self) -> FileReading:
-        """The same reading without its definitions, which are needed together with those of all files."""
+        """The same reading without its definitions. They are needed only together with the definitions of all other
+        files."""
         return replace(self, facts=Facts(passed=self.facts.passed))
 
     def place(self, line: int) -> tuple[str, int]:
-        """The path and line to show for a line."""
+        """The path and line that a report shows for a line of the file."""
         if not self.places:
             return self.path, line
         cell, line = self.places[line - 1]
         return f"{self.path}#{cell}", line
 
     def of_cells(self, places: Sequence[tuple[int, int]], unread: Sequence[UnreadFile]) -> FileReading:
-        """The same reading for a notebook, whose cells number their lines separately."""
+        """The same reading for a notebook. Each cell of a notebook numbers its lines separately."""
         reading = replace(self, places=places, unread=list(unread))
         reading.questions = [
             DeviceQuestion(*reading.place(question.line), question.text) for question in self.questions

@@ -1,7 +1,7 @@
 """Merges the evidence about a target from several campaigns. The newest outcome of each case counts. Pure.
 
-Suites change. A function has the cases of the newest charted revision of its suite. An outcome with an earlier revision
-counts for a case that is still the same according to its digest. If an older outcome has another result, this is a
+Suites change. A function has the cases of the newest revision of its suite that was charted. An outcome of an earlier
+revision counts if the case has not changed since, which its digest shows. An older outcome with another result is a
 disagreement, which is stored with the case.
 """
 
@@ -19,20 +19,21 @@ class CaseIndex:
     """The cases of a suite under one revision."""
 
     functions: Mapping[str, str]
-    """The function of each case that a chart can have an outcome of."""
+    """The function of each case that can have an outcome in a chart."""
     digests: Mapping[str, str | None]
-    """The digests by case name, for all cases of the suite or for the charted ones; null if unknown."""
+    """The digest of each case by its name, for all cases of the suite or only for the charted ones; null if unknown."""
 
 
 @dataclass(frozen=True)
 class Charted:
-    """The evidence from one campaign about one target with one suite: a target with a single chart."""
+    """The evidence that one campaign has about one target with one suite. It has the form of a target with a single
+    chart."""
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
     """The same as ``CaseIndex.digests``."""
     met_refusals: frozenset[str] = frozenset()
-    """Cases that raised an error as on the host. They are no evidence, and neither are their older outcomes."""
+    """Cases that raised the same error as on the host. They are no evidence, and neither are older outcomes of them."""
 
     @property
     def chart(self) -> Chart:
@@ -58,7 +59,7 @@ class TargetMerger:
         )
 
     def add(self, chart: Charted) -> None:
-        """Add the evidence of a chart that is older than all charts so far."""
+        """Add the evidence of one more chart. It must be older than all charts that were added before."""
         number = len(self._charts)
         suite, revision = chart.chart.suite, chart.chart.revision
         for function, cases in chart.target.functions.items():
@@ -96,7 +97,8 @@ class TargetMerger:
         return (suite, case) in self._functions.get(function, ()) or (suite, case) in self._met_refusals
 
     def _stands(self, suite: str, revision: str, function: str, case: str, digests: Mapping[str, str | None]) -> bool:
-        """Whether an outcome of a revision belongs to a case that the newest charted revision still has."""
+        """Whether an outcome of a suite's revision counts, because the newest charted revision still has the same
+        case."""
         leading = self._leading.get((suite, function))
         if leading is None or leading.chart.revision == revision:
             return True
@@ -113,10 +115,10 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence, extended by another target with the same version and device class. For each function the newer
-    evidence counts.
+    """The evidence about a target, extended by another target with the same version and device class. For each function
+    the newer evidence counts.
 
-    Results of a function hardly differ between hardware models of one class.
+    Hardware models of one class are combined, because their results hardly differ.
     """
     alike = [other for other in others if _installation(other) == _installation(target)]
     if not alike:
@@ -132,7 +134,8 @@ def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEv
 
 
 def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:
-    """A coordinator's evidence, extended by the shipped evidence; or only the shipped evidence if there is no other."""
+    """A coordinator's evidence, extended by the shipped evidence. Without any evidence of the coordinator, the shipped
+    evidence alone."""
     if not evidence.targets:
         return shipped_evidence
     return replace(evidence, targets=tuple(extend(target, shipped_evidence.targets) for target in evidence.targets))
@@ -143,5 +146,5 @@ def _installation(target: TargetEvidence) -> tuple[str, str, str, str]:
 
 
 def _behind(case: CaseEvidence, charts: int) -> CaseEvidence:
-    """The case with its chart indexes increased by this number."""
+    """The case with its chart indexes increased by ``charts``."""
     return replace(case, chart=case.chart + charts, disagreeing=tuple(number + charts for number in case.disagreeing))

@@ -1,4 +1,4 @@
-"""Finds the name under which a function was charted, if a source uses it by another name."""
+"""Finds the name under which a function was charted, for the name that a source uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLASS_WITH_METHOD = re.compile(
     r"|(torch\.(?:(?:cuda\.)?amp\.)?GradScaler)\.(?:get_scale|scale|step|unscale_|update)"
     r"|(tf\.(?:keras\.)?optimizers\.\w+)\.(?:apply|apply_gradients)"
 )
-"""A method that every case of its class calls. The regular expression's group is the class."""
+"""Matches a method that every case of its class calls. The regular expression's group is the class."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class ChartedName:
 
     name: str
     is_twin: bool = False
-    """Whether the charted function is equivalent to the method, with the receiver as its first argument."""
+    """Whether the charted name is an equivalent function, which takes the method's object as its first argument."""
     is_class: bool = False
     """Whether the charted name is the method's class. Its cases have the arguments of the class."""
 
     def call(self, call: CallSite) -> CallSite | None:
-        """A method's call as a call of the charted function; None if its arguments cannot be compared with the
-        cases."""
+        """A method's call in the form of a call of the charted function; None if the call's arguments cannot be
+        compared with the cases."""
         if self.is_class:
             return None
         return CallSite(call.positional + 1, call.keywords) if self.is_twin else call
@@ -80,8 +80,8 @@ class Names:
 
 
 def all_names(function: str) -> frozenset[str]:
-    """All names under which the evidence of any release may have the function: its aliases, and functions equivalent to
-    a method."""
+    """All names under which the evidence of any release may contain the function: its aliases, and functions equivalent
+    to the method."""
     names = {function}
     root = function.partition(".")[0]
     for release in shipped_releases():

@@ -1,4 +1,4 @@
-"""Notebooks: the code of all cells as one source, with the cell and line number of each line. Pure."""
+"""Notebooks: combines the code of all cells into one source, with the cell and line number of each line. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotebookCell:
     number: int
     source: str
     error: SyntaxError | ValueError | RecursionError | None = None
-    """The error if Python cannot parse it."""
+    """The parser's error; None if Python can parse the cell."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class NotebookCode:
 
 
 def code_of(notebook: bytes) -> NotebookCode:
-    """Read a notebook. Raises ``ValueError`` if it is none, ``RecursionError`` if it is nested too deeply."""
+    """Read a notebook. Raises ``ValueError`` if the file is not a notebook, and ``RecursionError`` if it is nested too
+    deeply."""
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     unread: list[NotebookCell] = []
@@ -71,7 +72,7 @@ def _text(source: object) -> str:
 
 
 def _plain_python(source: str) -> str:
-    """The source with IPython's own lines emptied, so that line numbers stay the same."""
+    """The source with IPython's own syntax replaced by empty lines, so that line numbers stay the same."""
     lines = source.split("\n")
     if source.startswith("%%"):
         if not source.startswith(_MAGICS_OF_PYTHON):
@@ -83,6 +84,6 @@ def _plain_python(source: str) -> str:
 def _without_magic(line: str) -> str:
     plain = line.lstrip()
     if plain.startswith(_MAGIC) or plain.rstrip().endswith("?"):
-        # Something has to stand there, in case the line is all that a block has.
+        # A statement is needed, because the line may be the only one in its block.
         return line[: len(line) - len(plain)] + "pass"
     return line

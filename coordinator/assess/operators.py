@@ -1,4 +1,4 @@
-"""Operators: the public functions under which charts have Python's operators and indexing. Pure."""
+"""Operators: the names of public functions under which operators and indexing are charted. Pure."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def unary(root: str, operator: str) -> OperatorCall | None:
 
 
 def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The call for a binary operator; None for ``is``, ``in`` and others that call no array."""
+    """The call for a binary operator; None for ``is``, ``in`` and other operators that call no function of an array."""
     if root == "torch" and not left_is_array and operator in _REFLECTED:
         return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)

@@ -1,7 +1,7 @@
 """Marks the sites that a program run reached, using data from coverage.py.
 
-A site is reached if a line of its statement ran: coverage.py counts a statement of several lines by some of its lines.
-For files without data, such as notebooks, it is unknown.
+A site is reached if any line of its statement ran, because for a statement of several lines coverage.py counts only
+some of its lines. For files without data, such as notebooks, it is unknown whether a site was reached.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ class ExecutedLines:
     def read(cls, file: Path) -> ExecutedLines:
         """Read the data file of coverage.py (``.coverage``), or its JSON report.
 
-        Raises ``AssessmentError`` for other files, ``OSError`` for unreadable ones.
+        Raises ``AssessmentError`` for a file of another kind, and ``OSError`` for an unreadable file.
         """
         content = file.read_bytes()
         try:
             lines_by_name = _of_database(file) if content.startswith(_SQLITE) else _of_json(content)
-            # A report names its files from the folder that it was made in, which is here or where it lies.
+            # The paths in a report are relative to the folder where it was made: the working directory, or the report's
+            # folder.
             return cls({path: lines for name, lines in lines_by_name for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(
@@ -110,8 +111,11 @@ def _of_json(content: bytes) -> Iterator[tuple[str, frozenset[int]]]:
 
 
 def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
-    """Read the lines from coverage.py's tables. They are bits, eight per byte; with --branch, ends of arcs, negative at
-    a block's ends."""
+    """Read the executed lines from coverage.py's tables.
+
+    Without ``--branch``, a table has one bit per line, eight in a byte. With ``--branch``, it has the ends of executed
+    arcs; numbers at the entry and exit of a code block are negative.
+    """
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     try:
         lines: dict[str, set[int]] = {path: set() for (path,) in connection.execute("SELECT path FROM file")}

@@ -1,4 +1,5 @@
-"""A recorded run in a report: its calls, crossings and times, and the limits of replaying. Pure."""
+"""A recorded run in a report: its calls, its crossings between host and device, its times, and the limits of the
+replay. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ CANNOT_KNOW = (
 """The limits of replaying single calls, for every program."""
 OTHER_WAYS = "branches that the code takes only on another device: it was recorded on the CPU"
 FURTHER_WAYS = "branches that depend on the device but not on an array: only arrays claimed to be on the target"
-"""The limit about branches for a recording whose arrays claimed to be on the target; ``OTHER_WAYS`` is for others."""
+"""The limit about branches, for a recording whose arrays claimed to be on the target. For other recordings it is
+``OTHER_WAYS``."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
 """The minimum share of the time for a line to be listed."""
@@ -42,7 +44,8 @@ class CrossingLine:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """A line with its share of the time in calls: on the CPU while recording, and on the target while replaying."""
+    """A line with its share of the time in calls, on the CPU during the recording and on the target during the
+    replay."""
 
     place: str
     on_host: float
@@ -55,7 +58,7 @@ class RecordedRun:
 
     recording: Recording
     replays: TargetEvidence | None
-    """The outcomes of the replayed calls; None if they were not replayed, and other evidence is used instead."""
+    """The outcomes of the replayed calls; None if the calls were not replayed, and other evidence is used instead."""
     why_not: str | None = None
     """The reason why the calls were not replayed."""
     without_outcome: int = 0
@@ -79,7 +82,8 @@ class RecordedRun:
 
     @property
     def early_end(self) -> str:
-        """The end of a sentence about a command that did not end well: what it would have called is not known."""
+        """The end of a sentence about a command that failed or was stopped: its later calls are unknown. Empty for
+        other commands."""
         code = self.recording.exit_code
         if code is None:
             return "; the command was killed before its end"
@@ -89,7 +93,7 @@ class RecordedRun:
 
     @cached_property
     def crossings(self) -> tuple[CrossingLine, ...]:
-        """The lines that move values, those with the most crossings first."""
+        """The lines that move values between host and device, the line with the most crossings first."""
         lines = [
             CrossingLine(place_of(site), crossing.function, crossing.direction, site.count)
             for crossing in self.recording.crossings
@@ -107,7 +111,8 @@ class RecordedRun:
 
     @cached_property
     def times(self) -> tuple[TimeLine, ...]:
-        """The lines that take most time on the target first; empty unless all calls were timed on both devices."""
+        """The lines sorted by their time on the target, the longest first. Empty unless all calls were timed on both
+        devices."""
         if self.replays is None:
             return ()
         ratios = {case.case: case.ratio for cases in self.replays.functions.values() for case in cases}
@@ -129,7 +134,7 @@ class RecordedRun:
 
     @property
     def unknowable(self) -> tuple[str, ...]:
-        """The limits of the report, as clauses of a sentence."""
+        """The questions that the report cannot answer, as clauses of a sentence."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]

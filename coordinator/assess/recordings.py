@@ -45,7 +45,7 @@ def source_of(recording: Recording) -> AssessedSource:
 
 
 def sites_of(call: CallEntry) -> Iterator[Site]:
-    """The user's lines that made a call; empty for a call without a line."""
+    """The lines of the user's code that made a call; empty for a call without a line."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
     for place in call.sites:
@@ -56,7 +56,7 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 
 def _call_site(call: CallEntry) -> CallSite:
-    """The number of arguments and the plain keywords, in the form in which the source of a call would show them."""
+    """The number of arguments and the plain keywords, in the form in which the source of the call would show them."""
     written_call: Any = call.call
     match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:

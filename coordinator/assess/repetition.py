@@ -1,8 +1,8 @@
-"""Repetition: the user's functions that run again and again on the device, as far as the source shows. Pure.
+"""Repetition: finds the user's functions that run again and again on the device, as far as the source shows. Pure.
 
-It starts at what a training or inference loop calls: layers, losses, methods that a framework calls, functions with
-arrays that programs may call. From there it follows calls. A call of a method of an unknown value may reach every
-method of that name, so the answer has too many functions rather than too few.
+The search starts at the functions that a training or inference loop calls: layers, losses, methods that a framework
+calls, and functions with arrays that programs may call. From there it follows calls. A call of a method of an unknown
+value may reach every method of that name, so the result has too many functions rather than too few.
 """
 
 from __future__ import annotations
@@ -18,42 +18,44 @@ from coordinator.assess.sites import AssessedSource, UserFunction, function_of
 
 
 class FunctionRole(StrEnum):
-    """The part of a function in a program."""
+    """The role that a function has in a program."""
 
     hot = "hot"
     """It runs repeatedly."""
     loop = "loop"
-    """It contains the loop, according to its name. Some of the functions that it calls run again and again."""
+    """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
     entry_point = "entry-point"
-    """Programs may call it with arrays, or it is a public method. If the user's code calls it, that code decides."""
+    """Programs may call it with arrays, or it is a public method. If the user's code calls it, its callers decide
+    whether it runs repeatedly."""
     inner = "inner"
     setup = "setup"
-    """It sets up a module. The functions that it calls run once, and those that it passes on are used later."""
+    """It sets up a module. The functions that it calls run once; the functions that it passes on are used later."""
     aside = "aside"
-    """It prepares data, exports, prints or plots."""
+    """It prepares data, exports, prints or plots, so it does not count as running repeatedly."""
     test = "test"
 
 
 _CALLING_ROLES = (FunctionRole.hot, FunctionRole.loop, FunctionRole.entry_point, FunctionRole.inner)
-"""The roles of functions whose callees are reached too."""
+"""The roles of functions whose callees also count as reached."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run again and again."""
+"""Names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
     r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
 )
-"""Names of functions that have the loop."""
+"""Names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Functions of a framework that a training step calls; ``torch.fx`` builds code that runs later."""
+"""Functions of a framework that a training step calls. Those of ``torch.fx`` build code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
-"""Members that a function with a training step uses, whatever their owner is."""
+"""Members whose use shows a training step, whatever object they belong to."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
-"""Methods that Python calls, and that seldom compute; it calls others for operators, indexing and loops."""
+"""Dunder methods that Python calls but that seldom compute. Other dunder methods are called for operators, indexing and
+loops."""
 
 
 def repeated_functions(source: AssessedSource) -> frozenset[str]:
@@ -69,7 +71,8 @@ def repeated_functions(source: AssessedSource) -> frozenset[str]:
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
     starts |= set(_handed_on_for_later(source, roles, set_up))
     regular = _reach(source, roles, callees, starts)
-    # A function that returns a number mostly counts or checks, once or for the host, unless a layer or a step calls it.
+    # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
+    # them.
     numbers = {name for name, function in source.functions.items() if function.returns_numbers}
     open_functions = {
         name for name, role in roles.items() if role is FunctionRole.entry_point and not callers[name]
@@ -85,8 +88,9 @@ def _reach(
     starts: Iterable[str],
     left_out: Set[str] = frozenset(),
 ) -> frozenset[str]:
-    """The starts, and the functions that they call directly or indirectly; not through those that run once, nor those
-    that are left out.
+    """The starts, and the functions that they call directly or indirectly.
+
+    The search does not follow the calls of functions that run once or that are in ``left_out``.
     """
     methods: dict[str, list[str]] = defaultdict(list)
     for name, function in source.functions.items():
@@ -96,7 +100,7 @@ def _reach(
     names = set(waiting)
     while waiting:
         name = waiting.pop()
-        # Each name of a member once: all its methods are reached then.
+        # Each member name is followed only once, because all methods of this name are reached then.
         members = source.functions[name].members
         next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
         next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _CALLING_ROLES}
@@ -114,24 +118,24 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
-        return FunctionRole.inner  # A function in a function.
+        return FunctionRole.inner  # This is a function in a function.
     if _REPEATED_METHOD.fullmatch(method) or not TRAINS.isdisjoint(function.members):
         return FunctionRole.hot
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
         return FunctionRole.entry_point if is_called else FunctionRole.inner
     if function.bases or function.is_of_foreign_class:
-        # The framework may call any method of its class, also one with an underscore.
+        # The framework may call any method of its class, including those with an underscore.
         return FunctionRole.entry_point if method.startswith("_") else FunctionRole.hot
     if _LOOP.fullmatch(method):
         return FunctionRole.loop
-    # The object of a method may hold arrays.
+    # The object that a method belongs to may contain arrays.
     has_arrays = function.has_arrays or bool(function.owner)
     return FunctionRole.entry_point if has_arrays and not method.startswith("_") else FunctionRole.inner
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """The functions that each function certainly calls, hands on or contains, or that override it."""
+    """For each function, the functions that it certainly calls, passes on or contains, and those that override it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names
@@ -156,7 +160,7 @@ def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole])
 
 
 def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
-    """The functions that a set-up hands on, and those that stand in tables of a module or class."""
+    """The functions that are passed on during set-up, and the functions in tables of a module or class."""
     paths = {module: path for path, module in source.modules.items()}
     for caller, names in source.handed_on.items():
         if caller in roles:

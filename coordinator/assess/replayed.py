@@ -1,7 +1,7 @@
-"""The findings from replaying a recording on the target. Each call is judged by its own result. Pure.
+"""Makes findings from replaying a recording on the target. Each call is judged by its own result. Pure.
 
-No conclusions from similar cases are needed. A finding is about one function and kind: its sites are the lines whose
-calls had this result, and its condition distinguishes these calls from the function's other calls.
+No conclusions from similar cases are needed. A finding is about one function and kind. Its sites are the lines whose
+calls had this result, and its condition is what distinguishes these calls from the function's other calls.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ BASIS = "replays of its calls"
 
 
 def assess_replays(recording: Recording, target: TargetEvidence, slow: float) -> Assessment:
-    """Judge each recorded call by its own replays, forward and backward. ``unknown`` contains calls without an
-    outcome."""
+    """Judge each recorded call by its own replays, forward and backward. Calls without an outcome are counted in
+    ``unknown``."""
     calls: dict[str, list[CallEntry]] = defaultdict(list)
     for call in recording.calls:
         calls[call.function].append(call)
@@ -95,6 +95,6 @@ def _at(calls: Sequence[CallEntry], failing: Mapping[str, CaseEvidence]) -> tupl
 
 
 def _places(calls: Sequence[CallEntry]) -> tuple[Site, ...]:
-    """The lines of calls, without repetition."""
+    """The distinct lines of these calls."""
     sites = (site for call in calls for site in sites_of(call))
     return tuple({(site.path, site.line): site for site in sites}.values())

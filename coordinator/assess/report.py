@@ -1,4 +1,4 @@
-"""The report of an assessment: the content of all formats, computed once. Pure."""
+"""The report of an assessment: the content that all formats show, computed once. Pure."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ NO_LOWERING = ("has no lowering", "have no lowering")
 
 @dataclass(frozen=True)
 class AssessmentReport:
-    """An assessment with the context of its report."""
+    """An assessment, and everything else that its report shows."""
 
     path: str
-    """The path of the assessed code, as given."""
+    """The path of the assessed code, as the user wrote it."""
     prefix: str
-    """The prefix that makes a site's path relative to the working directory: ``src/``; empty if the code is
+    """The prefix that makes a site's path relative to the working directory, such as ``src/``. Empty if the code is
     elsewhere."""
     target: TargetEvidence
     origin: str
     installed: str | None
-    """The framework's version in the code's environment; None: not found."""
+    """The version of the framework in the code's environment; None if no version was found."""
     others: tuple[TargetEvidence, ...]
-    """Other matching targets, whose evidence was not used."""
+    """Other targets that match the selector. Their evidence was not used."""
     source: AssessedSource
     assessment: Assessment
     ignored: int
     known: int
     callers: tuple[CallingFunction, ...]
     run: RecordedRun | None = None
-    """The recorded run; None if code was read."""
+    """The recorded run; None if the code was read instead."""
     whole: WholeRun | None = None
-    """The run of the same command on the target itself; None: not requested, or not possible."""
+    """The run of the same command on the target itself; None if it was not requested or not possible."""
     why_not_whole: str | None = None
-    """The reason why a requested whole run was not possible."""
+    """The reason why a requested whole run was not possible; empty if it was."""
 
     @property
     def first_line(self) -> str:
@@ -89,9 +89,10 @@ class AssessmentReport:
 
     @property
     def _not_seen(self) -> str:
-        """The end of a sentence that finds nothing, if some of the code was not read, or the command ended early.
+        """The end of a sentence that reports no findings: some of the code was not read, or the command ended early.
+        Otherwise empty.
 
-        A link leads to other code.
+        A symbolic link counts as code that was not read, because it leads to other code.
         """
         if self.run is not None:
             return self.run.early_end
@@ -100,7 +101,7 @@ class AssessmentReport:
 
     @property
     def version_warning(self) -> str | None:
-        """A sentence if the evidence is for another version than the installed one, otherwise None."""
+        """A warning if the evidence is for another version than the installed one; otherwise None."""
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
         return (
@@ -110,8 +111,8 @@ class AssessmentReport:
 
     @property
     def evidence_line(self) -> str:
-        """The source and the date of the evidence: ``Evidence (ships with Portolan): torch 2.9.0 on xla (AMD EPYC),
-        charted on 2026-11-28, suites library and paper``."""
+        """The source and the date of the evidence in one line: ``Evidence (ships with Portolan): torch 2.9.0 on xla
+        (AMD EPYC), charted on 2026-11-28, suites library and paper``."""
         target = self.target
         return (
             f"Evidence ({self.whole_origin}): {target.framework} {target.version} on {target.device} "
@@ -121,7 +122,7 @@ class AssessmentReport:
 
     @property
     def whole_origin(self) -> str:
-        """The source of the evidence. If only some of it ships with Portolan, it includes the proportions."""
+        """The source of all evidence. If only a part of it ships with Portolan, with the proportions."""
         target, shipped_names = self.target, self.target.shipped_functions
         if not shipped_names:
             return self.origin
@@ -137,7 +138,7 @@ class AssessmentReport:
 
     @property
     def charted_line(self) -> str:
-        """A sentence about the share of the code, or of the run, that evidence exists for."""
+        """A sentence about the share of the code, or of the run, for which there is evidence."""
         if self.run is not None:
             return f"`{self.run.command}`: {self.run.called_line}"
         charted_uses, unknown_uses = self.assessment.charted, self.assessment.unknown

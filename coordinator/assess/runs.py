@@ -26,7 +26,7 @@ from protocol.enums import (
 
 @dataclass(frozen=True)
 class Run:
-    """An outcome of a case."""
+    """One outcome of a case."""
 
     verdict: Verdict
     placement: Placement
@@ -34,7 +34,7 @@ class Run:
     ending: Ending | None = None
     said: str | None = None
     operations: tuple[str, ...] = ()
-    """The framework's own operations that the host ran, or the one at which the case failed."""
+    """The framework's own operations that the host ran, or the operation at which the case failed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class CaseTimes:
     cold_ms: float | None = None
     """The time of the first call of the case."""
     first_cold_ms: float | None = None
-    """The time of the first call of the case, in runs in which it was the first case of its process."""
+    """The time of the first call of the case, over the runs in which the case was the first one of its process."""
 
 
 NO_TIMES = CaseTimes()
@@ -54,7 +54,7 @@ NO_TIMES = CaseTimes()
 
 @dataclass(frozen=True)
 class RunCase:
-    """The facts of a case from its suite."""
+    """The facts about a case that come from its suite."""
 
     name: str
     tags: frozenset[str]
@@ -63,7 +63,7 @@ class RunCase:
 
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = NO_TIMES) -> CaseEvidence | None:
-    """The evidence about the case; None if no run counts, or if the case only raised the expected error."""
+    """The evidence about the case; None if no run counts, or if the case only raised the error that it expects."""
     raises_on_both = _raises_on_both(case, runs)
     end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)
     if end is None or _is_met(case, end):
@@ -96,10 +96,10 @@ def _is_met(case: RunCase, end: End | None) -> bool:
     return REFUSES in case.tags and end not in (None, "failed", "accepted")
 
 
-# A million cases have a few hundred sets of tags.
+# A million cases have only a few hundred different sets of tags.
 @lru_cache(maxsize=4096)
 def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
-    """The tags without those that name a judge, and the judge."""
+    """The tags without those that name a judge, and the judge that they name."""
     judge = next((judge for judge in Judge if f"{JUDGED_BY}{judge}" in tags), None)
     return frozenset(tag for tag in tags if not tag.startswith(JUDGED_BY)), judge
 
@@ -114,11 +114,11 @@ def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
 
 
 def _raises_on_both(case: RunCase, runs: Sequence[Run]) -> bool:
-    """Whether a recorded call raises an error on the target and on the CPU, with the values that the program passed.
+    """Whether a recorded call, with the values that the program passed, raises an error on the target and on the CPU.
 
-    The call did not stop the program while it was recorded on the CPU. So the program makes this call only on the
-    target, because of a branch on the device, and there it stops. With random values, and for a gradient, the error may
-    come from values that the program never passed.
+    While the call was recorded on the CPU, it raised no error. So the program makes this call only on the target, in a
+    branch that depends on the device, and stops there. Calls with random values and gradients are not considered,
+    because their errors may come from values that the program never passed.
     """
     is_own_call = WITH_RECORDED_VALUES in case.tags and GRADIENT not in case.tags
     return is_own_call and bool(runs) and all(map(_raises_on_host_too, runs))
@@ -133,7 +133,7 @@ def _is_failure(run: Run) -> bool:
 
 
 def _operations_on_host(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The operations that the host ran, over the runs that passed by falling back."""
+    """The operations that the host ran in the passing runs that fell back."""
     runs_on_host = (run for run in runs if run.verdict is Verdict.passed and run.placement is Placement.fell_back)
     return tuple(sorted({name for run in runs_on_host for name in run.operations}))
 

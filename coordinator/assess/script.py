@@ -1,5 +1,7 @@
-"""Assesses a single script from a request. It is read in a separate process, in memory and within a time limit, and not
-stored."""
+"""Assesses a single script from a request.
+
+The script is read in a separate process, in memory and within a time limit. It is never run and not stored.
+"""
 
 from __future__ import annotations
 
@@ -62,12 +64,13 @@ class AssessedScript:
 
 
 def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
-    """Return the sites of a script. Raises ``RequestError`` if it is no Python, too large, or was not read in time.
+    """Return the sites of a script. Raises ``RequestError`` if the text is not Python, is too large, or was not read in
+    time.
 
-    It is read in a separate process, because a parser can crash, hang or use up memory.
+    The script is read in a separate process, because a parser can crash, hang or use up memory.
     """
     if not script.name.endswith(SUFFIXES):
-        raise RequestError(f"{script.name or 'the file'} is no script: choose a .py file or a notebook (.ipynb)")
+        raise RequestError(f"{script.name or 'the file'} is not a script: choose a .py file or a notebook (.ipynb)")
     if len(script.content) > MOST_BYTES:
         raise RequestError(
             f"{script.name} has {len(script.content):,} bytes, and the limit is {MOST_BYTES:,}: send a smaller part of "
@@ -108,7 +111,7 @@ def names_in(source: AssessedSource, framework: str) -> Sequence[str]:
 
 
 def newest(targets: Iterable[TargetEvidence]) -> tuple[TargetEvidence, ...]:
-    """The newest version of each device and hardware."""
+    """For each device and hardware, the target with the newest version."""
     by_line: dict[tuple[str, str], TargetEvidence] = {}
     for target in targets:
         line = target.device, target.hardware

@@ -1,4 +1,4 @@
-"""A coordinator's evidence: the newest outcome of each case on each target, from any campaign."""
+"""A coordinator's evidence: the newest outcome of each case on each target, from all of its campaigns."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from coordinator.targets.selectors import Selector
 from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
-"""The maximum number of campaigns that are read for each target, newest first. Older ones have nothing new in
-practice."""
+"""The maximum number of campaigns that are read for each target, the newest first. Older campaigns hardly ever add
+anything."""
 FEW_CASES = 100
 """The number of cases that are processed within a millisecond, so that no thread is needed."""
 
@@ -42,7 +42,7 @@ ORIGIN = "from the campaigns of this coordinator"
 
 
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
-    """The evidence about the matching targets, except the CPU, which they are compared with."""
+    """The evidence about all matching targets except the CPU. The CPU is what they are compared with."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
         return await _read(WholeCharts(connection), charts)
@@ -58,10 +58,10 @@ async def evidence_of_functions(
 
 
 async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None]) -> AsyncIterator[TargetEvidence]:
-    """Yield the evidence about every target, including the CPU, one after the other, with only the results of cases.
+    """Yield the evidence about every target, including the CPU, one target at a time, with only the results of cases.
 
-    All evidence at once would be as large as the database. ``report`` is called after each target with the number of
-    targets read, and the total number.
+    All evidence at once would be as large as the database. After each target, ``report`` is called with the number of
+    targets read and the total number.
     """
     async with engine.connect() as connection:
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
@@ -105,10 +105,10 @@ async def _read_functions(
 
 
 async def _read(reader: ChartReader, charts: Sequence[Row[Any]], *, in_full: bool = True) -> tuple[TargetEvidence, ...]:
-    """Read charts, newest first. For a chart without a case that counts as evidence, only results are read, which may
+    """Read charts, newest first. If no case of a chart counts as evidence, only its results are read, because they may
     disagree with newer charts.
 
-    Unless ``in_full``, such charts are skipped, and options, messages, operations and times are left out.
+    Unless ``in_full``, such charts are skipped, and options, messages, operations and times are not read.
     """
     mergers: dict[TargetKey, TargetMerger] = defaultdict(TargetMerger)
     for chart in _newest_of_each(charts):
@@ -136,7 +136,7 @@ def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
 
 
 def _without_cases(charts: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
-    """For each target, evidence without functions that says when the target was last charted."""
+    """For each target, evidence that has no functions and only tells when the target was last charted."""
     for chart in {_key(chart): chart for chart in reversed(charts)}.values():
         yield _target_of(chart, {})
 
@@ -184,11 +184,11 @@ def _runs(row: Row[Any]) -> list[Run]:
 
 
 def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
-    """The operations of a run: the keys of its fallbacks, or the operation in its evidence."""
+    """The names of the operations of a run: the keys of its fallbacks, or the operation in its evidence."""
     return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 
-# A million runs end in a few hundred ways.
+# A million runs have only a few hundred different results.
 @lru_cache(maxsize=4096)
 def _run(verdict: str, placement: str, cause: str | None, ending: str) -> Run:
     return Run(Verdict(verdict), Placement(placement), None if cause is None else Cause(cause), Ending(ending))

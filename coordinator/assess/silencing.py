@@ -1,5 +1,7 @@
-"""Silencing: removes findings that the user has accepted, by a comment in the source or by a baseline of earlier
-findings. Pure."""
+"""Silencing: removes findings that the user has accepted, by a comment in the source or by a baseline. Pure.
+
+A baseline is a file with the findings that an earlier assessment had.
+"""
 
 from __future__ import annotations
 
@@ -72,12 +74,13 @@ def baseline_of(assessment: Assessment, target: str) -> Baseline:
 
 
 def read_baseline(content: bytes, name: str, target: str) -> Baseline:
-    """Read a baseline. Raises ``AssessmentError`` for a file that is no baseline, or one for another target."""
+    """Read a baseline. Raises ``AssessmentError`` for a file that is not a baseline, and for a baseline of another
+    target."""
     try:
         baseline = Baseline.model_validate_json(content)
     except ValidationError as error:
         raise AssessmentError(
-            f"{name} is no baseline: {first_fault(error)}; write one with --write-baseline {name}"
+            f"{name} is not a baseline: {first_fault(error)}; write one with --write-baseline {name}"
         ) from None
     if baseline.target != target:
         raise AssessmentError(f"{name} is a baseline of {baseline.target}, not of {target}: write one for each target")
@@ -86,13 +89,13 @@ def read_baseline(content: bytes, name: str, target: str) -> Baseline:
 
 @dataclass(frozen=True)
 class Silenced:
-    """An assessment without accepted findings, with the numbers of removed sites."""
+    """An assessment without the accepted findings, and the numbers of the removed sites."""
 
     assessment: Assessment
     ignored: int = 0
     """The number of sites with a comment that ignores the finding."""
     known: int = 0
-    """The number of sites in the baseline."""
+    """The number of sites that the baseline includes."""
 
 
 def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline: Baseline | None = None) -> Silenced:
@@ -118,7 +121,8 @@ def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline
 
 
 def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:
-    """The sites that the baseline does not include. Each site uses up one of the baseline's counts in ``left``."""
+    """The sites that the baseline does not include. Each site that it includes uses up one of the counts in
+    ``left``."""
     new = []
     for site in places:
         key = _identity_of(finding, site)

@@ -24,16 +24,16 @@ HOST_READS = frozenset(
 
 
 class Certainty(StrEnum):
-    """How the name of the function at a site is known."""
+    """How the function's name at a site was determined."""
 
     resolved = "resolved"
     """The name was resolved through the file's imports."""
     typed = "typed"
-    """It is a method or operator of a value whose class the code shows."""
+    """The function is a method or operator of a value whose class the code shows."""
     recorded = "recorded"
     """A recorder saw the call."""
     guessed = "guessed"
-    """It was guessed from the method's name alone."""
+    """The function was guessed from the method's name alone."""
 
 
 class Use(StrEnum):
@@ -81,7 +81,7 @@ class Site:
     """One use of a framework function."""
 
     path: str
-    """The path relative to the assessed code, for a notebook with the cell: ``train.ipynb#3``."""
+    """The path relative to the assessed code. For a notebook it includes the cell: ``train.ipynb#3``."""
     line: int
     column: int
     function: str
@@ -96,7 +96,7 @@ class Site:
     dtypes: frozenset[str] = frozenset()
     """The dtypes of the arguments if the source shows them (``x.half()``, ``dtype=torch.float16``); otherwise empty."""
     reached: bool | None = None
-    """Whether a program run reached the site; None: not measured."""
+    """Whether a program run reached the site; None if this was not measured."""
     is_on_host: bool = False
     """Whether the arguments stay on the host, as far as the source shows."""
     is_at_setup: bool = False
@@ -115,27 +115,28 @@ class UserFunction(NamedTuple):
     owner: str = ""
     """The dotted name of a method's class; empty for a function."""
     bases: tuple[str, ...] = ()
-    """The framework's base classes of this class."""
+    """The framework's base classes of the method's class."""
     is_of_layer: bool = False
-    """Whether the class is a layer."""
+    """Whether the method's class is a layer."""
     is_of_foreign_class: bool = False
-    """Whether the class inherits from a class of another package, which may itself inherit from a framework's class."""
+    """Whether the method's class inherits from a class of another package, which may itself inherit from a framework's
+    class."""
     has_arrays: bool = False
     """Whether the function takes arrays."""
     returns_numbers: bool = False
     """Whether the function returns Python values, such as a number or a text, and no array."""
     overrides: str | None = None
-    """The user's method that it overrides."""
+    """The user's method that this method overrides."""
     uses: tuple[str, ...] = ()
     """The methods and properties of its own class that the method uses."""
     members: tuple[str, ...] = ()
-    """The members that the function uses of values with unknown class: names of the user's methods, and names that show
-    a training step."""
+    """The members that the function uses of objects with unknown classes: names of the user's methods, and names that
+    show a training step."""
 
 
 @dataclass(frozen=True)
 class DeviceQuestion:
-    """An expression that tests the device. The program may take another branch on another device."""
+    """An expression that tests the device. On another device, the program may take another branch."""
 
     path: str
     line: int
@@ -144,7 +145,7 @@ class DeviceQuestion:
 
 @dataclass(frozen=True)
 class UnreadFile:
-    """An unread file, with the reason."""
+    """A file that was not read, with the reason."""
 
     path: str
     reason: str
@@ -152,7 +153,7 @@ class UnreadFile:
 
 @dataclass(frozen=True)
 class AssessedSource:
-    """The content of the assessed code."""
+    """Everything that was read from the assessed code."""
 
     sites: tuple[Site, ...]
     device_questions: tuple[DeviceQuestion, ...] = ()
@@ -162,20 +163,22 @@ class AssessedSource:
     star_imports: int = 0
     """The number of star imports, which hide the origin of names."""
     dynamic_names: int = 0
-    """Places where a program that imports a framework makes a name or code at run time (``getattr``, ``eval``)."""
+    """Places in programs that import a framework where a name or code is made at run time (``getattr``, ``eval``)."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     handed_on: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The functions that each function or class body passes on as values. Code outside of functions has the module's
-    name here, and the functions that it calls are included."""
+    """The functions that each function or class body passes on as values.
+
+    Code outside of functions is included under the module's name, together with the functions that it calls.
+    """
     functions: dict[str, UserFunction] = field(default_factory=dict)
     """The user's functions by the names used in ``calls``."""
     modules: dict[str, str] = field(default_factory=dict)
-    """The dotted module name by path. With ``Site.within`` it forms a function's name in ``calls``."""
+    """The dotted module name of each path. Together with ``Site.within`` it is the name of a function in ``calls``."""
 
     @cached_property
     def host_reads(self) -> tuple[Site, ...]:
-        """The first site of each line that reads a value on the host, where the program waits for the device."""
+        """For each line that reads a value on the host, its first site. The program waits for the device there."""
         by_line: dict[tuple[str, int], Site] = {}
         for site in self.sites:
             if site.function in HOST_READS:

@@ -1,7 +1,7 @@
 """Reads a user's code into sites, in worker processes and within limits.
 
-Every file is parsed once, separately. Its names are resolved at the end, when all files are known. If a file cannot be
-read, it is reported with the reason, and all other files are read.
+Each file is parsed once, separately. When all files have been parsed, their names are resolved. A file that cannot be
+read is reported with the reason. The other files are read nevertheless.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
     ``frameworks`` are names such as ``torch``. Raises ``AssessmentError`` if there is nothing to read at the path.
     """
     source_files = _files(path)
-    # Millions of objects are made that have no cycles: to look for some takes half of the time.
+    # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
     with garbage_collection_paused():
         knowledge, public = read_shipped()
         readings = _readings(source_files, _package_above(path), knowledge)
@@ -96,7 +96,7 @@ def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def locate(name_or_path: str) -> Path:
-    """The path if it exists, otherwise the folder or file of the installed package with this name. The package is not
+    """The path, if it exists. Otherwise the folder or file of the installed package with this name, which is not
     imported.
 
     Raises ``AssessmentError`` if there is neither.
@@ -112,15 +112,15 @@ def locate(name_or_path: str) -> Path:
             if package is not None:
                 return package
     except (OSError, ValueError) as error:
-        raise AssessmentError(f"{name_or_path!r} cannot be looked for: {error}") from error
+        raise AssessmentError(f"{name_or_path!r} cannot be read as a path or a name: {error}") from error
     raise AssessmentError(
-        f"{name_or_path} is no file or folder here, and no package of that name is installed: "
+        f"{name_or_path} is not a file or folder here, and no package of that name is installed: "
         "name a folder, a .py file, a notebook, a wheel, an sdist or an installed package"
     )
 
 
 def nothing_read(name_or_path: str, source: AssessedSource) -> str:
-    """An error message with the reasons, for the case that no file could be read."""
+    """The error message if none of the files could be read. It contains the reasons."""
     nothing = f"{name_or_path} has no Python file that can be read"
     if not source.unread:
         return f"{nothing}: name a folder, a file or a package"
@@ -161,7 +161,7 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
 
 
 def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
-    """Whether a folder may contain the user's code, unlike environments and folders of tools."""
+    """Whether a folder may contain the user's code. Environments and folders of tools do not."""
     if folder.name.startswith(".") or folder.name in _NO_CODE_OF_THE_USER:
         return False
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
@@ -224,7 +224,7 @@ def _prepare(knowledge: Knowledge, base: str) -> None:
 
 
 def parse_files(batch: Sequence[files.SourceFile]) -> list[FileReading]:
-    """Read files in a worker."""
+    """Read several files in a worker process."""
     return [read_one(source, _base, _knowledge) for source in batch]
 
 

@@ -46,14 +46,14 @@ c.id AS case_id, c.name, c.function, c.host_only IS NOT NULL AS host_only,
 _IN_FULL = f"""c.tags, c.options, array_agg(left({failure_text("o")}, 2000) ORDER BY o.run) AS messages,
        jsonb_agg(CASE WHEN o.verdict = 'passed' THEN o.proof -> 'fallbacks' ELSE o.evidence -> 'operation' END
                  ORDER BY o.run) AS operations"""
-# The tags that decide how a case ends.
+# These tags affect the result of a case.
 _ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}']
             WHEN c.tags @> '["{WITH_RECORDED_VALUES}"]' AND NOT c.tags @> '["{GRADIENT}"]'
             THEN ARRAY['{WITH_RECORDED_VALUES}']
             ELSE '{{}}' END AS tags,
        NULL AS options, NULL AS messages, NULL AS operations"""
-# Nothing says that the cases are of the chart's suite: PostgreSQL would take that for few cases as long as its
-# statistics are older than the suite, and read all outcomes of the campaign for each of them.
+# The query does not say that the cases are of the chart's suite. PostgreSQL would take this for a condition that few
+# cases meet while its statistics are older than the suite, and read all outcomes of the campaign for each case.
 _OF_ALL = """
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id
@@ -61,7 +61,7 @@ _OF_ALL = """
  GROUP BY c.id
  ORDER BY c.position, c.id
 """
-# By way of the jobs, whose key finds them: outcomes have no index of cases.
+# The query uses jobs, which their key finds, because outcomes have no index by case.
 _OF_FUNCTIONS = """
   FROM unnest(CAST(:campaigns AS integer[]), CAST(:targets AS integer[]), CAST(:suites AS integer[]))
        AS chart (campaign_id, target_id, suite_id)
@@ -72,7 +72,7 @@ _OF_FUNCTIONS = """
  ORDER BY c.position, c.id
 """
 
-# The latencies once: the views would work them out for each of the three.
+# The latencies are computed once here. Through the views, they would be computed for each of the three columns.
 _TIMES = f"""
      measured AS MATERIALIZED (SELECT * FROM latencies WHERE campaign_id = ANY(:campaigns)),
      bases AS ({cpu_bases("measured")})
@@ -84,7 +84,7 @@ SELECT here.campaign_id, here.target_id, here.case_id, here.cold_ms, here.first_
                         AND cpu.case_id = here.case_id
 """
 _TIMES_OF_ALL = text(f"WITH latencies AS ({case_latencies('outcomes')}), {_TIMES}")
-# Chosen before the view groups them, which would put together all that the campaigns have.
+# The rows are selected before the view groups them. Otherwise it would group all rows of the campaigns.
 _TIMES_OF_FUNCTIONS = text(f"""
 WITH chosen AS MATERIALIZED (
     SELECT o.*
@@ -105,12 +105,12 @@ Times = Mapping[int, Mapping[int, CaseTimes]]
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Every target of every campaign with outcomes, the latest first."""
+    """Each target of each campaign with outcomes, the campaign that ended last first."""
     return (await connection.execute(_CHARTS)).all()
 
 
 async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
-    """Every target of every campaign with its numbers of outcomes and reclassifications. The set changes exactly when
+    """Each target of each campaign, with its numbers of outcomes and reclassifications. The set changes exactly when
     the evidence changes."""
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 
@@ -137,7 +137,7 @@ async def runs(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any
 
 
 async def ends(connection: AsyncConnection, chart: Row[Any]) -> Sequence[Row[Any]]:
-    """The same rows without options, messages, operations and most tags, which are most of the data."""
+    """The rows of ``runs`` without options, messages, operations and most tags, which are most of the data."""
     return await _cases_of_chart(connection, _ENDS, chart)
 
 

@@ -1,7 +1,7 @@
-"""Values of expressions, as far as the source shows them, possibly only together with other files. Pure.
+"""Values of expressions, as far as the source shows them. Pure.
 
-The resolver knows names of a framework, instances of its classes, and other values. An assessment also keeps values
-from the user's own code as *symbols*: paths that are evaluated after every file has been read.
+The resolver knows names of a framework, instances of its classes, and other values. An assessment also has *symbols*:
+values of the user's own code. A symbol is a path that ``linking`` evaluates after every file has been read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Thing(Instance):
     dtype: str | None = None
     made_by: CallSite | None = None
     is_on_host: bool = False
-    """Whether the source created the array on the host, and has not moved it to a device so far."""
+    """Whether the source created the array on the host and has not moved it to a device."""
 
     @property
     def is_array(self) -> bool:
@@ -59,7 +59,7 @@ class Symbol(Value):
     path: str
 
     def __reduce__(self) -> tuple[type[Symbol], tuple[str]]:
-        # Three times as fast as what dataclasses with slots do.
+        # This is three times as fast as a dataclass with slots.
         return Symbol, (self.path,)
 
     def extend(self, suffix: str) -> Symbol | None:
@@ -77,7 +77,8 @@ class Symbol(Value):
 
 @dataclass(frozen=True)
 class Elements(Value):
-    """A collection of equal elements. A collection of layers can also be called (``nn.Sequential``)."""
+    """A collection whose elements all have the same value. A collection of layers can also be called
+    (``nn.Sequential``)."""
 
     of: Binding
     container: str | None = None
@@ -99,22 +100,22 @@ class Wrapped(Value):
 
 @dataclass(frozen=True)
 class Alternatives(Value):
-    """One of several values, depending on the run."""
+    """One of several values. Which one depends on the run of the program."""
 
     values: tuple[Binding, ...]
 
 
 @dataclass(frozen=True)
 class Parametrized(Value):
-    """The type ``Param[jax.Array]``: an instance of the user's class, or if this is unknown, of the class in
-    brackets."""
+    """An instance of a generic class, such as ``Param[jax.Array]``: of the user's class, or if this class is unknown,
+    of the class in brackets."""
 
     instance: Symbol
     argument: Binding
 
 
 def is_array(name: str) -> bool:
-    """Whether instances of a class are arrays or behave like them."""
+    """Whether instances of the class with this name are arrays or behave like arrays."""
     return is_array_class(name) or name in _LIKE_ARRAYS
 
 
@@ -124,13 +125,13 @@ def array(root: str, *, certain: bool, dtype: str | None = None, is_on_host: boo
 
 
 def either(values: Iterable[Binding]) -> Binding:
-    """One value for several possible values. Known values have precedence over unknown ones."""
+    """One value for several possible values. Known values take precedence over unknown values."""
     options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
             if option is None or option in options:
                 continue
-            # Of an array that is on the host in one branch alone, nothing is known.
+            # The place of an array that is on the host in only one of the branches is unknown.
             twin = _twin(option)
             if twin is not None and twin in options:
                 options[options.index(twin)] = option if twin.is_on_host else twin
@@ -159,7 +160,7 @@ def element_of(value: Binding) -> Binding:
         case Symbol():
             return value.extend(ELEMENT)
         case Elements():
-            # The layers of a list of which nothing else is known.
+            # Only the layers of this list are known.
             return Thing("torch.nn.Module", False) if value.of is None and value.container else value.of
         case Items() | Alternatives():
             options = value.values if isinstance(value, Items) else tuple(element_of(option) for option in value.values)

@@ -1,10 +1,10 @@
 """Judges one call by the cases of its function. Pure.
 
-A function fails in few of its cases, and most of these are of a kind that a program does not show: empty arrays,
-complex numbers, gradients. So a call is compared with the cases that resemble it. The verdict is a *finding* if nearly
-all of these cases, and at least two, have a bad result. It is a *condition* if some of them have, because then
-arguments decide that the source does not show. It is a *note* if only other cases have a bad result, or if there is
-only a single case, or only the last digits of values differ.
+Most functions fail in only a few of their cases, and most of these cases are unlike a program's calls: empty arrays,
+complex numbers, gradients. So a call is compared only with the cases that resemble it. The verdict is a *finding* if
+nearly all of these cases, and at least two, have a bad result. It is a *condition* if some of these cases have a bad
+result, because then the result depends on arguments that the source does not show. It is a *note* if only other cases
+have a bad result, if there is only a single case, or if values differ only in their last digits.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ class Kind(StrEnum):
     """The kind of a finding; the worst first."""
 
     wrong = "wrong"
-    """The values are silently wrong."""
+    """The function returns wrong values without an error."""
     fails = "fails"
     accepts = "accepts"
-    """It returns a result for arguments for which the host raises an error. The source does not show whether a call has
-    such arguments, so this is never more than a condition."""
+    """The function returns a result for arguments for which the host raises an error. The source does not show whether
+    a call has such arguments, so this is never more than a condition."""
     falls_back = "falls-back"
-    """It passes because the framework silently ran it on the host."""
+    """The function passes only because the framework silently ran it on the host."""
     slow = "slow"
 
 
 class Weight(StrEnum):
-    """The weight of a verdict."""
+    """How serious a verdict is."""
 
     finding = "finding"
     condition = "condition"
@@ -69,7 +69,7 @@ class Weight(StrEnum):
 
 
 class Meets(StrEnum):
-    """Whether a call meets the condition under which its function fails or falls back."""
+    """Whether a call meets the condition under which its function has the bad result."""
 
     met = "met"
     may_be_met = "may be met"
@@ -90,11 +90,11 @@ class SiteVerdict:
     """The number of compared cases with this result."""
     of: int
     basis: str
-    """The compared cases in words."""
+    """A description of the compared cases."""
     condition: str
-    """The options that distinguish cases with this result from other cases, in words; empty if there are none."""
+    """The options that distinguish cases with this result from other cases, in words. Empty if no options do."""
     why_note: str
-    """The reason why the verdict is only a note; empty for others."""
+    """The reason why the verdict is only a note; empty for findings and conditions."""
     judges: str
     said: str
     """The error message of the first of these cases."""
@@ -102,7 +102,7 @@ class SiteVerdict:
     case: str
     """The first of these cases, which the repeat command runs."""
     chart: int
-    """The index of the chart of this case."""
+    """The index of the chart that contains this case."""
     ratio: float | None = None
     """For a slow call, the ratio of its time to the time on the CPU."""
     advice: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class SiteVerdict:
 IsFailing = Callable[[CaseEvidence], bool]
 KINDS: Mapping[Kind, IsFailing] = {
     Kind.wrong: lambda case: case.is_wrong,
-    # A data set or a string on the host is where it belongs.
+    # A data set or a string belongs on the host.
     Kind.fails: lambda case: case.end == "failed" and not case.is_wrong and case.cause is not Cause.host_work,
     Kind.falls_back: lambda case: case.end == "fell_back",
 }
@@ -125,7 +125,7 @@ KINDS: Mapping[Kind, IsFailing] = {
 def verdicts_on(
     function: str, charted_as: str, call: CallSite | None, dtypes: frozenset[str], target: TargetEvidence, slow: float
 ) -> Iterator[SiteVerdict]:
-    """The verdicts about a call, one for each kind that any case shows.
+    """The verdicts about a call, one for each kind of bad result that any case of the function has.
 
     ``call`` is None if the source does not show how the function is called, and ``dtypes`` is empty if it does not show
     the dtypes. ``slow`` is the factor for slow calls, relative to the target's usual ratio.
@@ -153,8 +153,8 @@ def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
-    """The usual cases for a call: in its dtypes, otherwise in the usual dtype. For a function without usual cases, all
-    cases."""
+    """The usual cases for a call: those in its dtypes, otherwise those in the usual dtype. If a function has no usual
+    cases, all of its cases."""
     plain = [case for case in cases if not case.tags & UNUSUAL] or list(cases)
     own = [case for case in plain if _dtypes(case) & dtypes]
     if own:
@@ -171,7 +171,7 @@ def _dtypes(case: CaseEvidence) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """One kind of result, with the cases that a call is compared with."""
+    """The cases that a call is compared with, judged for one kind of result."""
 
     function: str
     charted_as: str
@@ -195,7 +195,7 @@ class _Seen:
         failing = list(filter(self.is_failing, basis))
         if not failing:
             return self._not_met("only cases unlike this call do so")
-        # One case like the call is too few, unless all others of the function end so as well.
+        # A single case like the call is not enough, unless all other cases of the function have the same result.
         if len(failing) == len(basis) and self._do_nearly_all(self.counted):
             return self._met(self.counted, "cases of any kind")
         if len(basis) == 1:
@@ -207,9 +207,9 @@ class _Seen:
         return self._are_several(failing) and len(failing) >= NEARLY_ALL * len(cases)
 
     def _are_several(self, failing: Sequence[CaseEvidence]) -> bool:
-        """Whether failing cases are more than one exception.
+        """Whether the failing cases are more than one exceptional case.
 
-        The variants of a case have its arguments with other values, dtypes or sizes. If these arguments are
+        A case and its variants have the same arguments with other values, dtypes or sizes. If these arguments are
         exceptional, as in ``x.repeat(0)``, all variants raise an error or are wrong. So they count as one case, unless
         most cases of the function have this result. Variants that fall back count separately, because a fallback
         depends less on values.
@@ -278,17 +278,19 @@ class _Seen:
 
 
 def _base_of(case: str, names: Set[str]) -> str:
-    """The case that a case is a variant of: ``float32-3`` for ``float32-3-tails``. The case itself if it is no
-    variant."""
+    """The name of the case from which a variant was made: ``float32-3`` for ``float32-3-tails``. If the case is not a
+    variant, its own name."""
     parts = case.split("-")
     prefixes = ("-".join(parts[:count]) for count in range(1, len(parts)))
     return next((prefix for prefix in prefixes if prefix in names), case)
 
 
 def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseEvidence], str]:
-    """The cases that agree with the call in the value of a keyword and differ in none, and these keywords in words.
-    They are used when the number of arguments differs, because a call may name an argument that a case gives by
-    position.
+    """The cases that agree with the call in the value of at least one keyword and differ in none, and these keywords in
+    words.
+
+    They are used if no case has the call's number of arguments, because a call may pass by name an argument that a case
+    passes by position.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
     agreeing_cases = [
@@ -355,7 +357,8 @@ def _met_if(is_met: bool) -> Meets:
 
 
 def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvidence]) -> SiteVerdict:
-    """The verdict that a call is silently accepted, from the cases of this kind. There must be at least one."""
+    """The verdict that a call is silently accepted, from the silently accepted cases of its function. There must be at
+    least one."""
     first = accepted_cases[0]
     return SiteVerdict(
         kind=Kind.accepts,
@@ -381,9 +384,9 @@ def slowness(
 ) -> SiteVerdict | None:
     """The verdict that a call is far slower than other calls on the target; None if it is not.
 
-    With a compiling framework, every single call has the cost of a dispatch, however little it computes. This is no
-    property of the function. So slowness is measured relative to the target's usual ratio, or to the CPU's own time if
-    that is more.
+    With a compiling framework, every single call has the cost of a dispatch, however little it computes. This cost says
+    nothing about the function. So slowness is measured relative to the target's usual ratio, or to the CPU's own time
+    if the CPU is slower.
     """
     cases_with_ratio = [case for case in cases if case.ratio is not None]
     value = mean_ratio(cases_with_ratio)

@@ -1,4 +1,5 @@
-"""A run of the whole command on the target itself, compared with the predictions from replaying its calls. Pure."""
+"""The whole run: a run of the command on the target itself, compared with the predictions from replaying its calls.
+Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ BACKWARD = "torch.Tensor.backward"
 
 @dataclass(frozen=True)
 class WholeEvent:
-    """A function that fell back or raised in the whole run."""
+    """A function that fell back or raised an error in the whole run."""
 
     function: str
     kind: Kind
@@ -40,12 +41,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class WholeRun:
-    """A watched run, and the findings of the recording."""
+    """A whole run, and the findings of the recording."""
 
     run: WatchedRun
     findings: tuple[Finding, ...]
     host_seconds: float
-    """The seconds of the same command on the CPU, under the recorder."""
+    """The seconds that the same command took on the CPU, under the recorder."""
 
     @cached_property
     def predicted(self) -> Mapping[tuple[str, Kind], Finding]:
@@ -73,7 +74,7 @@ class WholeRun:
 
     @cached_property
     def unmet(self) -> tuple[Prediction, ...]:
-        """The predictions that did not happen in the run."""
+        """The predictions that the run did not confirm."""
         return tuple(
             Prediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
             for key, finding in self.predicted.items()
@@ -109,7 +110,8 @@ class WholeRun:
 
 
 def _is_shown(finding: Finding, function: str, kind: Kind) -> bool:
-    """Whether a finding predicted an event. A finding about a call's gradient is shown by the backward pass."""
+    """Whether a finding predicted this event. A finding about a call's gradient is confirmed by an event of the
+    backward pass."""
     verdict = finding.verdict
     is_own = verdict.function == function or (function == BACKWARD and verdict.case.endswith(GRADIENT_SUFFIX))
     return is_own and verdict.kind is kind

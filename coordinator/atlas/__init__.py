@@ -1,1 +1,2 @@
-"""The atlas: the newest evidence of every function on every target, as one picture, as pages and as published data."""
+"""The atlas: the newest evidence of every function on every target, shown as one picture, as pages and as published
+data."""

@@ -1,4 +1,5 @@
-"""Changes between two publications, or two charted versions: added and removed functions and different marks. Pure."""
+"""Changes between two publications, or between two charted versions: added functions, removed functions, and different
+marks. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from coordinator.atlas.portability import Portability
 
 
 class MarkChange(BaseModel):
-    """A function whose mark on a target changed. A null mark means that it was not charted."""
+    """A function whose mark on a target changed. A null mark means that the function was not charted."""
 
     function: str
     target: str
@@ -23,7 +24,7 @@ class MarkChange(BaseModel):
 
 
 class Changes(BaseModel):
-    """The changes in a framework's published data."""
+    """The changes from one publication of a framework to another."""
 
     framework: str
     targets_added: list[str]
@@ -31,7 +32,7 @@ class Changes(BaseModel):
     functions_added: list[str]
     functions_removed: list[str]
     marks: list[MarkChange]
-    """Only for targets and functions that are in both publications."""
+    """Changes of marks. They include only targets and functions that are in both publications."""
 
     @property
     def is_empty(self) -> bool:
@@ -55,7 +56,7 @@ def changes(before: Portability, after: Portability) -> Changes:
 
 @dataclass(frozen=True)
 class VersionChanges:
-    """The changes on one device and hardware from a charted version to the next charted one."""
+    """The changes on one device and hardware, from a charted version to the next charted version."""
 
     before: TargetColumn
     after: TargetColumn
@@ -64,7 +65,7 @@ class VersionChanges:
 
     @property
     def marks(self) -> Sequence[MarkChange]:
-        """Changes of functions that were charted with both versions."""
+        """Changes of the marks of functions that were charted with both versions."""
         return [change for change in self.changes if change.before and change.after]
 
     @property
@@ -79,12 +80,13 @@ class VersionChanges:
 
     @property
     def has_same_cases(self) -> bool:
-        """Whether both versions ran the same suites and revisions. If not, a mark may differ for this reason."""
+        """Whether both versions ran the same suites in the same revisions. If not, a mark may have changed only because
+        the cases are different."""
         return _revisions(self.before) == _revisions(self.after)
 
 
 def version_changes(framework: FrameworkOverview, after: TargetColumn) -> VersionChanges | None:
-    """The changes since the previous charted version; None for the oldest."""
+    """The changes since the previous charted version; None for the oldest version."""
     before = framework.before(after)
     if before is None:
         return None
@@ -94,9 +96,9 @@ def version_changes(framework: FrameworkOverview, after: TargetColumn) -> Versio
 
 
 def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
-    """The changes in the newest version of each device and hardware with several charted versions.
+    """The changes in the newest version, for each device and hardware with several charted versions.
 
-    The device that was charted last comes first. Devices without changes are left out.
+    The device that was charted last comes first. Devices without changes are not included.
     """
     pairs = (version_changes(framework, column) for framework in atlas.frameworks for column in framework.newest)
     different = [pair for pair in pairs if pair is not None and pair.changes]

@@ -1,9 +1,9 @@
 """Collects all evidence of a database into an atlas with its front page.
 
 A large database is read in a separate process, ``python -m coordinator.atlas.collection``, because reading a million
-outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch. The process prints a line for
-each target that it has read, then an empty line, then the pickled result. A coordinator whose database has no evidence
-shows the shipped evidence instead.
+outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch in this process. The separate
+process prints a line for each target that it has read, then an empty line, then the pickled result. A coordinator whose
+database has no evidence shows the shipped evidence instead.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Collection:
     """An atlas with its front page."""
 
     atlas: Atlas
-    """A database's atlas contains no cases, because they are as large as the database. The atlas of the shipped
-    evidence contains them."""
+    """The atlas. If it was read from a database, it contains no cases, because they are as large as the database. The
+    atlas of the shipped evidence contains its cases."""
     front: Page
-    """The front page. It is prepared once, because its index of names and its changes take longer than rendering it."""
+    """The front page. It is prepared once, because its search index and its changes take longer than rendering it."""
 
 
 async def collect(engine: AsyncEngine, report: Report) -> Collection:
-    """Collect in this process."""
+    """Collect the database's evidence in this process."""
     host_only = load_host_only()
     columns = []
     async for target in service.each_evidence(engine, report):
@@ -64,7 +64,10 @@ def collect_shipped() -> Collection:
 
 
 async def collect_apart(dsn: str, report: Report) -> Collection:
-    """Collect in a separate process. Raises ``DatabaseAwayError``, or another ``PortolanError`` if it fails."""
+    """Collect the database's evidence in a separate process.
+
+    Raises ``DatabaseAwayError`` if the database is unreachable, and another ``PortolanError`` if the process fails.
+    """
     content = await run_module(
         __name__, dsn, "the evidence could not be collected", read=partial(_read_result, report=report)
     )

@@ -1,4 +1,4 @@
-"""The content of a function's page: its results on every target, and since which version they hold. Pure."""
+"""The content of a function's page: its results on every target, and the versions since which they hold. Pure."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ UNKNOWN_DTYPE = "not known"
 
 @dataclass(frozen=True)
 class FailureMessage:
-    """A message of failing cases, with the number of cases that have it."""
+    """An error message of failing cases, with the number of cases that have it."""
 
     text: str
     causes: tuple[str, ...]
     cases: int
     repeat: str
-    """The command that repeats the first case with the message."""
+    """The command that repeats the first case with this message."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class DtypeCount:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An older chart in which some cases of the function have other results than the evidence, with the number of these
-    cases."""
+    """An older chart that disagrees with the evidence: some cases of the function have other results in it. It includes
+    their number."""
 
     chart: Chart
     number: int
@@ -56,7 +56,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class FunctionResults:
-    """A function on one target."""
+    """The results of a function on one target."""
 
     column: TargetColumn
     name: str
@@ -67,10 +67,10 @@ class FunctionResults:
     messages: tuple[FailureMessage, ...]
     more_messages: int
     ratio: float | None
-    """The ratio to the latency on the CPU; None unless both were measured."""
+    """The ratio to the latency on the CPU; None unless both latencies were measured."""
     operations: tuple[MetOperation, ...]
     second_shape: SecondShape | None
-    """The time of the first call with a second shape; None: not measured."""
+    """The time of the first call with a second shape; None if it was not measured."""
 
     @property
     def words(self) -> str:
@@ -78,7 +78,7 @@ class FunctionResults:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The options that distinguish cases that do not work from other cases, in sentences."""
+        """Sentences about the options that distinguish the cases that do not work from the other cases."""
         conditions = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
         return tuple(
             f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
@@ -86,25 +86,25 @@ class FunctionResults:
 
     @property
     def campaigns(self) -> tuple[int, ...]:
-        """The campaigns that its evidence comes from, if it comes from a coordinator."""
+        """The campaigns of its evidence; empty if the evidence does not come from a coordinator."""
         charts = self.column.evidence.charts
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """The signers of the bundles that its evidence comes from."""
+        """The signers of the bundles of its evidence."""
         charts = self.column.evidence.charts
         return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
 
     @property
     def charts(self) -> tuple[int, ...]:
-        """The indexes of its evidence among the charts of the target."""
+        """The indexes, among the charts of the target, of the charts of its evidence."""
         return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))
 
 
 @dataclass(frozen=True)
 class VersionHistory:
-    """A function on one device and hardware, over versions."""
+    """The marks of a function on one device and hardware over versions."""
 
     device: str
     hardware: str
@@ -131,7 +131,8 @@ class FunctionView:
     name: str
     uses: int | None
     rank: int | None
-    """The rank by use among the charted functions of the framework, from 1; None if the function is not among them."""
+    """The rank by use among the charted functions of the framework, counted from 1; None if the function is not
+    charted."""
     functions: int
     targets: tuple[FunctionResults, ...]
     """All targets with evidence about the function, newer versions first."""
@@ -165,7 +166,8 @@ def function_views(framework: FrameworkOverview) -> Iterator[FunctionView]:
 
 
 def function_view(framework: FrameworkOverview, name: str, columns: Iterable[TargetColumn]) -> FunctionView:
-    """The view of one function. ``columns`` replace those of ``framework`` and contain the function's cases."""
+    """The view of one function. ``columns`` are used instead of the columns of ``framework``, because they contain the
+    function's cases."""
     own = {column.evidence.key: column for column in columns}
     others = (replace(column, cells={}) for column in framework.columns if column.evidence.key not in own)
     every = sorted((*own.values(), *others), key=TargetColumn.newest_first)
@@ -228,7 +230,7 @@ def _disagreements(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Itera
 
 
 def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[FailureMessage]:
-    """The messages of failures and of silently accepted calls, the most frequent first."""
+    """The messages of failing and of silently accepted cases, the most frequent message first."""
     by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in cases:
         if case.end in ("failed", "accepted"):

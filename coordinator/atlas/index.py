@@ -1,4 +1,4 @@
-"""The search index in the front page: every name and mark, small enough to be searched during typing. Pure."""
+"""The search index in the front page: every name and mark, small enough to be searched while the reader types. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _BLANK = re.compile(r"[\t\n\r %]")
 
 
 def index_of(atlas: Atlas) -> dict[str, Any]:
-    """The index: for each framework its functions, the most used first, and for each target one letter per function."""
+    """The index: for each framework its functions, the most used function first, and for each target one letter per
+    function."""
     return {framework.name: _index(framework) for framework in atlas.frameworks}
 
 
@@ -26,8 +27,8 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
         words += [_word(page_text(last)), str(modules[module])]
     return {
         "modules": list(map(page_text, modules)),
-        # The last part of each name, and after it the number of its module: in a list, their quotes and commas would
-        # be an eighth of the page.
+        # Each function is the last part of its name, followed by the number of its module. In a list, the quotes and
+        # commas would take an eighth of the page.
         "names": " ".join(words),
         "columns": [
             {
@@ -38,7 +39,7 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
             }
             for column in framework.newest
         ],
-        # The script writes the usual names as addresses itself.
+        # The page's script computes the addresses of usual names itself.
         "addresses": {
             page_text(name): as_link(function_path(name))
             for name in framework.functions
@@ -48,11 +49,12 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
 
 
 def _word(text: str) -> str:
-    """The text with blanks, and the character that replaces them, escaped as in an address."""
+    """The text with spaces replaced by another character. This character itself and spaces are escaped as in an
+    address."""
     return _BLANK.sub(lambda blank: f"%{ord(blank[0]):02X}", text)
 
 
 def usual_address(name: str) -> str:
-    """The address of a function whose name has only letters, digits, dots and underscores. The script of the page uses
+    """The address of a function whose name has only letters, digits, dots and underscores. The page's script follows
     the same rule."""
     return f"functions/{_CAPITAL.sub(lambda letter: f'~{letter[0].lower()}', name)}.html"

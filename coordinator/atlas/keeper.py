@@ -1,6 +1,6 @@
-"""The coordinator's atlas: built from the database when the evidence has changed, and kept in memory.
+"""The coordinator's atlas. It is built from the database when the evidence has changed, and kept in memory.
 
-While the database has no evidence, it is the atlas of the evidence that ships with Portolan.
+While the database has no evidence, the atlas shows the evidence that ships with Portolan.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ WAIT_S = 1.0
 """The seconds that a reader waits for an atlas that is being built. After that, the previous one is shown."""
 SMALL = 20_000
 """The maximum number of outcomes that are read in this process while the first reader waits, which takes about a
-second. A larger database is read in a separate process, and the first reader is asked to come back."""
+second. A larger database is read in a separate process, and its first reader is asked to come back later."""
 PAUSE = 10
 """The pause before the next build, as a multiple of the duration of the last build. Without it, a running campaign
 would cause builds all the time."""
 START_S = 10.0
-"""The seconds after the start before the shipped evidence is read, because a start has more urgent work, and after the
-first outcome nobody needs it. A reader who comes earlier waits a second for it."""
+"""The seconds after the start until the shipped evidence is read. The start has more urgent work, and after the first
+outcome nobody needs this evidence. A reader who comes earlier waits about a second."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
@@ -41,7 +41,7 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas with its front page, and whether there is newer evidence that it does not include."""
+    """An atlas with its front page. It also says whether there is newer evidence that it does not include."""
 
     collection: Collection
     charts: Charts
@@ -57,10 +57,11 @@ class KeptAtlas:
 
 
 class AtlasKeeper:
-    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt, one build at a time.
+    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt. Only one build runs at a
+    time.
 
     The first build for a large database takes long, so it begins when the coordinator starts. The build from the
-    shipped evidence takes a second, and begins some seconds later.
+    shipped evidence takes a second, and begins some seconds after the start.
     """
 
     def __init__(self, engine: AsyncEngine, dsn: str) -> None:
@@ -75,8 +76,8 @@ class AtlasKeeper:
         self._not_before = 0.0
 
     def prepare(self) -> None:
-        """Begin to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
-        built for its first reader."""
+        """Start to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
+        built when its first reader comes."""
         self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
 
     async def _prepare(self) -> None:
@@ -92,12 +93,12 @@ class AtlasKeeper:
             self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence, or the previous one during a build.
+        """The atlas of all evidence. During a build, the previous atlas.
 
-        Raises ``AtlasPendingError`` if there is no previous one and the database is large.
+        Raises ``AtlasPendingError`` if the database is large and there is no previous atlas.
         """
         charts = await service.list_charts(self._engine)
-        # A build that began before the newest outcome is followed by another one.
+        # If the build began before the newest outcome, another build follows.
         while not self._is_of(charts) and (building := self._build_in_background(charts)) is not None:
             await asyncio.wait([building], timeout=self._patience_s(charts))
             if not building.done():
@@ -118,9 +119,9 @@ class AtlasKeeper:
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """The seconds that a reader waits for the next atlas; None: until it is complete.
+        """The seconds that a reader waits for the next atlas; None if the reader waits until it is complete.
 
-        A reader who has results of their own never sees the shipped ones only because the machine is busy.
+        If the database has evidence, its readers never see the shipped evidence instead, however busy the machine is.
         """
         if self._kept is not None and not self._kept.atlas.ships:
             return WAIT_S
@@ -134,7 +135,8 @@ class AtlasKeeper:
         return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failure}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
-        """The task that builds the next atlas, started if there is none; None during the pause after a build."""
+        """The task that builds the next atlas. It is started if none is running. None during the pause after a
+        build."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None
@@ -143,7 +145,7 @@ class AtlasKeeper:
         return self._building
 
     def _note_end(self, building: asyncio.Task[None]) -> None:
-        # Its readers may all have stopped waiting; the next one tries again.
+        # All readers may have stopped waiting. The next reader starts another attempt.
         self._failure = None if building.cancelled() else building.exception()
         if self._failure is not None:
             log.warning("the atlas could not be put together", reason=reason_of(self._failure))

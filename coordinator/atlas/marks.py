@@ -17,15 +17,15 @@ class Mark(StrEnum):
     fails = "fails"
     """Every case fails."""
     falls_back = "falls back"
-    """No case runs on the device: the passing cases silently ran on the host."""
+    """No case runs on the device: the passing cases silently ran on the host instead."""
     partly = "works in part"
     """Some cases run on the device, and others fail or fall back."""
     unproven = "unproven"
-    """No case fails, and no case surely ran on the device."""
+    """No case fails, but for no case is it proven that it ran on the device."""
     works = "works"
-    """No case fails or falls back, and some cases surely ran on the device."""
+    """No case fails or falls back, and for some cases it is proven that they ran on the device."""
     host_work = "work of the host"
-    """All failing cases work with data sets, strings, tables, files or prints, which no accelerator supports."""
+    """All failing cases use data sets, strings, tables, files or prints, which no accelerator supports."""
 
     @property
     def letter(self) -> str:
@@ -47,8 +47,8 @@ NOT_CHARTED = "."
 
 
 def mark_words(mark: Mark, *, is_lowered: bool) -> str:
-    """The mark as pages name it. On a target that only lowers programs, other words are used, because nothing runs
-    there."""
+    """The words for a mark on pages. For a target that only lowers programs the words are different, because nothing
+    runs there."""
     return _LOWERED_WORDS.get(mark, mark) if is_lowered else mark
 
 
@@ -57,7 +57,7 @@ class AtlasCell:
     """A function on a target: the numbers of cases by their results."""
 
     total: int
-    """The cases that count, which are all except ``host_work``."""
+    """The number of cases that count. All cases count except those with the cause ``host_work``."""
     failed: int
     wrong: int
     """The failed cases that ran and returned wrong values without an error."""
@@ -65,9 +65,9 @@ class AtlasCell:
     unproven: int
     """Passing cases with unknown placement."""
     host_work: int = 0
-    """Failed cases that do work of the host: data sets, strings, tables, files and prints."""
+    """The failed cases that use data sets, strings, tables, files or prints, which is work of the host."""
     accepted: int = 0
-    """Cases that returned a result where the host raises an error. They are in no other count."""
+    """The cases that returned a result where the host raises an error. No other number includes them."""
 
     def __post_init__(self) -> None:
         counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work, self.accepted)
@@ -81,7 +81,7 @@ class AtlasCell:
 
     @property
     def on_device(self) -> int:
-        """Passing cases that surely ran on the device."""
+        """The passing cases that are proven to have run on the device."""
         return self.total - self.failed - self.fell_back - self.unproven
 
     @property
@@ -117,7 +117,7 @@ def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
 
 def cell_words(cell: AtlasCell, *, is_lowered: bool) -> str:
     """The cell in words: ``3 of 12 cases fail; 1 of 12 falls back to the host``. For a target that only lowers
-    programs, how many cases were lowered."""
+    programs, the number of lowered cases."""
     end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
     return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 

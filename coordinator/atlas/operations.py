@@ -1,7 +1,6 @@
-"""Operations: a framework's own operations involved in cases that fail or fall back on a target, with their functions.
-Pure.
+"""Operations: the framework's own operations at which cases fail or fall back on a target, and their functions. Pure.
 
-People call functions; a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
+People call functions, but a device has kernels for the framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
 Operations that ran on the device are not recorded.
 """
 
@@ -27,7 +26,7 @@ MET_WORDS = {
 
 @dataclass(frozen=True)
 class MetOperation:
-    """An operation and its kind of involvement in cases of one function."""
+    """An operation in cases of one function, and how it is involved: for example, the host ran it."""
 
     operation: str
     met: Met
@@ -38,7 +37,7 @@ class MetOperation:
 
 @dataclass(frozen=True)
 class TargetOperation:
-    """An operation on one target, with its kinds of involvement in the cases of each function."""
+    """An operation on one target: for each kind of involvement, the functions and their numbers of cases."""
 
     operation: str
     functions: Mapping[str, Sequence[MetOperation]]
@@ -47,8 +46,8 @@ class TargetOperation:
         return sum(one.cases for of_function in self.functions.values() for one in of_function if one.met is met)
 
     def functions_that_met(self, met: Met) -> Sequence[tuple[str, int]]:
-        """The functions with cases in which the operation has this involvement, with the number of cases, the highest
-        first."""
+        """The functions with cases in which the operation has this kind of involvement, and the numbers of these cases.
+        The function with the most cases comes first."""
         rows = [(name, one.cases) for name, own in self.functions.items() for one in own if one.met is met]
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
@@ -59,19 +58,19 @@ class TargetOperations:
 
     operations: Sequence[TargetOperation]
     cases: int
-    """Cases that failed, fell back, or returned a result where the host raises an error."""
+    """The number of cases that failed, fell back, or returned a result where the host raises an error."""
     named: int
     """The number of these cases whose evidence names an operation."""
 
     @property
     def ways(self) -> Sequence[Met]:
-        """The kinds of involvement that occur. A table has columns for these only."""
+        """The kinds of involvement that occur. The table has columns only for these kinds."""
         return [met for met in Met if any(one.cases(met) for one in self.operations)]
 
 
 def operations_met(cases: Iterable[CaseEvidence]) -> tuple[MetOperation, ...]:
-    """The operations involved in the cases of one function, the one with the most cases first. Cases that do work of
-    the host are left out."""
+    """The operations in the cases of one function, the operation with the most cases first. Cases that are work of the
+    host are not included."""
     counts: Counter[tuple[str, Met]] = Counter()
     charts: dict[tuple[str, Met], int] = {}
     for case in cases:
@@ -101,7 +100,8 @@ def target_operations(column: TargetColumn) -> TargetOperations:
 
 
 def operations_by_name(framework: FrameworkOverview) -> Mapping[str, Sequence[tuple[TargetColumn, TargetOperation]]]:
-    """Each operation of a framework by name, with all targets where cases use it."""
+    """Each operation of a framework by name, with all targets on which cases failed at it, fell back, or were silently
+    accepted."""
     by_name: dict[str, list[tuple[TargetColumn, TargetOperation]]] = defaultdict(list)
     for column in framework.columns:
         for one in target_operations(column).operations:

@@ -24,7 +24,7 @@ class TargetColumn:
 
     evidence: TargetEvidence
     cells: Mapping[str, AtlasCell]
-    """The cells by function name. Functions that never use a device are excluded."""
+    """The cells by function name. Functions that never use a device are not included."""
 
     @property
     def target(self) -> str:
@@ -32,7 +32,7 @@ class TargetColumn:
 
     @property
     def line(self) -> tuple[str, str]:
-        """Device and hardware, which are equal in all versions."""
+        """Device and hardware. All columns with the same pair, one for each version, form a line."""
         return self.evidence.device, self.evidence.hardware
 
     @property
@@ -52,13 +52,14 @@ class TargetColumn:
 
     @property
     def differs(self) -> bool:
-        """Whether the functions have different marks. If not, a number says as much as a picture."""
+        """Whether the functions have different marks. If all have the same mark, their number says as much as a
+        picture."""
         return sum(map(bool, self.counts.values())) > 1
 
     @property
     def rate(self) -> Rate:
-        """The share of functions that work on the device, among the charted functions that do not do work of the
-        host."""
+        """The share of functions that work on the device. Functions whose failing cases are all work of the host are
+        not counted."""
         return Rate(self.counts[Mark.works], len(self.cells) - self.counts[Mark.host_work])
 
     @property
@@ -93,17 +94,17 @@ _VERBS = {
 
 @dataclass(frozen=True)
 class FrameworkOverview:
-    """A framework with its targets. For each device and hardware, the newest version comes first."""
+    """A framework with its targets, sorted so that for each device and hardware the newest version comes first."""
 
     name: str
     columns: tuple[TargetColumn, ...]
     functions: tuple[str, ...]
-    """All functions that are charted on any of the targets, the most used first."""
+    """All functions that are charted on at least one target, the most used function first."""
     uses: Mapping[str, int]
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The rank of each function by use, from 1."""
+        """The rank of each function by use, counted from 1."""
         return {name: rank for rank, name in enumerate(self.functions, start=1)}
 
     @cached_property
@@ -132,7 +133,7 @@ class FrameworkOverview:
 
 @dataclass(frozen=True)
 class Atlas:
-    """All frameworks, and where the evidence comes from."""
+    """All frameworks, and the source of the evidence."""
 
     frameworks: tuple[FrameworkOverview, ...]
     origin: str
@@ -181,13 +182,13 @@ class Atlas:
 
 
 def column_of(target: TargetEvidence, host_only: Container[str]) -> TargetColumn:
-    """A target's column. The functions in ``host_only`` never use a device, so they have no mark."""
+    """The column of a target. The functions in ``host_only`` never use a device, so they get no mark."""
     cells = {name: cell_of(cases) for name, cases in target.functions.items() if name not in host_only}
     return TargetColumn(target, {name: cell for name, cell in cells.items() if cell is not None})
 
 
 def atlas_of(columns: Iterable[TargetColumn], uses: Uses, origin: str) -> Atlas:
-    """Combine columns into an atlas. Columns without any cell are left out."""
+    """Combine columns into an atlas. Columns without any cell are not included."""
     by_framework: dict[str, list[TargetColumn]] = defaultdict(list)
     for column in columns:
         if column.cells:

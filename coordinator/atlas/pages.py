@@ -1,4 +1,4 @@
-"""The pages of the atlas as HTML, with the same bodies for the coordinator's pages and for a published site."""
+"""The pages of the atlas as HTML. A coordinator and a published site use the same page bodies."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Page:
 def front_page(atlas: Atlas) -> Page:
     """The front page: a search, the targets of each framework, and the latest changes.
 
-    Without scripts, the search works only if a server handles it and sets ``search_action``, ``found`` and ``query``. A
-    server that assesses scripts sets ``script_form``, the template with the form and the findings.
+    If the browser runs no scripts, a server must handle the search: it sets ``search_action``, ``found`` and ``query``.
+    A server that assesses scripts sets ``script_form``, the template with the form and the findings.
     """
     values = {
         "atlas": atlas,
@@ -87,7 +87,7 @@ def function_page(view: FunctionView) -> Page:
 
 
 def framework_page(framework: FrameworkOverview) -> Page:
-    """The page of a framework with its modules. There are hundreds, too many for the front page."""
+    """The page of a framework with its modules. They are not on the front page, because there are hundreds of them."""
     return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
 
 
@@ -113,7 +113,7 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
 def operation_page(
     framework: FrameworkOverview, operation: str, targets: Sequence[tuple[TargetColumn, TargetOperation]]
 ) -> Page:
-    """The functions whose cases use an operation, by target.
+    """The functions with cases that fail or fall back at an operation, by target.
 
     Only a published site has this page. A coordinator has pages about the operations of each campaign.
     """
@@ -134,7 +134,7 @@ def rate_words(rate: Rate) -> str:
 
 
 def install(environment: Environment) -> None:
-    """Add the filters and functions that the bodies need to a template environment."""
+    """Add the filters and functions that the page bodies use to a template environment."""
     environment.filters |= {
         "breakable": breakable,
         "capitalized": lambda text: text[:1].upper() + text[1:],
@@ -176,7 +176,7 @@ def environment() -> Environment:
 
 
 def pages(atlas: Atlas, views: Iterable[FunctionView]) -> Iterator[Page]:
-    """Yield all pages that show evidence one at a time, because together they are as large as the site."""
+    """Yield all pages that show evidence, one at a time, because all of them together are as large as the site."""
     yield front_page(atlas)
     for framework in atlas.frameworks:
         yield framework_page(framework)

@@ -1,4 +1,4 @@
-"""Published data as parquet: one row for each cell of the JSON document, with the same names."""
+"""Published data as parquet: one row for each cell of the JSON document. Columns have the names of its members."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _COLUMNS = pa.schema(
 
 
 def to_parquet(document: Portability) -> bytes:
-    """A file with the version of the format as ``portability_version`` in its metadata.
+    """The content of the parquet file. Its metadata have the version of the format as ``portability_version``.
 
     The column ``version`` is the framework's version. The ``charts`` of a row, and of its disagreements, are the charts
     of its cell.

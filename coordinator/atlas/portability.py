@@ -1,7 +1,8 @@
-"""Published data: ``portability-torch.json``, the content of the pages for programs. Pure.
+"""Published data: ``portability-torch.json`` has the content of the pages in a form for programs. Pure.
 
-The format has a semantic version. A new member increases the minor number; a removed member, or one with another
-meaning, increases the major number. A function without a cell was not charted there, which does not mean zero.
+The format has a semantic version. A new member increases the minor number. A removed member, or a member whose meaning
+changed, increases the major number. If a function has no cell for a target, it was not charted there; this does not
+mean zero.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ADDED_SPARSELY = ("second_shape_ms", "first_call_ms", "operations")
 
 
 class PublishedChart(BaseModel):
-    """The source of evidence: a suite and revision, and the time of the chart."""
+    """The source of evidence: a suite with its revision, and the time at which it was charted."""
 
     suite: str
     revision: str
@@ -69,7 +70,7 @@ class PublishedOperation(BaseModel):
 
 
 class PublishedCell(BaseModel):
-    """A function on a target: its cases by result, and the conditions under which cases do not work."""
+    """The results of a function on a target: its cases by result, and the conditions under which cases do not work."""
 
     target: int = Field(ge=0, description="The index of the target in `targets`.")
     mark: Mark
@@ -133,7 +134,7 @@ class PublishedCell(BaseModel):
 
 
 class PublishedFunction(BaseModel):
-    """A function on all targets with evidence about it."""
+    """A function, with its cells on all targets that have evidence about it."""
 
     uses: int | None = Field(description="Number of uses in the counted packages; null if not counted.")
     cells: list[PublishedCell]
@@ -160,13 +161,13 @@ def portability(framework: FrameworkOverview, views: Iterable[FunctionView]) -> 
 
 
 def function_portability(view: FunctionView) -> Portability:
-    """The document of one function, with the targets that have evidence about it."""
+    """The document with one function, and with only the targets that have evidence about it."""
     return _document(view.framework, [target.column for target in view.targets], [view])
 
 
 def document_json(document: Portability) -> bytes:
-    """The document as it is published. Empty members that 1.3.0 added are omitted, because most cells have none, and
-    they would take a tenth of the file."""
+    """The document as it is published. Empty members that version 1.3.0 added are not written: most cells do not have
+    them, and they would take a tenth of the file."""
     values = document.model_dump(mode="json")
     for function in values["functions"].values():
         for cell in function["cells"]:

@@ -1,4 +1,5 @@
-"""Publishes a site: its files get their final names only when all are written, and files of others stay."""
+"""Publishes a site: its files get their final names only when all are written. Files that no publication wrote are
+kept."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ MANIFEST = "portolan-site.json"
 
 
 class Manifest(BaseModel):
-    """The files of a publication, which the next publication may replace."""
+    """The list of the files of a publication. The next publication may replace these files."""
 
     type: str = "portolan-site"
     files: list[str]
 
 
 def published_before(folder: Path) -> list[Portability]:
-    """The data of the publication in ``folder``; empty if there is none or its format is another one."""
+    """The data of the publication in ``folder``; empty if there is no publication, or its format is another one."""
     documents = []
     for path in sorted((folder / "data").glob("portability-*.json")):
         try:
@@ -36,7 +37,7 @@ def published_before(folder: Path) -> list[Portability]:
 
 
 def check_folder(folder: Path) -> Manifest | None:
-    """The manifest of the publication in the folder; None if there is none yet.
+    """The manifest of the publication in the folder; None if the folder has no publication yet.
 
     Raises ``PublicationError`` for a folder that contains other files but no publication, and for a mount point, which
     cannot be replaced as publishing requires.
@@ -60,9 +61,9 @@ def check_folder(folder: Path) -> Manifest | None:
 
 
 def publish(files: Iterable[SiteFile], folder: Path) -> int:
-    """Replace the current site by this one. Returns its number of files.
+    """Replace the site in the folder by this one. Returns the number of its files.
 
-    Files in ``folder`` that no publication wrote stay. If anything fails, the folder stays as it was.
+    Files in ``folder`` that no publication wrote are kept. If anything fails, the folder is not changed.
     """
     before = check_folder(folder)
     folder = folder.resolve()
@@ -85,10 +86,13 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
 
 def _public_name(error: OSError, folder: Path, new: Path) -> str:
-    """The path for a message about the error. Files in ``new`` are temporary, and a failed write, for example on a full
-    disk, names no file."""
+    """The path to name in a message about the error.
+
+    Files in ``new`` are temporary, so their final names are used. If the error names no file, as for a full disk, the
+    folder is named.
+    """
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return str(folder.parent)  # the new folder could not be made in it
+        return str(folder.parent)  # the new folder could not be created in its parent
     if error.filename is None or Path(error.filename).is_relative_to(new):
         return str(folder)
     return str(error.filename)
@@ -115,7 +119,8 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
         if (place := _place_in_use(target)) is not None:
             own = old / place.relative_to(new)
             raise PublicationError(
-                f"{own} is not of Portolan, and the site has a file or folder of that name: move it away"
+                f"{own} was not written by Portolan, and the new site has a file or folder of this name: "
+                "move it to another folder"
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_folder:
@@ -127,7 +132,7 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
 
 
 def _place_in_use(path: Path) -> Path | None:
-    """The path if it exists, or a file that is in the place of one of its folders; None if the path is free."""
+    """The path if it exists. If one of its parent folders exists as a file, this file. None if the path is free."""
     if path.exists():
         return path
     return next((parent for parent in path.parents if parent.is_file()), None)

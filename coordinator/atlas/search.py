@@ -1,4 +1,5 @@
-"""Searches names for readers without scripts. The script of the front page uses the same rule. Pure."""
+"""Searches function names for readers whose browsers run no scripts. The front page's script follows the same rule.
+Pure."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from coordinator.atlas.overview import Atlas
 
 
 def search(atlas: Atlas, text: str, most: int) -> Sequence[str]:
-    """The functions with ``text`` in their names. Functions whose name after the last dot begins with the text come
-    first."""
+    """The functions whose names contain ``text``, at most ``most``. Functions whose name after the last dot begins with
+    the text come first."""
     part = text.strip().lower()
     matches = [
         (score, rank, name)

@@ -1,4 +1,5 @@
-"""The files of a published site: pages, data and everything that they need. Nothing is loaded from elsewhere."""
+"""The files of a published site: pages, data and everything that the pages load. Pages load nothing from other
+sites."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from coordinator.atlas.portability import VERSION, Portability, document_json, p
 STATIC = ("atlas.css", "atlas.js", "portolan.css", "rose.svg")
 SCHEMA = "data/portability.schema.json"
 _NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>")
-"""End tags that HTML allows to omit: 7 % of a site with thousands of tables. Text from other people contains no tags,
-because templates escape it."""
+"""End tags that HTML allows to omit. They are 7 % of a site with thousands of tables. Text from other people contains
+no tags, because templates escape it."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def _static() -> Iterator[SiteFile]:
 
 
 def _data(documents: Sequence[Portability], all_changes: Sequence[Changes]) -> Iterator[SiteFile]:
-    # pyarrow starts threads when it is imported: only where a file is written.
+    # pyarrow is imported only when a file is written, because its import starts threads.
     from coordinator.atlas.parquet import to_parquet
 
     for document in documents:

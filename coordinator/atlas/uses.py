@@ -1,4 +1,4 @@
-"""How often other people's code uses each function, from the counts that ship with Portolan."""
+"""How often other people's code uses each function, taken from the counts that ship with Portolan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from coordinator.catalogue.releases import nearest, shipped_release, version_num
 
 
 def shipped_uses(targets: Iterable[TargetEvidence]) -> Uses:
-    """The certain uses of each function under all its names, by framework, in the newest charted version."""
+    """The certain uses of each function under all of its names, for each framework, in the newest charted version."""
     newest: dict[str, str] = {}
     for target in targets:
         before = newest.get(target.framework)

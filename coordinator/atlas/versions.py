@@ -1,4 +1,4 @@
-"""Versions: since which charted version a function works on a device. Pure."""
+"""Versions: the charted version since which a function works on a device. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coordinator.atlas.marks import Mark, mark_words
 
 @dataclass(frozen=True)
 class VersionMark:
-    """The mark of a function with one version; None: not charted."""
+    """The mark of a function with one version; None if it was not charted with this version."""
 
     version: str
     mark: Mark | None
@@ -21,7 +21,8 @@ class VersionMark:
 class Span:
     """Consecutive charted versions with the same mark of a function on one device and hardware.
 
-    Nothing is known about versions between two charted ones, so a change happened somewhere between its two bounds.
+    Versions between two charted ones are unknown, so a change of the mark happened at any of the versions between its
+    two bounds.
     """
 
     mark: Mark
@@ -42,9 +43,9 @@ class Span:
 
 
 def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
-    """The spans of a function, oldest first. Versions with which it was not charted are in no span.
+    """The spans of a function, the oldest first. A version with which the function was not charted is in no span.
 
-    ``observations`` are about one device and hardware, oldest version first.
+    ``observations`` are for one device and hardware, ordered from the oldest version to the newest.
     """
     charted_marks = [(one.version, one.mark) for one in observations if one.mark is not None]
     rows = [(mark, [version for version, _ in same]) for mark, same in groupby(charted_marks, key=lambda one: one[1])]

@@ -1,2 +1,2 @@
-"""Bundles: files with campaigns that ran without a coordinator. They are imported here, and their signatures
-checked."""
+"""Bundles: files with campaigns that ran without a coordinator. This package imports them and checks their
+signatures."""

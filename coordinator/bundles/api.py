@@ -58,10 +58,10 @@ async def import_bundle(
     name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
     signature: Signature = None,
 ) -> CampaignDetail:
-    """Store a bundle, the body of the request, as a finished campaign.
+    """Store the bundle in the body of the request as a finished campaign.
 
-    The same bundle is stored only once. A signed bundle is refused unless a trusted key signed it. An unsigned bundle
-    is stored as unsigned.
+    The same bundle is stored only once. A signed bundle is refused unless a trusted key signed it. A bundle without a
+    signature is stored as unsigned.
     """
     content_length = request.headers.get("content-length", "")
     if content_length.isdecimal():
@@ -71,7 +71,7 @@ async def import_bundle(
             signer = None if signature is None else await signer_service.signer_of(context.engine, file, signature)
             campaign_id, is_new = await service.import_bundle(context.engine, file, name, caller.name, signer)
     except ClientDisconnect:
-        raise BundleError("the upload broke off") from None
+        raise BundleError("the upload ended before the bundle was complete: send it again") from None
     if not is_new:
         response.status_code = status.HTTP_200_OK
     response.headers["Location"] = f"/api/v1/campaigns/{campaign_id}"
@@ -80,7 +80,7 @@ async def import_bundle(
 
 @router.get("/signers")
 async def list_signers(context: Context) -> SignerList:
-    """The keys that are or were trusted to sign bundles, newest first."""
+    """All keys that are trusted to sign bundles, or were until they were revoked, newest first."""
     return SignerList(signers=await signer_service.list_signers(context.engine))
 
 
@@ -97,5 +97,6 @@ async def add_signer(request: SignerRequest, caller: CurrentCaller, context: Con
 
 @router.delete("/signers/{signer_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404))
 async def revoke_signer(signer_id: SignerId, caller: CurrentCaller, context: Context) -> Signer:
-    """Revoke a key. Bundles that it signed are refused from now on, and stored ones count as unsigned."""
+    """Revoke a key. From now on, bundles that it signed are refused, and stored bundles that it signed count as
+    unsigned."""
     return await signer_service.revoke_signer(context.engine, signer_id, caller.name)

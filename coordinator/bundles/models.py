@@ -18,7 +18,8 @@ KEY = rf"^({KINDS}) [A-Za-z0-9+/]+={{0,2}}( [^\r\n]*)?$"
 
 
 def _is_whole(key: str) -> str:
-    """The key without its comment. Raises ``ValueError`` if its content is of another type than it declares."""
+    """Return the key without its comment. Raises ``ValueError`` if the key's content has another type than the key
+    declares."""
     kind, content = key.split()[:2]
     try:
         blob = base64.b64decode(content, validate=True)
@@ -57,7 +58,7 @@ class Signer(BaseModel):
     added_by: str
     created_at: datetime
     revoked_at: datetime | None
-    """The time of revocation. From this time on, no signature of the key is trusted, whenever it was made."""
+    """The time of revocation. Since then, no signature of the key is trusted, whenever the signature was made."""
     revoked_by: str | None
 
     @property

@@ -1,7 +1,7 @@
 """Reads bundles. A bundle is checked to its last byte before any part of it is used.
 
-``check`` accepts only a complete, unchanged bundle of a known format, and otherwise gives a reason of one line.
-``outcomes`` then reads the checked bundle again, without loading it into memory.
+``check`` accepts only a complete, unchanged bundle of a known format. Otherwise it gives the reason in one line.
+``outcomes`` then reads the checked bundle again, without loading all of it into memory.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ def check(file: BinaryIO) -> Bundle:
             "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
         )
     if entry.outcomes != number - 2 or not all(there):
-        raise BundleError(f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete")
+        raise BundleError(
+            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "
+            "continue the run that was making it"
+        )
     return Bundle(header, entry.sha256, ended_at)
 
 

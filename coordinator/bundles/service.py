@@ -1,4 +1,4 @@
-"""Imports a bundle: it is received completely, checked, and then stored as a finished campaign."""
+"""Imports bundles. A bundle is received completely, checked, and then stored as a finished campaign."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BATCH = 500
 
 @asynccontextmanager
 async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> AsyncIterator[BinaryIO]:
-    """Yield the upload as a file, if it is within the limit."""
+    """Yield the upload as a file. Raises an error if it is larger than the limit."""
     size = 0
     with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as file:
         async for piece in pieces:
@@ -46,10 +46,10 @@ async def receive(pieces: AsyncIterator[bytes], limit: int = MAX_BYTES) -> Async
 async def import_bundle(
     engine: AsyncEngine, file: BinaryIO, name: str | None, created_by: str, signer: Signer | None = None
 ) -> tuple[int, bool]:
-    """Store the bundle as a campaign. Returns the campaign's id, and whether it is new.
+    """Store the bundle as a campaign. Returns the campaign's id, and whether the campaign is new.
 
-    Raises ``BundleError`` without storing anything. If a bundle was imported unsigned and now comes with a ``signer``,
-    the signer is added.
+    Raises ``BundleError`` without storing anything. If the bundle is already stored as unsigned and ``signer`` is not
+    None, the signer is added.
     """
     bundle = await asyncio.to_thread(reader.check, file)
     try:
@@ -65,14 +65,16 @@ async def import_bundle(
                     await _fill(connection, campaign_id, bundle, file)
                     await _name_signer(connection, campaign_id, signer)
                     return campaign_id, True
-                # Another transaction has imported it since we looked.
+                # Another transaction has imported the bundle in the meantime.
                 earlier_id = await store.campaign_of(connection, bundle.sha256)
             assert earlier_id is not None
             await _name_signer(connection, earlier_id, signer)
             return earlier_id, False
     except DBAPIError as error:
         if is_refused(error):
-            raise BundleError("the bundle has a value that the database cannot store: no runner wrote it") from error
+            raise BundleError(
+                "the bundle has a value that the database cannot store, so no runner wrote it: take a fresh copy"
+            ) from error
         raise
 
 
@@ -86,7 +88,8 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
     header = bundle.header
     framework, device = header.runner.framework, header.runner.device
     suite_id = await store_bundled_suite(connection, framework, header.suite)
-    # Checked now, because the file may be long, and again at the end, when nobody else can store this revision.
+    # The suite is checked now, because the file may be long, and again at the end, when no other transaction can store
+    # this revision.
     await require_agreement(connection, suite_id, framework, header.suite)
     cases = await store.cases_of(connection, suite_id)
     target_id = await store_target(connection, header.runner, registering=False)
@@ -104,7 +107,7 @@ async def _fill(connection: AsyncConnection, campaign_id: int, bundle: Bundle, f
 
     verdicts: Counter[str] = Counter()
     batches = _batches(reader.outcomes(file))
-    # Reading and classifying are work for the processor: beside the event loop, a batch at a time.
+    # Reading and classifying take CPU time, so they are done in a thread, one batch at a time.
     while batch := await asyncio.to_thread(lambda: rows(next(batches, []))):
         await store.store_outcomes(connection, campaign_id, target_id, fingerprint_id, batch)
         verdicts.update(str(job.row.verdict) for job in batch)

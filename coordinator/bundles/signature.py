@@ -1,4 +1,4 @@
-"""OpenSSH signatures of bundles. They are verified offline against a file of the keys that an operator trusts."""
+"""OpenSSH signatures of bundles. They are verified offline, with a file of the keys that an operator trusts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WITHIN_S = 600.0
 
 
 def read_signature(bundle: Path) -> str | None:
-    """Return the inner part of the signature file of a bundle as one line; None if there is no such file.
+    """Return the inner part of a bundle's signature file as one line; None if there is no such file.
 
-    Raises ``BundleError`` for a file that is no signature.
+    Raises ``BundleError`` if the file is not a signature.
     """
     file = Path(f"{bundle}.sig")
     try:
@@ -47,8 +47,9 @@ class Signers:
     def signer_of(self, bundle: Path) -> str:
         """Return the name under which the key that signed a bundle is trusted.
 
-        The signature is in the file next to the bundle whose name ends with ``.sig``. Raises ``BundleError`` if the
-        file is missing, or the signature is by an unknown or revoked key, or of other content.
+        The signature is in a file next to the bundle. Its name is the bundle's name with ``.sig`` added. Raises
+        ``BundleError`` if the file is missing, if an unknown or revoked key made the signature, or if the signature is
+        for other content.
         """
         signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
@@ -75,7 +76,8 @@ class Signers:
 
 
 def find_principal(signature: Path, signers: Path) -> str | None:
-    """Return the name that a file of allowed signers gives to the key of a signature; None if the key is not listed.
+    """Return the name that a file of allowed signers gives to the key that made a signature; None if the key is not
+    listed.
 
     Raises ``BundleError`` if OpenSSH is not installed.
     """

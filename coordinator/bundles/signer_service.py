@@ -1,5 +1,4 @@
-"""The keys that a coordinator trusts: listing, adding and revoking them, and checking a bundle's signature with
-them."""
+"""The keys that a coordinator trusts to sign bundles: lists, adds and revokes them, and checks a bundle's signature."""
 
 from __future__ import annotations
 
@@ -51,9 +50,9 @@ async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
 
 async def signer_of(engine: AsyncEngine, bundle: BinaryIO, signature: str) -> Signer:
     """Return the trusted key that signed a bundle. ``signature`` is the inner part of the file ``.sig``, without line
-    ends.
+    breaks.
 
-    Raises ``BundleError`` for a signature by an unknown or revoked key, or of other content.
+    Raises ``BundleError`` if an unknown or revoked key made the signature, or if the signature is for other content.
     """
     signers = await list_signers(engine)
     return await asyncio.to_thread(_signer_of, signers, bundle, signature)
@@ -63,7 +62,7 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
     by_principal = {f"signer-{signer.id}": signer for signer in signers}
     with tempfile.TemporaryDirectory(prefix="portolan-signature-") as folder:
         signers_file, signature_file = Path(folder) / "allowed_signers", Path(folder) / "bundle.sig"
-        # A revoked key is in it too, so that its owner can be named.
+        # Revoked keys are included, so that their owners can be named.
         lines = (f'{name} namespaces="{NAMESPACE}" {signer.key}\n' for name, signer in by_principal.items())
         signers_file.write_text("".join(lines))
         signature_file.write_text("\n".join([FIRST_LINE, *textwrap.wrap(signature, 70), LAST_LINE, ""]))
@@ -80,7 +79,7 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
                 "ask for one that is signed with a new key"
             )
         bundle.seek(0)
-        # A file description of its own: what ssh-keygen reads must not move the position of the import.
+        # ssh-keygen gets its own file description, so that its reading does not move the position of the import.
         with open(f"/proc/self/fd/{bundle.fileno()}", "rb") as content:
             complaint = verify(content, signature_file, signers_file, principal)
     if complaint is not None:

@@ -1,4 +1,4 @@
-"""Keys that sign bundles, in the database."""
+"""The keys that sign bundles, in the database."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def revoke_signer(connection: AsyncConnection, signer_id: int, by: str) ->
 
 
 async def name_signer(connection: AsyncConnection, campaign_id: int, signer_id: int) -> None:
-    """Store who signed a campaign's bundle, unless a signer is already stored."""
+    """Store which key signed a campaign's bundle, unless this is already stored."""
     await connection.execute(
         update(campaigns)
         .where(campaigns.c.id == campaign_id, campaigns.c.signer_id.is_(None))

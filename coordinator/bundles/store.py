@@ -1,7 +1,7 @@
-"""Imported campaigns in the database. Their rows are like those of a dispatched campaign, with two differences.
+"""Imported campaigns in the database. Their rows are like the rows of a dispatched campaign, with two differences.
 
-They have no attempts, because nothing was dispatched, and their outcomes have no runner. So an import never makes a
-runner appear, be probed or get jobs.
+An imported campaign has no attempts, because nothing was dispatched, and its outcomes have no runner. So no runner
+appears, is probed or gets jobs because of an import.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ async def create_campaign(
     name: str | None,
     created_by: str,
 ) -> int | None:
-    """Create the campaign and return its id; None if the bundle is already stored. Waits for another transaction that
-    imports it."""
+    """Create the campaign and return its id; None if the bundle is already stored. If another transaction is importing
+    the same bundle, waits for it."""
     runner = header.runner
     result = await connection.execute(
         upsert(campaigns)
@@ -74,7 +74,7 @@ async def campaign_of(connection: AsyncConnection, sha256: str) -> int | None:
 
 
 async def cases_of(connection: AsyncConnection, suite_id: int) -> dict[str, int]:
-    """Return the database ids of the suite's cases, by the case's id in its suite."""
+    """Return the database ids of the suite's cases. The keys are the ids that the suite gives its cases."""
     rows = await connection.execute(select(cases.c.name, cases.c.id).where(cases.c.suite_id == suite_id))
     return {row.name: row.id for row in rows}
 

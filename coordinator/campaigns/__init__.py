@@ -1,1 +1,1 @@
-"""Campaigns: submitting, planning into jobs, watching, cancelling."""
+"""Campaigns: submits them, plans their jobs, watches and cancels them."""

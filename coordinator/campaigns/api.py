@@ -69,7 +69,7 @@ async def list_campaigns(
 
 @router.get("/{campaign_id}", responses=problem_responses(404))
 async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
-    """State, counters and estimated time left, overall and by target."""
+    """State, counters and estimated time left, for the campaign and for each target."""
     return await service.detail(context.engine, campaign_id)
 
 
@@ -77,8 +77,8 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
 async def cancel(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller, part: Cancellation | None = None
 ) -> CampaignDetail:
-    """Cancel the jobs that are not done, on some targets or on all. Outcomes so far stay. A submitter can cancel only
-    their own campaigns."""
+    """Cancel the jobs that are not done, on some targets or on all. Outcomes that are already stored stay. A submitter
+    can cancel only their own campaigns."""
     campaign = await service.cancel(context.engine, campaign_id, caller, part.targets if part else ())
     await context.announce("cancel")
     return campaign
@@ -101,6 +101,6 @@ async def _watch(
     },
 )
 async def events(stream: Annotated[AsyncIterator[bytes], Depends(_watch)]) -> StreamingResponse:
-    """Server-sent events: `progress` when a counter has changed, `ended` at the end, `away` if the database is
-    unreachable."""
+    """Server-sent events: `progress` when a counter has changed, `ended` when the campaign ends, `away` if the database
+    is unreachable."""
     return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})

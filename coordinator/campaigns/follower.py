@@ -1,6 +1,6 @@
-"""Follows campaigns: one reader queries the database about all watched campaigns, for every watcher.
+"""Follows campaigns: one reader task queries the database about all watched campaigns, for all watchers.
 
-A poll costs one statement, however many clients watch, and a changed campaign is read once.
+A poll costs one statement, however many clients watch. A campaign that has changed is read once for all its watchers.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STILL_HERE = format_sse_event(comment="still here")
 
 @dataclass
 class _Topic:
-    """A watched campaign: its latest event, and the watchers that wait for the next event.
+    """A watched campaign: its latest event, and the watchers that wait for its next event.
 
-    A slow watcher gets only the latest event; nothing is queued for it.
+    A slow watcher gets only the latest event, because no events are queued.
     """
 
     event: bytes = b""
     number: int = 0
-    """The number of the event; numbers increase."""
+    """The number of the latest event. The numbers of later events are higher."""
     last: bool = False
     """Whether the latest event is the last one."""
     mark: tuple[object, ...] = ()
@@ -56,8 +56,8 @@ class _Topic:
 
 
 class Follower:
-    """Distributes campaign events to watchers. The application has one; its reader task runs while at least one client
-    watches."""
+    """Distributes campaign events to watchers. An application has one follower. Its reader task runs while at least one
+    client watches."""
 
     def __init__(self, engine: AsyncEngine, most: int, each: int) -> None:
         self._engine = engine
@@ -84,7 +84,7 @@ class Follower:
             yield _events(topic)
         finally:
             self._watchers[who] -= 1
-            self._watchers += Counter()  # without those that watch nothing
+            self._watchers += Counter()  # removes callers who watch nothing
             topic.watchers -= 1
             # After an outage or a deletion, another topic may have taken its place.
             if not topic.watchers and self._topics.get(campaign_id) is topic:

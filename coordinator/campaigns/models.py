@@ -27,11 +27,11 @@ class Counters(BaseModel):
 
 
 class TimeEstimate(BaseModel):
-    """Time left, in seconds; null if it cannot be estimated."""
+    """The time left in seconds; null if it cannot be estimated."""
 
     seconds: float | None
     measured_jobs: int
-    """The number of finished jobs that the estimate is based on."""
+    """The number of finished jobs from which the time is estimated."""
 
 
 class CampaignTarget(BaseModel):
@@ -47,15 +47,15 @@ class CampaignTarget(BaseModel):
     suite_revision: str
     live_runners: int
     held_up_by: list[str]
-    """A sentence for each runner of the target that does not serve it now, with the reason."""
+    """One sentence for each runner that should serve the target but does not now, with the reason."""
     verdicts_complete: bool | None
-    """Whether every job of the untimed run 1 has ended; null if the campaign has no such run."""
+    """Whether every job of the untimed run 1 has ended; null if the campaign has no untimed run."""
     counters: Counters
     estimate: TimeEstimate
 
     @property
     def waits(self) -> bool:
-        """Whether jobs are left, and no runner serves the target."""
+        """Whether the target has jobs left but no runner serves it."""
         return not self.live_runners and self.counters.settled < self.counters.total
 
 
@@ -79,18 +79,19 @@ class Campaign(BaseModel):
     created_at: datetime
     finished_at: datetime | None
     imported_at: datetime | None
-    """The time at which its bundle was imported. All its other times are by the clock of the machine that ran it."""
+    """The time at which the bundle was imported. All other times come from the clock of the machine that ran the
+    campaign."""
     created_by: str | None
-    """The name of the caller who submitted or imported it; null without access control."""
+    """The name of the caller who submitted or imported the campaign; null without access control."""
     signed_by: str | None = None
-    """The name of the trusted key that signed its bundle. Null if the campaign ran here, the bundle was unsigned, or
-    the key is revoked."""
+    """The name of the trusted key that signed the bundle. Null if the campaign ran here, if the bundle was unsigned, or
+    if the key is revoked."""
     counters: Counters
     estimate: TimeEstimate
 
     @property
     def timed(self) -> str:
-        """The way in which its cases are timed, in words."""
+        """How the campaign times its cases, in words."""
         alone = ", one case a function" if self.timed_cases is TimedCases.representative else ""
         first = "; run 1 for verdicts alone" if self.verdicts_first else ""
         return str(self.timing) if self.timing is TimingPolicy.off else f"{self.timing}{alone}{first}"
@@ -110,7 +111,7 @@ class PlannedTarget(BaseModel):
 
 
 class DryRun(BaseModel):
-    """The plan of a submission that is not stored."""
+    """The plan of a submission with ``dry_run``. Nothing is stored."""
 
     jobs: int
     functions: int
@@ -119,7 +120,7 @@ class DryRun(BaseModel):
     """The requested functions (names or globs) for which the suite has no case on these targets."""
     targets: list[str]
     estimate: TimeEstimate
-    """The time of the slowest target, because targets run in parallel."""
+    """The estimated time of the slowest target. Targets run in parallel."""
     by_target: list[PlannedTarget]
 
 
@@ -129,16 +130,16 @@ class VerdictCount(BaseModel):
     target_id: int
     rule: str
     verdict: str | None
-    """None for functions without a verdict by this rule."""
+    """The verdict; None for functions without a verdict by this rule."""
     cause: str | None
-    """The main cause of the failures by this rule. For functions without a counted case: why their cases do not
-    count."""
+    """The main cause of the failures by this rule. For functions without a counted case, the reason why none is
+    counted."""
     lowering: str | None = None
     """``lowered`` or ``not_lowered``, for a target that lowers programs and does not run them."""
     of_another_device: int = 0
-    """The number of failed cases of each function that need another device than the target's."""
+    """For each of these functions, the number of failed cases that need another device than the target's."""
     anywhere: Counts | None = None
-    """The counts of each function by the rule *anywhere*, if some of its cases need another device."""
+    """For each of these functions, its counts by the rule *anywhere*, if some of its cases need another device."""
     functions: int
 
 
@@ -155,7 +156,7 @@ class RecentFailure(BaseModel):
     verdict: str
     cause: str | None
     said: str | None
-    """The beginning of its message."""
+    """The beginning of the outcome's message."""
     finished_at: datetime
 
 

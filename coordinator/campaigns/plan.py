@@ -1,7 +1,7 @@
 """Planning: which cases run on which targets, how often, and in which order. Pure.
 
-Run 1 of all targets goes before run 2 of any, and earlier campaigns go before later ones. Within a run, the cases of
-one function stay together, because they share a process.
+All targets start run 1 before any target starts run 2, and earlier campaigns go before later ones. Within a run, the
+cases of one function stay together, because they share a process.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def make_plan(
     runs: int,
     only: Mapping[int, frozenset[int]] | None = None,
 ) -> Plan:
-    """Combine the chosen targets with the cases of their suite.
+    """Combine the chosen targets with the cases of the suite that they offer.
 
-    ``only`` limits each target (by id) to the given case ids, for a rerun. A target that has none of the functions is
-    left out. A plan without jobs is rejected.
+    For a rerun, ``only`` has the case ids that each target (by id) may run. A target without any of the functions is
+    not included. Raises an error if the plan has no jobs.
     """
     by_target = {offer.target.id: offer for offer in offers}
     without = [target for target in targets if target.id not in by_target]
@@ -96,12 +96,14 @@ def make_plan(
                 )
             )
     if not plans:
-        raise RequestError("there is nothing to run: no case matches on any of these targets")
+        raise RequestError(
+            "there is nothing to run: no case matches on any of these targets; choose other functions or targets"
+        )
     return Plan(tuple(plans), runs, selection.unknown)
 
 
 def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetName]:
-    """The targets that have the sample's framework; others cannot chart its functions."""
+    """The targets of the sample's framework. Targets of other frameworks cannot chart its functions."""
     own = [target for target in targets if target.framework == framework]
     if not own:
         there = ", ".join(map(str, targets))
@@ -118,5 +120,5 @@ def check_suite(suite: str, suite_names: Sequence[str]) -> None:
 
 
 def priority(campaign_id: int, run: int) -> int:
-    """The priority of a job; jobs with smaller values go first."""
+    """The priority of a job. Jobs with smaller values start first."""
     return campaign_id * MAX_RUNS + run - 1

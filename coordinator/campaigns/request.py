@@ -1,4 +1,4 @@
-"""The request models of campaigns over REST: submitting a campaign, cancelling a part of one."""
+"""The request models of campaigns over REST: submitting a campaign, and cancelling a part of a campaign."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Rerun(BaseModel):
 
 
 class CampaignRequest(BaseModel):
-    """A submission. It fixes everything about the campaign; ``dry_run`` plans and stores nothing."""
+    """A submission. It fixes everything about the campaign. With ``dry_run``, the campaign is planned and not
+    stored."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,17 +36,19 @@ class CampaignRequest(BaseModel):
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy | None = None
-    """If null, the suite decides; if it does not, ``steady``."""
+    """The timing. If null, the suite's declaration counts; if the suite declares none, ``steady``."""
     timed_cases: TimedCases | None = None
-    """Time all cases of a function, or only one and run the others for their verdict. If null, the suite decides; if it
-    does not, all."""
+    """Whether all cases of a function are timed, or only one case, while the others run for their verdict only. If
+    null, the suite's declaration counts; if the suite declares none, all are timed."""
     verdicts_first: bool = False
-    """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
+    """Do not time run 1. Then the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None
     sample: FunctionSample | None = None
-    """Chart the functions of this sample that the suite has cases for, on targets with the sample's framework."""
+    """Chart the functions of this sample. The suite must have cases for them, and the targets must have the sample's
+    framework."""
     dry_run: bool = Field(default=False, strict=True)
-    """Only ``true`` is accepted, because a value that is mistaken for *false* would submit the campaign."""
+    """Plan the campaign without submitting it. Only ``true`` is accepted, because a misread *false* would submit a
+    campaign."""
 
     @model_validator(mode="after")
     def _require_the_samples_own_functions(self) -> Self:

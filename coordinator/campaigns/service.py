@@ -47,9 +47,9 @@ async def submit(
 ) -> tuple[CampaignDetail, bool]:
     """Plan a campaign and store it, within the limits. Returns the campaign, and whether it is new.
 
-    ``created_by`` is the submitter's name, if there is access control. If the submitter has already sent the ``key``,
-    the campaign of the earlier request is returned. The response is read before the commit, because a failure after the
-    commit would hide a stored campaign.
+    ``created_by`` is the submitter's name, if there is access control. If the submitter has sent the ``key`` before,
+    the campaign of the earlier request is returned. The returned details are read before the commit, because an error
+    after the commit would hide that the campaign is stored.
     """
     submission = None if key is None else store.Submission.of(key, request, created_by)
 
@@ -103,7 +103,7 @@ async def dry_run(engine: AsyncEngine, request: CampaignRequest, bounds: Bounds)
 async def _plan(
     connection: AsyncConnection, request: CampaignRequest, bounds: Bounds
 ) -> tuple[Plan, ChartedSample | None]:
-    """The plan, and the sample if the functions are a sample."""
+    """Return the plan, and the sample if the request's functions are a sample."""
     check_suite(request.suite, await store.suite_names(connection))
     live = await store.live_targets(connection)
     targets = select_targets(request.targets, live, () if live else await store.away_runners(connection))
@@ -127,7 +127,8 @@ async def _plan(
             )
             for offer in offers
         }
-    # In a thread: a thousand globs over a large suite take seconds, and other requests must be answered meanwhile.
+    # This runs in a thread: a thousand globs over a large suite take seconds, and other requests must be answered
+    # meanwhile.
     plan = await asyncio.to_thread(make_plan, request.suite, offers, targets, functions, request.runs, only)
     require_campaign_jobs(plan.jobs, bounds)
     planned_ids = {target.target.id for target in plan.targets}
@@ -156,7 +157,7 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
     by_target = [_target(target, progress[target.id], row.elapsed_s) for target in targets]
     whole = _campaign(row)
     if row.state == "running":
-        # Targets run side by side: the slowest one decides.
+        # Targets run in parallel, so the slowest one determines the time.
         seconds = [target.estimate.seconds for target in by_target if target.counters.total > target.counters.settled]
         estimates = [left for left in seconds if left is not None]
         whole["estimate"] = TimeEstimate(
@@ -176,8 +177,8 @@ async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
-    """The verdicts of the functions so far, by each rule that is shown side by side. They come from the stored matrix,
-    so they are as old as it is."""
+    """The verdicts of the functions so far, by each rule that pages show side by side. They come from the stored
+    matrix, so they are as old as the matrix."""
     async with engine.connect() as connection:
         rows = await store.verdicts(connection, campaign_id)
     return [VerdictCount.model_validate(row._mapping) for row in rows]
@@ -200,8 +201,7 @@ async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> l
 async def cancel(
     engine: AsyncEngine, campaign_id: int, caller: Caller, selectors: Sequence[str] = ()
 ) -> CampaignDetail:
-    """Cancel the jobs that are not done, on the targets that the selectors choose, or on all targets without
-    selectors."""
+    """Cancel the jobs that are not done, on the targets that the selectors match. Without selectors, on all targets."""
 
     async def work(connection: AsyncConnection) -> None:
         row = await store.read_campaign(connection, campaign_id)
@@ -228,7 +228,8 @@ async def cancel(
 
 
 def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
-    """The estimate from earlier durations of the same cases. It is unknown if a target has run none of them."""
+    """Estimate the plan's time from earlier durations of the same cases. The estimate is unknown if one of the targets
+    has run none of these cases."""
     parts = [estimate_of_part(target, plan.runs, durations) for target in plan.targets]
     seconds = [part.seconds for part in parts if part.seconds is not None]
     return TimeEstimate(
@@ -238,7 +239,7 @@ def estimate_of_plan(plan: Plan, durations: Mapping[int, tuple[float, int]]) -> 
 
 
 def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[float, int]]) -> TimeEstimate:
-    """The time of one target, from earlier durations of its cases."""
+    """Estimate the time of one target from earlier durations of its cases."""
     if part.target.id not in durations:
         return TimeEstimate(seconds=None, measured_jobs=0)
     mean_s, jobs = durations[part.target.id]
@@ -246,7 +247,8 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
 
 
 def estimate_of_rest(counters: Counters, elapsed_s: float, *, is_served: bool = True) -> TimeEstimate:
-    """The time left at the rate so far. It is unknown while no runner serves the remaining jobs."""
+    """Estimate the time left from the rate so far. The estimate is unknown while no runner serves the remaining
+    jobs."""
     left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)

@@ -1,4 +1,4 @@
-"""Campaigns and their jobs in the database. All of their SQL is here, except the dispatcher's."""
+"""Campaigns and their jobs in the database. This module contains all of their SQL, except the dispatcher's."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def suite_names(connection: AsyncConnection) -> list[str]:
 
 
 async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[SuiteOffer]:
-    """For each target, the newest revision of the suite that a live runner of it serves."""
+    """For each target, the newest revision of the suite that one of its live runners serves."""
     # The revision that was stored last has the largest id.
     rows = await connection.execute(
         text("""
@@ -90,7 +90,7 @@ async def offers(connection: AsyncConnection, suite: str, targets: Sequence[Targ
 
 
 async def left_over(connection: AsyncConnection, campaign_id: int, which: str) -> dict[int, frozenset[str]]:
-    """The names of the cases with a failed (or incomplete) outcome, by target."""
+    """For each target, the names of the cases that have an outcome with this verdict (``failed`` or ``incomplete``)."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT o.target_id, c.name FROM outcomes o JOIN cases c ON c.id = o.case_id
@@ -143,7 +143,7 @@ async def create(
     created_by: str | None = None,
     submission: Submission | None = None,
 ) -> int:
-    """Store the campaign and all its jobs, with one bulk insert for each run on a target."""
+    """Store the campaign and all its jobs. There is one bulk insert for each target and run."""
     await allow_long_statements(connection)
     what = request.suite if sample is None else f"{sample.name}, {request.suite}"
     result = await connection.execute(
@@ -167,7 +167,7 @@ async def create(
     )
     campaign_id = int(result.scalar_one())
     if submission is not None:
-        # Before the jobs, which may take long: a second submission with the same key waits here.
+        # The key is stored before the jobs, which may take long: a second submission with the same key waits here.
         await connection.execute(insert(submissions).values(campaign_id=campaign_id, **submission._asdict()))
     for target_plan in plan.targets:
         await connection.execute(
@@ -221,7 +221,7 @@ async def read_sample(connection: AsyncConnection, campaign_id: int) -> dict[str
 
 
 async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int]) -> dict[int, tuple[object, ...]]:
-    """The state and counters of each campaign, in the order of ``Counters``."""
+    """For each campaign, its state and counters. The counters have the order of ``Counters``."""
     rows = await connection.execute(
         text("""
         SELECT c.id, c.state, coalesce(sum(t.total), 0)::int8, coalesce(sum(t.done), 0)::int8,
@@ -236,9 +236,9 @@ async def progress_marks(connection: AsyncConnection, campaign_ids: Sequence[int
 
 
 async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -> int:
-    """The number of a submitter's jobs without an outcome.
+    """The number of a submitter's jobs that have no outcome.
 
-    Locks the submitter until the transaction ends, so that other submissions by the same submitter wait.
+    The submitter is locked until the transaction ends, so that their other submissions wait.
     """
     await connection.execute(
         text("SELECT pg_advisory_xact_lock(hashtext('portolan submissions'), hashtext(:user))"),
@@ -257,7 +257,7 @@ async def unfinished_jobs(connection: AsyncConnection, created_by: str | None) -
 
 
 async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[int, Row[Any]]:
-    """The counters of each target, and the runners that serve it or could serve it."""
+    """For each target, its counters, and the runners that serve it or could serve it."""
     rows = await connection.execute(
         text(f"""
         SELECT ct.*,
@@ -284,10 +284,10 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
 
 
 ESTIMATED_BY = 500
-"""The number of planned cases, evenly spaced, that an estimate is computed from."""
+"""The number of planned cases from which an estimate is computed. They are evenly spaced."""
 
-# By way of the jobs, whose key finds them: outcomes have no index of cases, and in the order of their key those of all
-# newer campaigns would be read. The planned cases of a bundle are rows of their own, of the same names.
+# The query uses jobs, which their key finds. Outcomes have no index by case, and reading them in the order of their key
+# would read those of all newer campaigns. The planned cases of a bundle have rows of their own, with the same names.
 _EARLIER_DURATIONS = text("""
 SELECT avg(duration_s) AS mean, count(*) AS n FROM (
     SELECT o.duration_s
@@ -314,10 +314,9 @@ SELECT avg(duration_s) AS mean, count(*) AS n FROM (
 
 
 async def earlier_durations(connection: AsyncConnection, plan: Plan) -> dict[int, tuple[float, int]]:
-    """The mean seconds of a job by target, over the outcomes of some planned cases in the newest campaigns, and the
-    number of outcomes.
+    """For each target, the mean seconds of a job and the number of outcomes from which it was computed.
 
-    Imported campaigns count.
+    The outcomes are those of some of the planned cases in the newest campaigns, including imported campaigns.
     """
     durations: dict[int, tuple[float, int]] = {}
     for target_plan in plan.targets:
@@ -380,7 +379,7 @@ async def failed_lately(connection: AsyncConnection, campaign_id: int, most: int
     return (await connection.execute(_FAILED_LATELY, {"campaign": campaign_id, "most": most})).all()
 
 
-# By way of the matrix, which has few such functions; outcomes have no index of them.
+# The query uses the matrix, which has few such functions, because outcomes have no index by function.
 _INCOMPLETE = text(f"""
 SELECT o.job_id, o.run, o.verdict, o.cause, o.finished_at, c.name AS "case", c.function,
        t.framework, t.version, t.device,
@@ -402,7 +401,7 @@ async def incomplete(connection: AsyncConnection, campaign_id: int, functions: i
 
 
 async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
-    """Cancel all jobs that are not done; False if the campaign had already ended."""
+    """Cancel all jobs that are not done. Returns False if the campaign had already ended."""
     result = await connection.execute(
         text("""
         UPDATE campaigns SET state = 'cancelled', finished_at = now()
@@ -417,11 +416,12 @@ async def cancel(connection: AsyncConnection, campaign_id: int) -> bool:
 
 
 async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int]) -> bool:
-    """Cancel the jobs that are not done on these targets; False if the campaign had already ended.
+    """Cancel the jobs that are not done on these targets. Returns False if the campaign had already ended.
 
-    If no job is left, the campaign ends: as done if a target was charted completely, otherwise as cancelled.
+    If no job is left, the campaign ends. Its state is then *done* if all jobs of one target are done, otherwise
+    *cancelled*.
     """
-    # Locked, so that no finish completes the campaign before the last statement here.
+    # The campaign is locked, so that no finish completes it before the last statement here.
     result = await connection.execute(
         text("SELECT 1 FROM campaigns WHERE id = :id AND state = 'running' FOR UPDATE"), {"id": campaign_id}
     )
@@ -441,8 +441,8 @@ async def cancel_targets(connection: AsyncConnection, campaign_id: int, target_i
 
 
 async def _cancel_jobs(connection: AsyncConnection, campaign_id: int, target_ids: Sequence[int] | None) -> None:
-    """Cancel the jobs that are not done, on these targets or on all."""
-    # Locked in the order of ids, so that two cancellations wait for each other instead of deadlocking.
+    """Cancel the jobs that are not done on these targets; on all targets if None."""
+    # The rows are locked in the order of ids, so that two cancellations wait for each other and do not deadlock.
     await connection.execute(
         text("""
         WITH chosen AS (

@@ -1,4 +1,4 @@
-"""Chooses how a campaign times its cases: by its request, otherwise by its suite's declaration, otherwise by default.
+"""Chooses how a campaign times its cases: as its request says, otherwise as its suite declares, otherwise by default.
 Pure."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Word = TypeVar("_Word", TimingPolicy, TimedCases)
 
 
 class SuiteTiming(NamedTuple):
-    """The timing that a suite declares; None if its runners do not declare it."""
+    """The timing that a suite declares. A member is None if the suite's runners do not declare it."""
 
     policy: TimingPolicy | None = None
     cases: TimedCases | None = None
@@ -32,7 +32,8 @@ DEFAULT = CampaignTiming()
 
 
 def choose_timing(request: CampaignRequest, suites: Collection[SuiteTiming]) -> CampaignTiming:
-    """The timing of a campaign over these suites, one for each of its targets. Raises ``RequestError``."""
+    """Choose the timing of a campaign. ``suites`` has the declaration of the suite for each target. Raises
+    ``RequestError``."""
     policies = {suite.policy for suite in suites if suite.policy is not None}
     cases = {suite.cases for suite in suites if suite.cases is not None}
     timing = CampaignTiming(

@@ -42,12 +42,12 @@ async def cases(
     offset: Annotated[int, Query(ge=0, le=LARGEST_INTEGER, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
 ) -> SuiteCases:
-    """The cases of a suite, each with its options, which say how it calls its function."""
+    """The cases of a suite. The options of each case say how it calls its function."""
     return await service.suite_cases(context.engine, suite_id, function, offset=offset, limit=limit)
 
 
 @router.get("/coverage")
 async def coverage(context: Context) -> CoverageList:
-    """The share of each release's public functions that the suites of registered runners chart, plain and weighted by
-    use."""
+    """The share of each release's public functions that the suites of registered runners chart, unweighted and weighted
+    by use."""
     return await service.coverage_of_suites(context.engine)

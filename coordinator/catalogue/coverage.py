@@ -1,6 +1,6 @@
-"""Coverage: the share of a release's public functions that is charted, plain and weighted by use. Pure.
+"""Coverage: the share of a release's public functions that is charted, unweighted and weighted by use. Pure.
 
-The terminal, the pages, REST and the report all show the numbers that are computed here.
+The terminal, the pages, REST and the report all show the shares that are computed here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMED = 20
 
 
 def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
-    """Compare the charted functions with a release."""
+    """Compute the share of a release's functions that are among these charted functions."""
     entries_by_name = {name: release.surface.resolve(name) for name in sorted(set(functions))}
     entry_names = {entry.name for entry in entries_by_name.values() if entry is not None}
     run = {plain_name(name) for name in entries_by_name}
@@ -57,9 +57,9 @@ def coverage(suite: str, functions: Collection[str], release: Release, instead_o
 def suites_coverage(
     suite_functions: Mapping[tuple[str, str], Collection[str]], release: Release
 ) -> ReleaseCoverage | None:
-    """The coverage of a release by each suite of its framework, and by all together; None if there is no suite.
+    """The coverage of a release by each suite of its framework, and by all of them together; None if there is no suite.
 
-    ``suite_functions`` is keyed by suite and framework. The suite that checks runners is left out.
+    ``suite_functions`` is keyed by suite and framework. The suite that only checks runners is not included.
     """
     framework = release.surface.header.framework
     own = {
@@ -85,12 +85,12 @@ def most_used_uncharted(functions: Collection[str], release: Release) -> list[Us
 
 
 def rows_of(coverage_of: ReleaseCoverage) -> Sequence[Coverage]:
-    """The rows of a table: one for each suite, and if there are several, one for all together."""
+    """The rows of a table: one for each suite, and one for all together if there are several."""
     return [*coverage_of.suites, *([coverage_of.together] if len(coverage_of.suites) > 1 else [])]
 
 
 def share_text(share: Share | None) -> str:
-    """``954/4,480 (21.3 %)``."""
+    """The share in words: ``954/4,480 (21.3 %)``."""
     if share is None or share.ratio is None:
         return UNKNOWN
     return f"{number(share.charted)}/{number(share.of)} ({percent_of(share.charted, share.of)})"
@@ -101,7 +101,7 @@ def percent_of(some: int, of: int) -> str:
 
 
 def sentence(row: Coverage) -> str:
-    """The coverage by a campaign as a sentence, the same in its summary, on its pages and in its report."""
+    """The coverage by a campaign as a sentence. The campaign's summary, pages and report all show this sentence."""
     surface = f"{row.release}, the nearest surface to {row.instead_of}," if row.instead_of else row.release
     text = (
         f"Of {surface} it charted {share_text(row.functions)} functions and classes and "
@@ -136,7 +136,7 @@ def table_row(row: Coverage) -> tuple[str, ...]:
 
 
 def remark(row: Coverage) -> str:
-    """A sentence about the names that are excluded from every share."""
+    """A sentence about the names that no share includes."""
     return (
         f"Excluded from every share of {row.release}: {plural(row.host_only.of, 'name')} that never touch a device "
         f"({plural(row.host_only_uses, 'use')}), and {plural(row.array_uses, 'use')} of the classes of arrays, "

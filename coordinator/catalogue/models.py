@@ -16,7 +16,7 @@ class CatalogueFunction(BaseModel):
     function: str
     cases: int
     host_only: str | None
-    """The reason why the function never uses a device; null if it can."""
+    """The reason why the function never uses a device; null if it can use a device."""
 
 
 class SuiteCase(BaseModel):
@@ -26,10 +26,10 @@ class SuiteCase(BaseModel):
     function: str
     host_only: str | None
     judged_by: str | None
-    """The reference that gave the expected values; null if the suite does not name one."""
+    """The reference from which the expected values were computed; null if the suite does not name one."""
     input_kinds: str | None
     options: dict[str, Any] | None
-    """The options with which the case calls its function; null if its runner does not give them."""
+    """The options with which the case calls its function; null if its runner does not report them."""
 
 
 class SuiteCases(BaseModel):
@@ -58,14 +58,15 @@ class SuiteList(BaseModel):
 
 
 class Share(BaseModel):
-    """A share: how many of how many."""
+    """A share: a number of charted functions or uses, out of all of them."""
 
     model_config = ConfigDict(frozen=True)
 
     charted: int
     of: int
     twins: int = 0
-    """Uses of charted objects under other names, which were not run. `of` includes them, `charted` does not."""
+    """Uses of charted objects under other names. These names were not run, so `charted` does not include them, but `of`
+    does."""
 
     @property
     def ratio(self) -> float | None:
@@ -73,8 +74,8 @@ class Share(BaseModel):
 
 
 class Coverage(BaseModel):
-    """The coverage of one release by a suite or a campaign. No share includes names that never use a device, or the
-    classes of arrays, which programs name in annotations."""
+    """The coverage of one release by a suite or a campaign. No share includes names that never use a device. None
+    includes the classes of arrays either, because programs mostly name them in annotations."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,19 +83,19 @@ class Coverage(BaseModel):
     release: str
     """The release that the charted functions are compared with."""
     instead_of: str | None = None
-    """The charted release, if Portolan does not include its surface. `release` is then the nearest release."""
+    """The charted release, if Portolan has no surface of it. `release` is then the nearest release."""
     corpus: str | None
-    """The programs in which uses were counted; null without counts."""
+    """The programs in which uses were counted; null if there are no counts."""
     functions: Share
     """Functions and classes in modules."""
     members: Share
     """Methods and properties of classes."""
     uses: Share | None
-    """Certain uses of functions and members; null without counts."""
+    """Certain uses of functions and members; null if there are no counts."""
     guessed: Share | None
-    """Uses for which the class of the receiver was guessed. No other figure includes them."""
+    """Uses for which the class of the object was guessed. No other number includes them."""
     host_only: Share
-    """Entries that are declared never to use a device."""
+    """Functions and members that are declared never to use a device."""
     host_only_uses: int
     array_uses: int
     """Certain uses of the array classes themselves."""
@@ -120,7 +121,7 @@ class ReleaseCoverage(BaseModel):
     framework: str
     suites: list[Coverage]
     together: Coverage
-    """The coverage by all these suites together, counting each function once."""
+    """The coverage by all these suites together. A function that several suites chart is counted once."""
     uncharted: list[UsedFunction]
     """The most used functions that no suite charts."""
 
@@ -130,7 +131,7 @@ class CoverageList(BaseModel):
 
 
 class CampaignCoverage(BaseModel):
-    """The coverage of each release by a campaign. A function is charted if one of its cases counts or was lowered."""
+    """The coverage of each release by a campaign. A function is charted if one of its cases counts, or was lowered."""
 
     campaign_id: int
     releases: list[Coverage]
@@ -141,7 +142,7 @@ Count = Annotated[int, Field(ge=0, le=LARGEST_BIGINT)]
 
 
 class DrawnFunction(BaseModel):
-    """A function of a sample, and how it was drawn."""
+    """A function of a sample, and the group from which it was drawn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -150,22 +151,23 @@ class DrawnFunction(BaseModel):
     """The object's other public names."""
     uses: Count
     stratum: Word
-    """``top20`` for the 20 most used functions; otherwise the study's words ``decile10`` (rarest) to ``decile100``
-    (most used)."""
+    """``top20`` for the 20 most used functions; for others the study's names of the deciles, ``decile10`` (rarest) to
+    ``decile100`` (most used)."""
     instead_of: Word | None = None
-    """The function that was drawn first, if it could not be charted."""
+    """The function that was drawn first but could not be charted; null if there was none."""
     because: Word | None = None
 
 
 class FunctionSample(BaseModel):
-    """A random sample of a release's functions. The same surface, counts, numbers and seed give the same sample."""
+    """A random sample of a release's functions. The same surface, counts of use, sample sizes and seed give the same
+    sample."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: Literal[1] = 1
     name: Annotated[Text, Field(min_length=1, max_length=100)]
     surface: Annotated[Text, Field(pattern=r"^\w[\w-]*@[\w.+-]+$", max_length=100)]
-    """The release: ``torch@2.9.0``."""
+    """The release, such as ``torch@2.9.0``."""
     corpus: Word
     """The programs in which uses were counted."""
     seed: Annotated[int, Field(ge=-LARGEST_BIGINT, le=LARGEST_BIGINT)]
@@ -179,7 +181,7 @@ class FunctionSample(BaseModel):
     """The number of functions from which the sample was drawn."""
     drawn: tuple[DrawnFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
     short: tuple[Word, ...] = Field(default=(), max_length=20)
-    """Strata that have fewer functions than should be drawn from them."""
+    """The groups that have fewer functions than should be drawn from them."""
 
     @property
     def framework(self) -> str:
@@ -190,7 +192,7 @@ class SampledFunction(DrawnFunction):
     """A drawn function, with the name under which the campaign's suite has cases for it."""
 
     charted_as: str | None
-    """None if the suite has no cases for the function. It is then excluded from all figures."""
+    """The name; None if the suite has no cases for the function. The function is then excluded from all results."""
 
 
 class ChartedSample(FunctionSample):
@@ -204,5 +206,5 @@ class ChartedSample(FunctionSample):
 
     @property
     def functions(self) -> list[str]:
-        """The names of the charted functions."""
+        """The names under which the sample's functions are charted."""
         return list(dict.fromkeys(row.charted_as for row in self.drawn if row.charted_as is not None))

@@ -1,6 +1,6 @@
 """Releases: a framework's public surface with the frequency of use of its names.
 
-Samples are drawn from a release, and coverage is measured against it. Releases that come with Portolan are read once.
+Samples are drawn from a release, and coverage is measured against it. Releases that ship with Portolan are read once.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ Uses = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Release:
-    """A release, prepared for comparisons with charted functions."""
+    """A release, prepared to be compared with charted functions."""
 
     surface: Surface
     kinds: Mapping[str, str]
-    """The kinds of the functions and classes that can be charted on a device, by canonical name."""
+    """The kinds of the functions and classes that can be charted on a device. The keys are canonical names."""
     host_only: frozenset[str]
     arrays: frozenset[str]
-    """The array classes."""
+    """The canonical names of the array classes."""
     corpus: str | None
-    """The corpus of the counts. None without counts; then no name counts as used."""
+    """The corpus of the counts. None if there are no counts; then no name counts as used."""
     certain: Uses
     guessed: Uses
     unresolved_uses: int
@@ -91,7 +91,7 @@ def make_release(surface: Surface, counts: UsageCounts | None, host_only: HostOn
 
 @cache
 def shipped_release(name: str) -> Release:
-    """A release whose surface comes with Portolan, with its counts of use."""
+    """A release whose surface ships with Portolan, with the counts of use."""
     return make_release(open_surface(name), _shipped_counts(), load_host_only())
 
 
@@ -101,8 +101,8 @@ def _shipped_counts() -> UsageCounts:
 
 
 def nearest(framework: str, version: str) -> str | None:
-    """The shipped release with this version, otherwise the newest one before it, otherwise the oldest; None for an
-    unknown framework."""
+    """The shipped release with this version. If there is none, the newest release before it, otherwise the oldest. None
+    for an unknown framework."""
     own = [name for name in shipped_releases() if name.partition("@")[0] == framework]
     in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
     earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]
@@ -110,5 +110,5 @@ def nearest(framework: str, version: str) -> str | None:
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """The numbers by which versions are ordered, without the label of a local build (``2.9.0+cpu``)."""
+    """The numbers by which versions are ordered, without the local label (``+cpu`` in ``2.9.0+cpu``)."""
     return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

@@ -1,4 +1,5 @@
-"""Draws a sample of functions by how often they are used, as the study did, and matches it with a suite. Pure."""
+"""Draws a sample of functions by how often they are used, as the study did, and finds the cases that a suite has for
+it. Pure."""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class Selection:
-    """The functions that were drawn from a population."""
+    """The functions that were drawn, and the groups that were too small."""
 
     population: int
-    """The number of functions from which they were drawn."""
+    """The number of functions from which the sample was drawn."""
     drawn: tuple[DrawnFunction, ...]
     short: tuple[str, ...] = ()
-    """Strata that have fewer functions than should be drawn from them."""
+    """The groups that have fewer functions than should be drawn from them."""
 
 
 def population(release: Release, *, members: bool, with_guesses: bool) -> dict[str, int]:
-    """Return the functions of a release that can be drawn, with their uses: functions that are used and can run on a
+    """The functions of a release that can be drawn, with their uses. They are used at least once and can run on a
     device."""
     names = release.kinds.keys() if members else release.functions
     tables = (release.certain, release.guessed) if with_guesses else (release.certain,)
@@ -48,15 +49,15 @@ def draw(
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
-    A function in ``replacements`` is left out for the reason given there, and the next function of its decile is drawn
-    instead; all other draws stay the same. If it is one of the most used functions, it is left out without a
-    replacement, because no other function is like it, and is not drawn from its decile.
+    ``replacements`` names functions that cannot be charted, with the reason. Such a function is not drawn, and the next
+    function of its decile is drawn instead. All other draws stay the same. If it is one of the most used functions,
+    nothing replaces it, because no other function is like it. It is also not drawn from its decile.
     """
     reasons = dict(replacements or {})
     if unknown := sorted(set(reasons) - set(uses)):
         raise CatalogueError(f"{unknown[0]} is not in the population, so it cannot be replaced: check the name")
     ranking = sorted(uses.items(), key=lambda row: (row[1], row[0]))
-    # The alphabet decides between equals, in the direction of the ranking.
+    # Functions with equal numbers of uses are ordered by name.
     most = sorted(ranking, key=lambda row: (-row[1], row[0]))[:top]
     selection = [
         DrawnFunction(function=name, uses=count, stratum=f"top{top}") for name, count in most if name not in reasons
@@ -78,7 +79,8 @@ def draw(
 def _of_stratum(
     order: Sequence[tuple[str, int]], size: int, stratum: str, reasons: Mapping[str, str]
 ) -> list[DrawnFunction]:
-    """Take the first functions of an order, and replace each excluded function by the next one."""
+    """Take the first functions of a shuffled group. Each function that cannot be charted is replaced by the next
+    one."""
     reserve = iter(row for row in order[size:] if row[0] not in reasons)
     functions = []
     for name, count in order[:size]:
@@ -93,7 +95,7 @@ def _of_stratum(
 
 
 def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
-    """The functions with all their other names, so that a suite that has the object by any name is found."""
+    """Add all other names of each function, so that a suite is found that has the function under any of its names."""
     entries = release.surface.by_name
     return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in functions)
 
@@ -114,8 +116,8 @@ def _name_in(available: frozenset[str], row: DrawnFunction) -> str | None:
 
 
 def sample_sentence(sample: ChartedSample, suite: str) -> str:
-    """The sample as a sentence, the same in the summary, on the pages and in the report. It names functions that are
-    not charted."""
+    """The sample as a sentence, which names the functions that are not charted. The summary, the pages and the report
+    all show this sentence."""
     text = (
         f"Its functions are the sample {sample.name}: {len(sample.drawn):,} of {plural(sample.population, 'function')} "
         f"of {sample.surface} in use in {sample.corpus}, {how_drawn(sample)}."
@@ -131,7 +133,7 @@ def sample_sentence(sample: ChartedSample, suite: str) -> str:
 
 
 def how_drawn(sample: FunctionSample) -> str:
-    """The way in which the sample was drawn: ``the 20 most used and 5 of each decile at random (seed 1)``."""
+    """How the sample was drawn: ``the 20 most used and 5 of each decile at random (seed 1)``."""
     parts = [
         *([f"the {sample.top} most used"] if sample.top else []),
         *([f"{sample.per_decile} of each decile at random"] if sample.per_decile else []),

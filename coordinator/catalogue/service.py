@@ -33,12 +33,12 @@ async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
     suite_functions: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         suite_functions.setdefault((row.suite, row.framework), set()).add(row.function)
-    # A surface is read when it is first asked for, which takes a moment.
+    # A surface is read when it is first needed, which takes a moment.
     return await asyncio.to_thread(coverage_list, suite_functions)
 
 
 def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) -> CoverageList:
-    """The coverage of each shipped release of the frameworks that suites are offered for."""
+    """The coverage of each shipped release of a framework for which there are suites."""
     coverages = (
         _of_release(
             name,
@@ -52,7 +52,7 @@ def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) ->
     return CoverageList(releases=[coverage for coverage in coverages if coverage is not None])
 
 
-# Both change only with a suite or while a campaign runs, and are asked for at every page.
+# Both change only when suites change or a campaign runs, and every page needs them.
 @lru_cache(maxsize=8)
 def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
     return suites_coverage(
@@ -62,5 +62,5 @@ def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[
 
 @lru_cache(maxsize=32)
 def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
-    """The coverage of a release that comes with Portolan."""
+    """The coverage of a release that ships with Portolan."""
     return coverage(suite, functions, shipped_release(release), instead_of)

@@ -27,7 +27,8 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
 async def suite_cases(
     connection: AsyncConnection, suite_id: int, function: str | None, *, offset: int, limit: int
 ) -> tuple[Row[Any] | None, Sequence[Row[Any]]]:
-    """The suite (None if there is none), and the cases of one function or of all functions, in the suite's order."""
+    """The suite, and the cases of one of its functions or of all, in the suite's order. The suite is None if it does
+    not exist."""
     suite = await connection.execute(
         text("SELECT id AS suite_id, name AS suite, framework, revision FROM suites WHERE id = :suite"),
         {"suite": suite_id},
@@ -44,7 +45,7 @@ async def suite_cases(
 
 
 async def charted_names(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """The names of these functions, for all revisions of the suites together."""
+    """The functions of all suites that a registered runner serves. Revisions of one suite are combined."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT s.name AS suite, s.framework, c.function

@@ -1,4 +1,5 @@
-"""Surfaces: files that list the public functions and classes of framework releases. Some come with Portolan."""
+"""Surfaces: files that list the public functions and classes of framework releases. Some surfaces ship with
+Portolan."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
 ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
 """The array class of each framework."""
 ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
-"""Modules that are left out of surfaces, because they repeat other names."""
+"""Modules that surfaces omit, because they only repeat the names of other modules."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
@@ -54,8 +55,8 @@ class Surface:
         return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
-        """The entry with this name. A member may be named by any name of its class, and may be inherited from a public
-        class."""
+        """The entry with this name. A member may be named with any name of its class, and its class may inherit it from
+        a public class."""
         name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
@@ -71,7 +72,7 @@ class Surface:
 
 
 def plain_name(name: str) -> str:
-    """The name without the part of a module that only repeats the names of another module."""
+    """The name without module parts that only repeat the name of another module."""
     for prefix, replacement in ECHOES.items():
         if name.startswith(prefix):
             return replacement + name.removeprefix(prefix)
@@ -79,12 +80,13 @@ def plain_name(name: str) -> str:
 
 
 def is_array_class(name: str) -> bool:
-    """Whether a name is an array class. Programs name these in annotations far more often than they call them."""
+    """Whether a name is an array class. Programs name these classes in annotations far more often than they call
+    them."""
     return _ARRAY_CLASS.fullmatch(name) is not None
 
 
 def shipped_releases() -> list[str]:
-    """The releases whose surfaces come with Portolan: ``torch@2.9.0``."""
+    """The releases whose surfaces ship with Portolan, such as ``torch@2.9.0``."""
     if not SHIPPED.is_dir():
         return []
     names = (file.name for file in SHIPPED.iterdir() if file.name.endswith(SUFFIX))
@@ -93,17 +95,17 @@ def shipped_releases() -> list[str]:
 
 @cache
 def shipped_surface(release: str) -> Surface:
-    """The surface of a release that comes with Portolan. Each is read only once."""
+    """The surface of a release that ships with Portolan. Each surface is read only once."""
     return read_shipped_surface(release)
 
 
 def read_shipped_surface(release: str) -> Surface:
-    """Read the surface of a release that comes with Portolan, without caching."""
+    """Read the surface of a release that ships with Portolan, without caching it."""
     return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
 
 
 def open_surface(name_or_path: str) -> Surface:
-    """Read a surface, from a release that comes with Portolan or from a file."""
+    """Read a surface: of a release that ships with Portolan, or from a file."""
     if name_or_path in shipped_releases():
         return shipped_surface(name_or_path)
     try:
@@ -132,7 +134,10 @@ def read_surface(content: bytes, name: str) -> Surface:
     except (ValueError, OSError, EOFError, zlib.error) as error:
         raise CatalogueError(f"{name} is not a surface file; create one with `{_COMMAND}`") from error
     if len(surface.entries) != surface.header.entries:
-        raise CatalogueError(f"{name} is cut off: it has {len(surface.entries)} of {surface.header.entries} entries")
+        raise CatalogueError(
+            f"{name} is incomplete: it has {len(surface.entries)} of {surface.header.entries} entries; "
+            f"copy it again, or create it with `{_COMMAND}`"
+        )
     return surface
 
 
@@ -151,7 +156,7 @@ def unpack(content: bytes) -> bytes:
 
 
 def pack(content: bytes) -> bytes:
-    """Compress the content without a time or a name, so that equal content gives equal bytes."""
+    """Compress the content. Neither a time nor a name is stored, so that equal content gives equal bytes."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(content)
@@ -159,7 +164,7 @@ def pack(content: bytes) -> bytes:
 
 
 def array_methods() -> dict[str, frozenset[str]]:
-    """The names of all methods of each framework's array class, in any release that comes with Portolan."""
+    """The names of all methods of each framework's array class, in any release that ships with Portolan."""
     methods: dict[str, set[str]] = {}
     for release in shipped_releases():
         surface = open_surface(release)
@@ -174,7 +179,7 @@ def array_methods() -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Move:
-    """An object that moved to another module or was renamed."""
+    """An object whose module or name changed between two releases."""
 
     name: str
     before: str
@@ -192,7 +197,7 @@ class SurfaceComparison:
     moved: Sequence[Move]
     """Names in both releases whose canonical name or module changed."""
     deprecated: Sequence[str]
-    """Names in both releases that only the second release deprecates."""
+    """Names in both releases that are deprecated only in the second release."""
 
 
 def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:

@@ -1,1 +1,2 @@
-"""Causes of outcomes that did not pass: rules over their evidence, overrides by a person, and reclassification."""
+"""Causes of outcomes that did not pass: rules that decide them from stored evidence, overrides by people, and
+reclassification."""

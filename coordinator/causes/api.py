@@ -28,13 +28,13 @@ async def reclassify_all(context: Context) -> Reclassified:
     "/campaigns/{campaign_id}/reclassify", dependencies=[needs(Role.operator)], responses=problem_responses(404)
 )
 async def reclassify(campaign_id: CampaignId, context: Context) -> Reclassified:
-    """Apply the current rules to the stored evidence of one campaign. Overridden causes stay."""
+    """Apply the current rules to the stored evidence of one campaign. Causes that a person set do not change."""
     return await service.reclassify(context.engine, campaign_id)
 
 
 @router.get("/campaigns/{campaign_id}/overrides", responses=problem_responses(404))
 async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
-    """The overridden causes, with the person, the reason and the time."""
+    """The overridden causes. Each has the person who set it, the reason and the time."""
     return OverrideList(overrides=await service.overrides(context.engine, campaign_id))
 
 
@@ -46,8 +46,8 @@ async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
 async def override(
     campaign_id: CampaignId, request: OverrideRequest, context: Context, caller: CurrentCaller
 ) -> Override:
-    """Set the cause of a case on a target, for all its runs that did not pass, in the caller's name. An earlier
-    override is replaced."""
+    """Set the cause of a case on a target, for all its runs that did not pass, in the caller's name. This replaces an
+    earlier override."""
     return await service.override(context.engine, campaign_id, request, caller.name)
 
 
@@ -60,5 +60,5 @@ async def override(
 async def undo(
     campaign_id: CampaignId, context: Context, case: Annotated[Name, Query()], target: Annotated[Name, Query()]
 ) -> None:
-    """Remove an override. The cause by the rules applies again."""
+    """Remove an override. The cause that the rules decide applies again."""
     await service.undo(context.engine, campaign_id, case, target)

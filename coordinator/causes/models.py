@@ -34,10 +34,10 @@ class Reclassified(BaseModel):
     looked_at: int
     changed: int
     overridden: int
-    """The number of outcomes that stay unchanged because a person set their cause."""
+    """The number of outcomes that did not change because a person set their cause."""
     unreported: int
-    """The number of outcomes that stay unchanged because their runner never reported. The coordinator set their
-    cause."""
+    """The number of outcomes that did not change because the coordinator set their cause: their runner never reported
+    an outcome."""
     changes: list[Reclassification]
 
 
@@ -54,7 +54,7 @@ class OverrideRequest(BaseModel):
 
 
 class Override(BaseModel):
-    """A stored override of a cause by a person."""
+    """A cause that a person set, as it is stored."""
 
     case: str
     target: str

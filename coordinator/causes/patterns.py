@@ -1,8 +1,8 @@
 """Regular expressions for text from runners. Matching takes time linear in the length of the text.
 
-Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and blocks the interpreter
-meanwhile. RE2 does not backtrack, and lets other threads run. A pattern that needs backtracking (a look-around, a
-back-reference) does not compile.
+Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and no other thread can
+run meanwhile. RE2 does not backtrack, and lets other threads run. RE2 rejects a pattern that needs backtracking (a
+look-around, a back-reference).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ class PatternSet:
     """A set of patterns that are searched for in one pass."""
 
     def __init__(self, patterns: Iterable[str], *, whole: bool = False) -> None:
-        """With ``whole``, a pattern must match the whole text instead of a part. Raises ``PatternError``."""
+        """With ``whole``, a pattern must match the whole text; otherwise a part of the text is enough. Raises
+        ``PatternError``."""
         self._patterns = tuple(dict.fromkeys(patterns))
         self._set = (re2.Set.FullMatchSet if whole else re2.Set.SearchSet)(_options())
         for pattern in self._patterns:

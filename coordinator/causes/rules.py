@@ -1,9 +1,10 @@
-"""Classifies why an outcome did not pass: ordered rules over its stored evidence; the first match wins.
+"""Classifies why an outcome did not pass: ordered rules are applied to its stored evidence, and the first match
+decides.
 
 The rules are in ``rules.toml``, next to this file. Rules about words that only one vendor's libraries print are in
 ``vendors``, one file per vendor, and apply only to this vendor's devices. This module reads, checks and applies the
-rules; they are compiled when a failure is first classified. A rule sees only the outcome and its target, so that
-improved rules can be applied to old outcomes without running them again.
+rules, which are compiled when a failure is first classified. A rule sees only the outcome and its target, so that
+improved rules can be applied to old outcomes without running the cases again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from protocol.outcomes import Evidence, Outcome
 
 @dataclass(frozen=True)
 class Classification:
-    """A verdict with its cause and rule, which are None if the outcome passed."""
+    """A verdict with its cause and the rule that decided it. Cause and rule are None if the outcome passed."""
 
     verdict: Verdict
     cause: Cause | None
@@ -53,7 +54,7 @@ def verdict_of(cause: Cause) -> Verdict:
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
-"""Texts that begin C++ symbols in a message. The symbols' names would mislead the patterns."""
+"""Texts after which a message contains C++ symbols. The names of these symbols would mislead the patterns."""
 _GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
 """TensorFlow's name for the wrapper of an eager operation. It contains a device name."""
 _PYTHON_STACK = Eraser(
@@ -66,8 +67,8 @@ _DISPATCH_TABLE = " is only available for these backends:"
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
 """The numbers of characters at the beginning and end of a message that are cleaned. Portolan's runners send fewer."""
 _HEAD, _TAIL = 1_500, 500
-"""The numbers of characters at the beginning and end of a long message that are searched. The reason comes first, or
-last after a traceback."""
+"""The numbers of characters at the beginning and end of a long message that are searched. The reason of a failure is at
+the beginning, or after a traceback at the end."""
 EVERY_LOWERED = f"*{LOWERED}"
 """The word in rules for all devices that only lower programs and do not run them."""
 LOG_TAIL = 2_000
@@ -147,12 +148,13 @@ _VENDOR_KEYS = frozenset((*_NAMING, *_VENDOR_PATTERNS))
 _VENDOR_CAUSES = frozenset(
     cause for cause in Cause if verdict_of(cause) is Verdict.failed and cause is not Cause.unknown
 ) | {Cause.environment}
-"""The causes that a vendor's rules may give. Apart from broken machines, a vendor's file must not take failures out of
+"""The causes that a vendor's rules may give. Except for broken machines, a vendor's file must not remove failures from
 the rates."""
 
 
 def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[Rule, ...]:
-    """Read and check a file of rules, and the vendors' files by name. Raises ``RulesError`` at the first mistake."""
+    """Read and check a file of rules, and the files of vendors (by vendor name). Raises ``RulesError`` at the first
+    mistake."""
     tables = _tables(text, {"rule"})["rule"]
     of_vendors = [rule for name in sorted(vendors) for rule in _vendor_rules(name, vendors[name])]
     rules = tuple(
@@ -176,7 +178,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
 
 
 def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
-    """The document, which must consist of exactly ``keys`` and [[rule]] tables."""
+    """Parse the document, which must consist of exactly ``keys`` and [[rule]] tables."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -188,7 +190,7 @@ def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
 
 
 def _vendor_rules(vendor: str, text: str) -> list[Rule]:
-    """The rules of a vendor's file, each limited to the devices that the file names."""
+    """The rules of a vendor's file. They apply only to the devices that the file names."""
     try:
         document = _tables(text, {"devices", "rule"})
         devices = frozenset(_texts("the file", "devices", document["devices"]))
@@ -274,7 +276,8 @@ def _is_found(patterns: _Words, failure: _Evidence, field: str) -> bool:
 
 
 class RulesByEnding:
-    """The rules that can match each ending, in order. All patterns for one kind of evidence are in one set."""
+    """For each ending, the rules that can match it, in order. All patterns for one kind of evidence are in one pattern
+    set."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.of: Mapping[Ending, Sequence[tuple[Rule, Classification]]] = {
@@ -289,7 +292,7 @@ class RulesByEnding:
 
 
 class _Evidence:
-    """The evidence that rules are matched with. Each text is searched once, when the first rule needs it."""
+    """The evidence to match with rules. Each text is searched only once, when the first rule needs it."""
 
     def __init__(self, outcome: Outcome, framework: str, device: str, patterns: Mapping[str, PatternSet]) -> None:
         self.ending = outcome.ending
@@ -302,7 +305,7 @@ class _Evidence:
         self._found: dict[str, _Words] = {}
 
     def matching_patterns(self, field: str) -> _Words:
-        """The patterns of all rules for this kind of evidence that match it."""
+        """The patterns, over all rules for this kind of evidence, that match the outcome's text."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
             self._found[field] = frozenset().union(*texts)
@@ -332,7 +335,8 @@ RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode())
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules of the files. They are loaded at the first failure, because their patterns take 10 MB and 0.1 s."""
+    """The rules that ship with Portolan. They are loaded at the first failure, because their patterns take 10 MB and
+    0.1 s."""
     return load(_FILE, _VENDORS)
 
 
@@ -347,9 +351,10 @@ def _by_id() -> Mapping[str, Rule]:
 
 
 def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnding | None = None) -> Classification:
-    """The verdict, cause and rule of an outcome. The verdict that the runner reports is not used.
+    """Decide the verdict, cause and rule of an outcome. The verdict that the runner reported is not used.
 
-    It takes some microseconds for frameworks' messages, and some milliseconds for a text that was made to be slow.
+    This takes some microseconds for the messages of frameworks, and some milliseconds for a text that was constructed
+    to be slow.
     """
     if outcome.ending is Ending.returned and not is_lowered(device):
         return _PASSED
@@ -359,13 +364,14 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 
 def describe(rule_id: str) -> str | None:
-    """A rule's sentence for people; None if the rules no longer contain it."""
+    """The sentence that describes a rule to people; None if the current rules do not contain it."""
     rule = _by_id().get(rule_id)
     return rule.says if rule else None
 
 
 def readable(message: str) -> str:
-    """The readable part of a message: no stacks, no list of kernels, and only beginning and end if it is long."""
+    """The readable part of a message, without stacks and lists of kernels. Of a long message, only the beginning and
+    the end."""
     words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
     for mark in (*_CPP_STACK, _DISPATCH_TABLE):
         words = words.partition(mark)[0]

@@ -1,4 +1,4 @@
-"""Applies the current rules to stored outcomes, and overrides causes by hand."""
+"""Applies the current rules to stored outcomes, and sets causes by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from protocol.outcomes import Evidence, Outcome
 
 
 async def reclassify(engine: AsyncEngine, campaign_id: int | None) -> Reclassified:
-    """Apply the current rules to the outcomes of one campaign or of all, in one transaction."""
+    """Apply the current rules to the outcomes of one campaign, or of all campaigns if None, in one transaction."""
     if campaign_id is not None:
         await campaigns.detail(engine, campaign_id)
 
@@ -51,7 +51,7 @@ async def _reclassify_rows(connection: AsyncConnection, campaign_id: int | None)
             if (now.verdict, now.cause, now.rule) != (row.verdict, row.cause, row.rule):
                 changes[row.cause, row.rule, now.cause, now.rule] += 1
                 new_classifications.append(ClassifiedOutcome(row.job_id, now.verdict, now.cause, now.rule))
-    # Last, because finishing jobs of these campaigns waits for the counters.
+    # The counters are updated last, because finishes of these campaigns' jobs wait for them.
     await store.rename(connection, new_classifications)
     return Reclassified(
         rules=RULES_REVISION,
@@ -80,7 +80,7 @@ def _outcome(row: Row[Any]) -> Outcome:
 
 
 async def override(engine: AsyncEngine, campaign_id: int, request: OverrideRequest, by: str) -> Override:
-    """Set a cause by hand. It has precedence over every rule until it is removed."""
+    """Set a cause by hand. It takes precedence over every rule until it is removed."""
     async with _review(engine, campaign_id) as connection:
         target_id, jobs = await _jobs(connection, campaign_id, request.case, request.target)
         await _put(connection, jobs, request.cause, by, request.why)
@@ -89,20 +89,20 @@ async def override(engine: AsyncEngine, campaign_id: int, request: OverrideReque
 
 
 async def undo(engine: AsyncEngine, campaign_id: int, case: str, target: str) -> None:
-    """Remove an override and restore the cause of the rules."""
+    """Remove an override. The cause that the rules had decided is stored again."""
     async with _review(engine, campaign_id) as connection:
         _, jobs = await _jobs(connection, campaign_id, case, target)
         await _take(connection, jobs, f"{case} on {target} in campaign {campaign_id}")
 
 
 async def override_outcome(engine: AsyncEngine, campaign_id: int, job_id: int, cause: Cause, by: str, why: str) -> None:
-    """Like ``override``, for the case and target of this outcome."""
+    """Set a cause by hand, as ``override`` does, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _put(connection, await _runs_of(connection, campaign_id, job_id), cause, by, why)
 
 
 async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> None:
-    """Like ``undo``, for the case and target of this outcome."""
+    """Remove an override, as ``undo`` does, for the case and target of this outcome."""
     async with _review(engine, campaign_id) as connection:
         await _take(
             connection, await _runs_of(connection, campaign_id, job_id), f"job {job_id} in campaign {campaign_id}"
@@ -111,7 +111,8 @@ async def undo_outcome(engine: AsyncEngine, campaign_id: int, job_id: int) -> No
 
 @asynccontextmanager
 async def _review(engine: AsyncEngine, campaign_id: int) -> AsyncIterator[AsyncConnection]:
-    """A transaction with the exclusive right to change causes. Raises ``ConflictError`` while the campaign runs."""
+    """Yield a transaction with the exclusive right to change causes. Raises ``ConflictError`` while the campaign
+    runs."""
     if (await campaigns.detail(engine, campaign_id)).state == "running":
         raise ConflictError(f"campaign {campaign_id} is still running: wait until it has ended, then change its causes")
     async with engine.begin() as connection:
@@ -128,7 +129,7 @@ async def _put(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, b
 async def _take(connection: AsyncConnection, jobs: Sequence[int], of: str) -> None:
     earlier = await store.take_overrides(connection, jobs)
     if not earlier:
-        raise NotFoundError(f"the cause of {of} is not overridden")
+        raise NotFoundError(f"the cause of {of} is not overridden: there is nothing to undo")
     await store.rename(connection, earlier)
 
 
@@ -177,7 +178,9 @@ async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -
     """The runs of the outcome's case on its target that did not pass."""
     where = await store.where(connection, campaign_id, job_id)
     if where is None:
-        raise NotFoundError(f"campaign {campaign_id} has no outcome of a job {job_id}")
+        raise NotFoundError(
+            f"campaign {campaign_id} has no outcome of a job {job_id}: see /campaigns/{campaign_id}/matrix"
+        )
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
     if not jobs:
         raise ConflictError(f"all runs of {where.case} passed, so there is no cause to override")

@@ -1,4 +1,4 @@
-"""Reads outcomes that did not pass with their evidence, changes their causes, and stores overrides."""
+"""Reads outcomes that did not pass and their evidence, changes their causes, and stores overrides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
 """The advisory lock of transactions that change causes."""
 OVERRIDDEN = "overridden"
-"""Stored in place of a rule's id if a person set the cause."""
+"""This word is stored in place of a rule's id if a person set the cause."""
 
 
 class ClassifiedOutcome(NamedTuple):
@@ -31,7 +31,7 @@ class ClassifiedOutcome(NamedTuple):
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:
-    """Lock out other transactions that change causes, because two at once would both count the same change."""
+    """Lock out other transactions that change causes. Two at once would both count the same change."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 
@@ -76,7 +76,7 @@ SELECT was.campaign_id, was.target_id, was.verdict AS earlier, u.verdict, count(
   FROM was JOIN u USING (job_id) GROUP BY 1, 2, 3, 4
 """)
 
-# By ``reclassifications`` the matrix knows that it is out of date.
+# The change of ``reclassifications`` marks the matrix as out of date.
 _COUNT = text("""
 UPDATE campaign_targets c
    SET failed = c.failed + n.failed, skipped = c.skipped + n.skipped, incomplete = c.incomplete + n.incomplete,
@@ -94,9 +94,9 @@ UPDATE campaign_targets c
 
 
 async def rename(connection: AsyncConnection, classifications: Sequence[ClassifiedOutcome]) -> None:
-    """Store a new verdict, cause and rule for outcomes that did not pass, and correct the counters.
+    """Store the new verdicts, causes and rules of outcomes that did not pass, and correct the counters.
 
-    The counters are updated last and only once, because jobs of these campaigns cannot finish during the update.
+    The counters are updated last and only once. This is safe because no job of these campaigns can finish meanwhile.
     """
     moves: Counter[tuple[int, int, str, str]] = Counter()
     for first in range(0, len(classifications), RENAMED_AT_ONCE):
@@ -153,7 +153,8 @@ async def where(connection: AsyncConnection, campaign_id: int, job_id: int) -> R
 
 
 async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause: Cause, by: str, why: str) -> None:
-    """Store a person's cause for these outcomes, and keep the classification from before the first override."""
+    """Store the cause that a person set for these outcomes. At the first override, the classification by the rules is
+    stored too."""
     await connection.execute(
         text("""
         INSERT INTO overrides (job_id, cause, author, why, was_verdict, was_cause, was_rule)
@@ -167,7 +168,7 @@ async def put_overrides(connection: AsyncConnection, jobs: Sequence[int], cause:
 
 
 async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> list[ClassifiedOutcome]:
-    """Delete the overrides of these outcomes. Returns their classification before the override."""
+    """Delete the overrides of these outcomes. Returns the classifications that they had before the first override."""
     rows = await connection.execute(
         text("""
         DELETE FROM overrides WHERE job_id = ANY(CAST(:jobs AS bigint[]))
@@ -186,7 +187,7 @@ async def take_overrides(connection: AsyncConnection, jobs: Sequence[int]) -> li
 async def overrides(
     connection: AsyncConnection, campaign_id: int, case: str | None, target_id: int | None
 ) -> Sequence[Row[Any]]:
-    """The overrides, one row per case and target, because all runs are overridden together."""
+    """The overrides, with one row per case and target, because all runs are overridden together."""
     rows = await connection.execute(
         text("""
         SELECT c.name AS "case", t.framework, t.version, t.device, v.cause, o.verdict, v.author, v.why,

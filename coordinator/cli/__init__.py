@@ -21,7 +21,7 @@ INTERRUPTED = 130
 
 
 class Commands(LazyGroup):
-    """All commands. A test compares their sentences here with those of the commands themselves."""
+    """All commands. A test checks that the sentences here are those of the commands themselves."""
 
     places = (
         (
@@ -47,12 +47,12 @@ class Commands(LazyGroup):
         (
             "evidence",
             "coordinator.cli.assess_command:write_evidence",
-            "Write the evidence about each function on each target to a file: from bundles, else from a coordinator.",
+            "Write the evidence about each function on each target to a file, from bundles or from a coordinator.",
         ),
         (
             "publish",
             "coordinator.cli.publish_command:publish",
-            "Write the atlas as a static site for any web server: from bundles, else from a coordinator.",
+            "Write the atlas as a static site for any web server.",
         ),
         ("submit", "coordinator.cli.submit_command:submit", "Submit a campaign and print its number."),
         ("status", "coordinator.cli.campaign_commands:status", "List the latest campaigns, or describe one."),
@@ -64,7 +64,7 @@ class Commands(LazyGroup):
         (
             "operations",
             "coordinator.cli.operations_command:operations",
-            "List operations that fell back, failed or lack a lowering; of one, the functions and cases that met it.",
+            "List operations that fell back, failed or lack a lowering; with a name, the cases that used it.",
         ),
         (
             "table",
@@ -94,12 +94,12 @@ class Commands(LazyGroup):
         (
             "login",
             "coordinator.cli.access_commands:login",
-            "Store a token for a coordinator, in a file of your own; asks for it on a terminal, without echo.",
+            "Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it.",
         ),
         (
             "logout",
             "coordinator.cli.access_commands:logout",
-            "Forget the token that was stored for a coordinator; it stays valid until it expires or is revoked.",
+            "Delete the stored token for a coordinator. The token stays valid until it expires or is revoked.",
         ),
         (
             "whoami",
@@ -109,41 +109,41 @@ class Commands(LazyGroup):
         (
             "audit",
             "coordinator.cli.access_commands:audit",
-            "List changes and refused requests, newest first: who, what, when and from where.",
+            "List changes and refused requests, newest first: who sent them, what they did, when, and from where.",
         ),
         (
             "cancel",
             "coordinator.cli.campaign_commands:cancel",
-            "Cancel the jobs that are not done yet; outcomes so far stay.",
+            "Cancel the jobs that are not done yet. Stored outcomes stay.",
         ),
         ("delete", "coordinator.cli.deletion_commands:app", "Delete campaigns and suites permanently."),
         (
             "import",
             "coordinator.cli.campaign_commands:import_",
-            "Store a bundle as a campaign; the same bundle is stored once, however often it is imported.",
+            "Store a bundle as a campaign. A bundle that is imported again is not stored again.",
         ),
         (
             "reclassify",
             "coordinator.cli.cause_commands:reclassify",
-            "Apply the current rules to stored outcomes; of all campaigns unless one is given.",
+            "Apply the current rules to the stored outcomes of one campaign, or of all.",
         ),
         (
             "override",
             "coordinator.cli.cause_commands:override",
             "Set the cause of a case on a target by hand, for all its runs that did not pass. "
-            "Your token's name is kept.",
+            "Your token's name is stored with it.",
         ),
         (
             "demo",
             "coordinator.cli.demo:demo",
             "Set up, start, chart every function on this machine's targets, show the matrix, stop.",
         ),
-        ("token", "coordinator.cli.access_commands:app", "Tokens: who may do what."),
+        ("token", "coordinator.cli.access_commands:app", "Tokens and their roles."),
         ("signer", "coordinator.cli.signer_commands:app", "Keys whose signatures of bundles are trusted."),
         (
             "catalogue",
             "coordinator.cli.catalogue_commands:app",
-            "Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
+            "Public functions of frameworks: their use, samples of them, and the share that is charted.",
         ),
         ("runner", "coordinator.cli.runner_commands:app", "The runners that the coordinator knows."),
         ("fleet", "coordinator.cli.fleet_commands:app", "Containers of runners on this host."),
@@ -215,7 +215,7 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _text_of(error: TyperException) -> str:
-    """The message of a usage error. For a value that cannot be parsed, the wording is Portolan's."""
+    """The message of a usage error. If a value cannot be parsed, the message has Portolan's own words."""
     # Imported here because only wrong calls need it.
     from pydantic import ValidationError
 
@@ -227,7 +227,7 @@ def _text_of(error: TyperException) -> str:
 
 
 def _command_of(error: TyperException) -> str:
-    """The name of the command that was called wrongly; ``portolan`` if it is not known."""
+    """The name of the command that was called wrongly; ``portolan`` if the command is unknown."""
     context: typer.Context | None = getattr(error, "ctx", None)
     return context.command_path if context else PROGRAM
 

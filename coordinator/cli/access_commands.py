@@ -19,7 +19,7 @@ from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, DataDir, connect, with_client
 from coordinator.errors import CoordinatorError
 
-app = typer.Typer(no_args_is_help=True, help="Tokens: who may do what.")
+app = typer.Typer(no_args_is_help=True, help="Tokens and their roles.")
 
 Address = Annotated[
     str | None,
@@ -39,7 +39,7 @@ def login(
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Store a token for a coordinator, in a file of your own; asks for it on a terminal, without echo."""
+    """Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it."""
     if link:
         with connect(address, data_dir) as client:
             print(f"{client.url}{client.login_link().path}")
@@ -56,7 +56,7 @@ def login(
 
 
 def logout(address: Address = None, data_dir: DataDir = None) -> None:
-    """Forget the token that was stored for a coordinator; it stays valid until it expires or is revoked."""
+    """Delete the stored token for a coordinator. The token stays valid until it expires or is revoked."""
     origin = _origin(find_url(address, DataDirectory(data_dir)))
     print(f"{origin}: forgotten" if TokenStore().forget(origin) else f"{origin}: no token is stored")
 
@@ -79,7 +79,7 @@ def create(
     role: Annotated[
         Role, typer.Option(help="A viewer reads, a submitter also submits, an operator also manages runners.")
     ],
-    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Until it expires.")] = TOKEN_DAYS,
+    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Days until it expires.")] = TOKEN_DAYS,
 ) -> None:
     """Create a token and print it once. Only the token goes to stdout."""
     token = client.create_token({"name": name, "role": role, "expires_in_days": days})
@@ -126,10 +126,10 @@ def revoke(
 def audit(
     client: Client,
     who: Annotated[str | None, typer.Option(help="Only entries of this name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries, newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Number of entries, newest first.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List changes and refused requests, newest first: who, what, when and from where."""
+    """List changes and refused requests, newest first: who sent them, what they did, when, and from where."""
     entries = client.audit(who, limit).entries
     if as_json:
         print_json(entries)

@@ -1,4 +1,4 @@
-"""The role of callers without a token, from the options of commands that start a coordinator."""
+"""The role of callers without a token, as the options of a command that starts a coordinator set it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ WithoutAccessControl = Annotated[
 
 
 def role_of_nobody(host: str | None, option: str | None, *, without_access_control: bool) -> AnonymousRole | None:
-    """The role of callers without a token. ``host`` is the address at which they reach the coordinator; None: from
-    anywhere."""
+    """The role of callers without a token. ``host`` is the address at which callers reach the coordinator; None if
+    every address reaches it."""
     if without_access_control:
         if option is not None:
             raise SettingError("--anonymous and --without-access-control cannot be combined: give one of them")

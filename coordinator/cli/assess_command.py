@@ -1,4 +1,5 @@
-"""``portolan assess``: a project's code set against what campaigns found; ``portolan evidence``: a file of that."""
+"""``portolan assess`` compares a project's code with the results of campaigns; ``portolan evidence`` writes these
+results to a file."""
 
 from __future__ import annotations
 
@@ -45,12 +46,12 @@ from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 
 FOUND = 1
-"""Exit code if there is a finding for which it is to fail."""
+"""The exit code if there is a finding of a kind in --fail-on."""
 
 
 @dataclass(frozen=True)
 class _Assessed:
-    """An assessment with its code and its evidence."""
+    """An assessment, with its code and its evidence."""
 
     path: str
     place: Path
@@ -130,8 +131,8 @@ def assess(
 ) -> None:
     """Say what of your own code fails, is wrong, falls back to the host or is slow on a target.
 
-    The evidence is that of --data; else of your coordinator, if you have one; else what ships with Portolan. With --run
-    it is what became of your program's own calls, where the target's framework is set up.
+    The evidence comes from --data; without it, from your coordinator; without a coordinator, from what ships with
+    Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this machine.
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
@@ -143,8 +144,8 @@ def assess(
     if is_whole and run is None:
         raise AssessmentError("--whole needs a command: give it with --run")
     if (coverage or chart) and (run is not None or is_recording):
-        raise AssessmentError("--coverage and --chart are for code that is read: leave them out for a recording")
-    # Before a command runs, which may take hours.
+        raise AssessmentError("--coverage and --chart need source code: leave them out with --run or a recording")
+    # This is checked before the command runs, which may take hours.
     baseline_content = baseline.read_bytes() if baseline else None
     for file in (output, write_baseline):
         require_folder(file)
@@ -193,11 +194,11 @@ def assess(
 def _assess_code(
     path: str, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, coverage: Path | None
 ) -> _Assessed:
-    """Read code, and set it against what was charted before."""
+    """Read code, and compare it with evidence."""
     evidence_set = evidence()
     version = installed_version(selector.framework, Path(path), variables().virtual_env)
     choice = choose(evidence_set, selector, version)
-    # The evidence of other frameworks is let go before the code is read.
+    # The evidence about other frameworks is released before the code is read.
     versions = tuple(target for target in evidence_set.targets if target.framework == choice.chosen.framework)
     evidence_set = replace(evidence_set, targets=versions)
     place = locate(path)
@@ -212,7 +213,7 @@ def _assess_code(
 
 
 def _chart_and_assess(client: Client, code: _Assessed, selector: Selector, slow: float) -> _Assessed:
-    """Let the coordinator chart what is unknown, and assess the code once more."""
+    """Let the coordinator chart the functions without evidence, and assess the code again."""
     chart_unknown(client, code.assessment.unknown, selector)
     target = extend(code.target, client.evidence(str(selector)).targets)
     assessment = assess_source(code.source, target, names_of(target), slow, load_host_only())
@@ -222,11 +223,14 @@ def _chart_and_assess(client: Client, code: _Assessed, selector: Selector, slow:
 def _assess_run(
     file: Path, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, data: Path | None
 ) -> _Assessed:
-    """Replay the calls of a recording; where that cannot be done, set them against what was charted before."""
+    """Replay the calls of a recording. If this is not possible, compare the calls with evidence from elsewhere."""
     recording = recordings.read_recording(file.read_bytes(), str(file))
     selector = _one_target(selector)
     if recording.framework != selector.framework:
-        raise AssessmentError(f"{file} is a recording of {recording.framework}: name a target of it with --on")
+        raise AssessmentError(
+            f"{file} is a recording of {recording.framework}, not of {selector.framework}: "
+            f"name a target of {recording.framework} with --on"
+        )
     source, place = recordings.source_of(recording), Path(recording.folder)
     place = place if place.is_dir() else Path.cwd()
     replays = (
@@ -249,34 +253,36 @@ def _assess_run(
 
 
 def _beside(run: WatchedRun, code: _Assessed) -> WholeRun:
-    """The whole run beside the predictions, those that are silenced as well."""
+    """The whole run, compared with all predictions, including silenced ones."""
     assert code.run is not None
     return WholeRun(run, code.assessment.findings, code.run.recording.seconds)
 
 
 def _one_target(selector: Selector) -> Selector:
-    """Raises ``AssessmentError`` for a selector of several targets: one of them is replayed on."""
+    """Return the selector if it names one framework and one device, because calls can be replayed on only one target.
+    Otherwise raises ``AssessmentError``."""
     if "*" in f"{selector.framework}{selector.device}":
         raise AssessmentError(f"--on {selector} is not one target: name one, such as torch/xla")
     return selector
 
 
 def _require_name(selector: Selector, evidence: Callable[[], EvidenceSet]) -> None:
-    """Raises ``AssessmentError`` for a target of which neither the runners nor the evidence have the name."""
+    """Raise ``AssessmentError`` if neither the runners nor the evidence have a target with this name."""
     if complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
         choose(evidence(), selector, None)
 
 
 def write_evidence(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; packed if its name ends in .gz.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file; compressed if its name ends in .gz.")],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets of the coordinator.")] = "*/*",
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write the evidence about each function on each target to a file: from bundles, else from a coordinator."""
+    """Write the evidence about each function on each target to a file, from bundles or from a coordinator."""
     if bundles:
-        # It brings the reader of bundles and what stores outcomes, which an assessment does without.
+        # Imported here, because it imports the code that reads bundles and stores outcomes, which an assessment does
+        # not need.
         from coordinator.assess.bundled import from_bundles
 
         evidence = EvidenceSet(from_bundles(bundles), "bundles")

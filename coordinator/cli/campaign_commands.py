@@ -99,10 +99,10 @@ def cancel(
     client: Client,
     campaign_id: CampaignId,
     targets: Annotated[
-        list[str] | None, typer.Option(help="Only on these targets, such as 'torch/xla jax/*'; on all unless given.")
+        list[str] | None, typer.Option(help="Only on these targets, such as 'torch/xla jax/*'; default: on all.")
     ] = None,
 ) -> None:
-    """Cancel the jobs that are not done yet; outcomes so far stay."""
+    """Cancel the jobs that are not done yet. Stored outcomes stay."""
     campaign = client.cancel(campaign_id, split(targets))
     counters = campaign.counters
     print(f"campaign {campaign_id}: {plural(counters.cancelled, 'job')} cancelled, {counters.done} were done")
@@ -114,9 +114,9 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `portolan-runner run … --out FILE`.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
 ) -> None:
-    """Store a bundle as a campaign; the same bundle is stored once, however often it is imported.
+    """Store a bundle as a campaign. A bundle that is imported again is not stored again.
 
-    With a file FILE.sig beside it, the bundle must be signed by a key that the coordinator trusts.
+    If there is a file FILE.sig next to FILE, a key that the coordinator trusts must have signed the bundle.
     """
     from coordinator.bundles.reader import require_size
 

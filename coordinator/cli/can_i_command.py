@@ -1,4 +1,4 @@
-"""``portolan can-i``: whether a function works on a target, in one word and the cases behind it."""
+"""``portolan can-i`` says whether a function works on a target, in one word and with the cases that show it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ CODES = {"yes": 0, "no": 1, "it depends": 3, "unknown": 3}
 
 
 def can_i(
-    function: Annotated[str, typer.Argument(metavar="FUNCTION", help="Its public dotted name: torch.multinomial.")],
-    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where it is to run, such as torch/xla.")],
+    function: Annotated[
+        str, typer.Argument(metavar="FUNCTION", help="The function's public dotted name: torch.multinomial.")
+    ],
+    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="The target, such as torch/xla.")],
     dtype: Annotated[str | None, typer.Option(metavar="DTYPE", help="Only for this type, such as float16.")] = None,
     data: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""``portolan catalogue``: public functions of frameworks, their use, samples of them, and how many are charted."""
+"""``portolan catalogue``: public functions of frameworks, their use, samples of them, and the share that is charted."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LISTED = 20
 """The maximum number of printed names of one kind; --json has all."""
 
 app = typer.Typer(
-    help="Public functions of frameworks, how often they are used, samples of them, and how many are charted.",
+    help="Public functions of frameworks: their use, samples of them, and the share that is charted.",
     no_args_is_help=True,
 )
 CountsFile = Annotated[
     Path | None,
-    typer.Option("--counts", help="A file of `portolan catalogue count`; default: the counts that come with Portolan."),
+    typer.Option("--counts", help="A file of `portolan catalogue count`; default: the counts that ship with Portolan."),
 ]
 SURFACE = "A release that comes with Portolan (torch@2.9.0), or a file of `enumerate`."
 
@@ -48,7 +48,7 @@ def enumerate_(
     framework: Annotated[str, typer.Argument(metavar="FRAMEWORK", help="torch, tensorflow or jax.")],
     python: Annotated[str | None, typer.Option(help="An interpreter that has the framework.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output file; stdout unless given. A name that ends in .gz is compressed.")
+        Path | None, typer.Option(help="Output file; default: stdout. A name that ends in .gz is compressed.")
     ] = None,
 ) -> None:
     """List every public function and class of an installed framework, as lines of JSON."""
@@ -68,7 +68,7 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="The release to compare with.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say what was added, removed, moved and deprecated from release A to release B."""
+    """List what was added, removed, moved and deprecated from release A to release B."""
     comparison = compare_surfaces(open_surface(a), open_surface(b))
     if as_json:
         print_json(asdict(comparison))
@@ -94,7 +94,7 @@ def _list(word: str, names: Sequence[str]) -> None:
 def count(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder, an archive, or a .jsonl file.")],
     out: Annotated[
-        Path | None, typer.Option(help="Output file; stdout unless given. A name that ends in .gz is compressed.")
+        Path | None, typer.Option(help="Output file; default: stdout. A name that ends in .gz is compressed.")
     ] = None,
     state: Annotated[
         Path | None,
@@ -148,14 +148,15 @@ def _count_lines(counts: UsageCounts) -> Iterator[str]:
 def sample(
     release: Annotated[str, typer.Argument(metavar="SURFACE", help=SURFACE)],
     counts: CountsFile = None,
-    top: Annotated[int, typer.Option(min=0, help="How many of the most used.")] = 20,
-    per_decile: Annotated[int, typer.Option(min=0, help="How many of each decile.")] = 5,
-    seed: Annotated[int, typer.Option(help="The same seed draws the same functions.")] = 0,
+    top: Annotated[int, typer.Option(min=0, help="Number of the most used functions to take.")] = 20,
+    per_decile: Annotated[int, typer.Option(min=0, help="Number of functions to draw from each decile.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the draw; the same seed draws the same functions.")] = 0,
     replace: Annotated[
-        list[str] | None, typer.Option(help="NAME=REASON: draw another function of its decile instead. Repeatable.")
+        list[str] | None,
+        typer.Option(help="NAME=REASON: do not take NAME; draw another function of its decile instead. Repeatable."),
     ] = None,
-    members: Annotated[bool, typer.Option("--members", help="Draw from members of classes, too.")] = False,
-    with_guesses: Annotated[bool, typer.Option("--guessed", help="Count uses that were guessed, too.")] = False,
+    members: Annotated[bool, typer.Option("--members", help="Draw also from members of classes.")] = False,
+    with_guesses: Annotated[bool, typer.Option("--guessed", help="Count also uses that were guessed.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the sample; default: that of the file.")] = None,
     as_json: AsJson = False,
@@ -215,7 +216,8 @@ def _reason(option: str) -> tuple[str, str]:
 @app.command("coverage")
 def coverage_(
     release: Annotated[
-        list[str] | None, typer.Argument(metavar="SURFACE", help=f"{SURFACE} All that come with Portolan unless given.")
+        list[str] | None,
+        typer.Argument(metavar="SURFACE", help=f"{SURFACE} Default: all releases that ship with Portolan."),
     ] = None,
     functions: Annotated[
         Path | None, typer.Option(help="A file with one function per line, instead of the coordinator's suites.")
@@ -225,7 +227,7 @@ def coverage_(
     data_dir: Annotated[Path | None, typer.Option("--data-dir", help="Data directory of the local instance.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how much of a framework's public surface each suite charts, plain and weighted by use."""
+    """Show how much of a framework's public surface each suite charts, unweighted and weighted by use."""
     surfaces = [open_surface(name) for name in release or shipped_releases()]
     weights = open_counts(counts)
     releases = [make_release(surface, weights, load_host_only()) for surface in surfaces]

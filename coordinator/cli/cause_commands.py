@@ -18,7 +18,7 @@ def reclassify(
     client: Client,
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
 ) -> None:
-    """Apply the current rules to stored outcomes; of all campaigns unless one is given."""
+    """Apply the current rules to the stored outcomes of one campaign, or of all."""
     result = client.reclassify(campaign_id)
     print(f"{result.changed} of {plural(result.looked_at, 'outcome')} that did not pass changed (rules {result.rules})")
     for change in result.changes:
@@ -33,11 +33,12 @@ def override(
     campaign_id: CampaignId,
     case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
-    cause: Annotated[Cause | None, typer.Option(help="Why it did not pass.")] = None,
+    cause: Annotated[Cause | None, typer.Option(help="The cause to set.")] = None,
     why: Annotated[str | None, typer.Option(help="The reason for this cause.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the override: the rules apply again.")] = False,
 ) -> None:
-    """Set the cause of a case on a target by hand, for all its runs that did not pass. Your token's name is kept."""
+    """Set the cause of a case on a target by hand, for all its runs that did not pass. Your token's name is stored with
+    it."""
     if case is not None and target is None:
         raise CoordinatorError("an override needs a target: add --target, such as torch/xla")
     if case is not None and not undo and (cause is None or why is None):

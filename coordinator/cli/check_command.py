@@ -31,7 +31,8 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a runner keeps the runner API. Do not check a registered one: the check would take its events."""
+    """Check that a runner implements the runner API. Do not check a registered runner: the check would take its
+    events."""
     if probe and restart_command is not None:
         raise CoordinatorError("--probe skips the restart check: give --restart-command without --probe")
     times = CheckTimes.parse(variables().check_times)
@@ -51,7 +52,7 @@ def check(
 
 
 def restarting(command: str, within_s: float) -> Restart:
-    """A function that restarts the runner with a shell command. The command's output goes to stderr."""
+    """Make a function that restarts the runner with a shell command. The command's output goes to stderr."""
 
     async def restart() -> None:
         process = await asyncio.create_subprocess_shell(
@@ -75,4 +76,4 @@ def _print(finding: ClauseFinding) -> None:
 
 
 def _ignore(finding: ClauseFinding) -> None:
-    """Ignore single findings, because JSON is printed as a whole at the end."""
+    """Do nothing with a single finding, because JSON is printed as a whole at the end."""

@@ -1,4 +1,5 @@
-"""``portolan compare`` and ``history``: compare two campaigns or targets, and show one function over all."""
+"""``portolan compare`` compares two campaigns or targets. ``portolan history`` shows one function over all
+campaigns."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="The campaign or target to compare with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
-        list[ComparisonGate] | None, typer.Option("--fail-on", help="Exit with 1 if there is one. Repeatable.")
+        list[ComparisonGate] | None,
+        typer.Option("--fail-on", help="Exit with code 1 if there is a change of this kind. Repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -52,7 +54,10 @@ def compare(
     else:
         print("\n".join(_lines(comparison)))
     if fail_on and not comparison.pairs:
-        raise CoordinatorError("these two have nothing in common to compare, so --fail-on cannot be decided")
+        raise CoordinatorError(
+            f"{a} and {b} have no targets that can be compared (same framework and device), so --fail-on cannot be "
+            "checked: compare campaigns with a common target"
+        )
     if any(comparison.fails(gate) for gate in fail_on or ()):
         raise typer.Exit(1)
 
@@ -61,7 +66,7 @@ def _lines(comparison: Comparison) -> list[str]:
     """Return the comparison as lines of text."""
     lines = [f"not compared: {target.target}: {target.why}" for target in comparison.left_out]
     if not comparison.pairs:
-        lines.append("these two have nothing in common to compare")
+        lines.append("there is no target that can be compared: both sides need a common framework and device")
     for pair in comparison.pairs:
         lines += _pair(pair)
     return lines
@@ -100,7 +105,7 @@ def _pair(pair: PairComparison) -> list[str]:
 
 
 def _not_compared_lines(verdicts: VerdictComparison) -> list[str]:
-    """The functions with insufficient data and the cases that are not compared, each with the reason."""
+    """The functions with too few data and the cases that were not compared, each with the reason."""
     unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
     cases = [
         f"{case.case} ({case.why})"

@@ -1,8 +1,9 @@
-"""Finds the token that a command sends. Each token belongs to one origin and is sent to no other.
+"""Finds the token that a command sends. Each token belongs to one origin and is sent to no other origin.
 
-The first available token is sent. The order is: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
+The first token that exists in this order is sent: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
 address of the command; the admin token of the local instance that runs at this address; the token that ``portolan
-login`` stored for it; the admin token of the containers that ``compose.yaml`` starts there. Redirects are not followed.
+login`` stored for this address; the admin token of the containers that ``compose.yaml`` starts at this address.
+Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TokenStore:
         return file
 
     def forget(self, origin: Origin) -> bool:
-        """Remove the token. Returns whether there was one."""
+        """Delete the stored token. Returns whether there was one."""
         try:
             self.file(origin).unlink()
         except FileNotFoundError:
@@ -86,7 +87,9 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
     if environment.token_file is not None:
         token = _read(environment.token_file, private=False)
         if token is None:
-            raise CoordinatorError(f"PORTOLAN_TOKEN_FILE: there is no token in {environment.token_file}")
+            raise CoordinatorError(
+                f"PORTOLAN_TOKEN_FILE: no token can be read from {environment.token_file}: name a file with a token"
+            )
         return token
     try:
         origin = Origin.of(url)
@@ -96,7 +99,7 @@ def find_token(url: str, directory: DataDirectory) -> str | None:
 
 
 def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
-    """The admin token of the instance that holds the data directory, if the instance has this origin."""
+    """The admin token of the instance that runs on the data directory, if the instance has this origin."""
     try:
         running = directory.running()
         if running is None:
@@ -104,7 +107,7 @@ def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
         here = Origin.of(running.url)
     except (DatabaseError, ValueError):
         return None  # somebody else's instance
-    # Loopback has several names.
+    # The loopback interface has several names.
     is_same = here == origin or (here.port == origin.port and here.is_loopback and origin.is_loopback)
     if not is_same:
         return None
@@ -115,13 +118,13 @@ def _of_compose(origin: Origin, environment: Variables) -> str | None:
     """The admin token of the containers that ``compose.yaml`` publishes on this machine."""
     if not origin.is_loopback or str(origin.port) != (environment.port or str(DEFAULT_PORT)):
         return None
-    # Its folder protects it: in the container another user must read the file.
+    # Only its folder protects the file, because another user must be able to read it in the container.
     token = _read(environment.secrets / COMPOSE_ADMIN, private=False)
     return token if token is not None and is_published(origin.port) else None
 
 
 def _read(file: Path, *, private: bool = True) -> str | None:
-    """The token in the file; None if there is none or it cannot be read."""
+    """The token in the file; None if there is no file or it cannot be read."""
     try:
         if private:
             status = file.stat()

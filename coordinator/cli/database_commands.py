@@ -36,7 +36,7 @@ def url(
         ),
     ] = DatabaseRole.reading,
 ) -> None:
-    """Print the DSN of the running instance's database, for a role that only reads: psql "$(portolan db url)"."""
+    """Print the DSN of the running instance's database, for a role (default: read-only): psql "$(portolan db url)"."""
     directory = DataDirectory(data_dir)
     running = directory.running()
     if running is None:
@@ -89,7 +89,7 @@ def upgrade(
         bool, typer.Option("--require-roles", help="Fail if the roles are missing and cannot be created.")
     ] = False,
 ) -> None:
-    """Upgrade the database of $PORTOLAN_DATABASE_URL to this version's schema; `portolan up` does this itself."""
+    """Upgrade the database of $PORTOLAN_DATABASE_URL to this version's schema. `portolan up` does this itself."""
     from coordinator import migration
     from coordinator.configuration.settings import Settings
 
@@ -131,9 +131,9 @@ def restore(
 
 @contextmanager
 def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[str]:
-    """Yield a DSN, with the role that owns the tables, of $PORTOLAN_DATABASE_URL or of a data directory's database.
+    """Yield a DSN for the role that owns the tables: of $PORTOLAN_DATABASE_URL, or of a data directory's database.
 
-    If no instance runs on the data directory, its database is started for the block.
+    If no instance runs on the data directory, its database is started until the end of the block.
     """
     from coordinator.configuration.settings import Settings
     from coordinator.database.embedded import EmbeddedPostgres

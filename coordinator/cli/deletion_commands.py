@@ -24,8 +24,8 @@ app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites perman
 @app.command("campaign")
 @with_client
 def campaign(client: Client, campaign_id: CampaignId, yes: Yes = False) -> None:
-    """Delete an ended campaign with its jobs, outcomes and overrides; for an imported one also what its bundle
-    brought."""
+    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported campaign, delete also what its
+    bundle added."""
     detail = client.campaign(campaign_id)
     _ask(f"campaign {campaign_id}, {detail.name}, with {plural(detail.counters.done, 'outcome')}", yes)
     deletion = client.delete_campaign(campaign_id)

@@ -1,8 +1,8 @@
-"""``portolan demo``: from nothing to a chart of this machine, or of another coordinator's runners, in one command.
+"""``portolan demo`` charts this machine, or another coordinator's runners, with one command and without preparation.
 
-One environment (a framework's) after the other is set up; as soon as one is ready its targets get
-runners, while the next is still being set up. Then one campaign charts all of them, verdicts first. One
-loop drives all of it, which also keeps the runners alive.
+The environments of the frameworks are set up one after the other. As soon as an environment is ready, runners of its
+targets are started, while the next environment is set up. Then one campaign charts all targets, verdicts first. One
+loop drives all of this, and also keeps the runners alive.
 """
 
 from __future__ import annotations
@@ -54,22 +54,23 @@ from coordinator.results.summary import Section
 
 NAME = "demo"
 HOPELESS_STARTS = 5
-"""A runner that ended this often in a row has its target's part of the campaign cancelled."""
+"""If a runner ended this often in a row, the campaign's jobs on its target are cancelled."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
-"""Frameworks whose environment we know how to set up; others are there or are not."""
+"""Frameworks whose environments Portolan can set up. Other frameworks must already be installed."""
 RUNNERS_LIMIT_S = 180.0
 """Seconds to wait for runners that were requested by name; importing a framework takes long."""
 
 Work = dict[str, Any]
-"""The members of a demo's submission beside its name and targets: the functions, and how many runs."""
+"""The members of a demo's submission except its name and targets: the functions and the number of runs."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
 Steps = Generator[Sequence[CampaignTarget | str], None, T]
-"""The way to a chart, step by step. Each step yields its rows for the board, and does not wait."""
+"""The steps to a chart. Each step yields the rows that the board shows, and does not wait."""
 
 
 class DemoFollower:
-    """Follows one campaign in a thread, because the loop must not wait; ``latest`` is its newest state."""
+    """Follows one campaign in a separate thread, because the loop must not wait. ``latest`` is the campaign's newest
+    state."""
 
     def __init__(self, url: str, token: str | None, campaign: CampaignDetail, say: Callable[[str], None]) -> None:
         self.latest = campaign
@@ -105,7 +106,7 @@ class Demo:
         self.watch.retry(self._cancel_leftovers)
 
     def drive(self, way: Steps[None], tend: Callable[[], None] = lambda: None) -> None:
-        """Run the steps to the end and show each step's rows."""
+        """Run the steps to the end, and show the rows of each step."""
         with closing(way):
             for rows in way:
                 self.board.show(rows)
@@ -118,7 +119,7 @@ class Demo:
         yield from self.follow((yield from self.submit((yield from self.online(targets)))))
 
     def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
-        """The targets to chart: those that are online now, or those asked for as soon as they are."""
+        """The targets to chart: all that are online now; or the named ones, as soon as they are online."""
         began = time.monotonic()
         while True:
             try:
@@ -143,7 +144,7 @@ class Demo:
         return to_chart
 
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
-        """Submit a campaign on these targets, as soon as the coordinator is there."""
+        """Submit a campaign on these targets, as soon as the coordinator can be reached."""
         key = token_hex(16)
         while True:
             try:
@@ -161,7 +162,8 @@ class Demo:
             return campaign
 
     def follow(self, campaign: CampaignDetail, hopeless: Callable[[], Sequence[str]] = tuple) -> Steps[None]:
-        """Show the campaign's progress until it has ended. Its part on targets that are hopeless is cancelled."""
+        """Show the campaign's progress until it has ended. Its jobs on targets whose runners do not start
+        (``hopeless``) are cancelled."""
         follower, began = DemoFollower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
         given_up: set[str] = set()
         first_interrupt: FirstInterrupt | None = None
@@ -188,7 +190,7 @@ class Demo:
             for line in answers(self.client.matrix(campaign)):
                 self.board.say(f"  {line}")
         self.board.say(
-            f"now what runs there is timed; Ctrl-C ends that and keeps the chart: "
+            f"now the cases that run on each target are timed; Ctrl-C ends the timing and keeps the chart: "
             f"{self.client.url}/campaigns/{campaign}/matrix"
         )
 
@@ -198,10 +200,10 @@ class Demo:
         except PortolanError as error:
             self.board.say(f"the timing could not be ended: {error}; Ctrl-C again stops everything")
         else:
-            self.board.say("no more is timed; the chart has all verdicts, and the times so far")
+            self.board.say("the timing has ended; the chart has all verdicts, and the times measured so far")
 
     def results(self, campaign: int, tend: Callable[[], None] = lambda: None) -> Results:
-        """Return the matrix and the summary; ``tend`` brings back a database of ours that is away."""
+        """Return the matrix and the summary. ``tend`` restarts this instance's database if it has ended."""
 
         def read() -> Results:
             tend()
@@ -213,11 +215,11 @@ class Demo:
         for campaign in self.client.campaigns().campaigns:
             if campaign.name == NAME and campaign.state == "running":
                 self.client.cancel(campaign.id)
-                self.board.say(f"campaign {campaign.id}, of a demo that was interrupted: cancelled")
+                self.board.say(f"campaign {campaign.id}, of an interrupted demo: cancelled")
 
 
 class LocalDemo:
-    """The way of this machine's frameworks to their chart: environments, runners, campaign."""
+    """Charts this machine's frameworks, from environments over runners to the campaign."""
 
     def __init__(self, demo: Demo, instance: LocalInstance) -> None:
         self._demo = demo
@@ -251,7 +253,7 @@ class LocalDemo:
         )
 
     def _set_up(self, framework: str, targets: Sequence[str]) -> Steps[str | None]:
-        """Set up a framework's environment; the result is the reason if that failed."""
+        """Set up a framework's environment. Returns the reason if this failed, otherwise None."""
         devices = [target.partition("/")[2] for target in targets]
         setup, began = (
             ChildProcess([sys.executable, "-P", "-m", "runners", "setup", framework, *devices]),
@@ -275,13 +277,14 @@ class LocalDemo:
 
 def demo(
     targets: Annotated[
-        list[str] | None, typer.Option(help=f"Such as 'torch/cpu jax/cpu'; unless given {' '.join(KNOWN_TARGETS)}.")
+        list[str] | None,
+        typer.Option(help=f"Targets, such as 'torch/cpu jax/cpu'; default: {' '.join(KNOWN_TARGETS)}."),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=99, help="How often each case is timed; a real campaign takes 3.")
+        int, typer.Option(min=1, max=99, help="Number of timed runs of each case; a real campaign has 3.")
     ] = 1,
     functions: Annotated[
-        list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; all unless given.")
+        list[str] | None, typer.Option(help="Globs such as 'jax.lax.* jax.numpy.sum'; default: all.")
     ] = None,
     url: Annotated[
         str | None, typer.Option(help="A running coordinator: chart its runners instead of this machine.")
@@ -321,7 +324,8 @@ def demo(
 
 
 def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whole: bool) -> None:
-    """The answer first, then the functions that fail, fall back or are slow, or all, then the summary."""
+    """Print the main result first, then the functions that fail, fall back or are slow (with ``whole``, all functions),
+    then the summary."""
     for line in answers(matrix):
         out.print(Text(line), soft_wrap=True)
     selected_rows = matrix if whole else of_interest(matrix)
@@ -338,7 +342,7 @@ def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whol
 def _chart_here(
     directory: DataDirectory, targets: Sequence[str], work: Work, board: Board, data_dir: Path | None
 ) -> tuple[Results, list[str]]:
-    """Return the results, and the lines with which the demo closes."""
+    """Return the results, and the lines that the demo prints at its end."""
     board.say(f"charting {', '.join(targets)}; data in {directory.path}")
     with local_instance(
         directory,
@@ -359,7 +363,7 @@ def _chart_here(
                 raise InstanceError("none of these targets can be served here, for the reasons above")
             results = demo.results(campaign, instance.tend)
             reports = []
-            # A chart without a report is still a chart.
+            # If the report fails, the chart is still complete.
             try:
                 reports.append(f"report: {write_report(client, campaign, directory.report(campaign))}")
             except (PortolanError, OSError) as error:
@@ -377,9 +381,9 @@ def _chart_here(
 
 
 def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board: Board) -> tuple[Results, list[str]]:
-    """Return the results, and the lines with which the demo closes.
+    """Return the results, and the lines that the demo prints at its end.
 
-    Raises ``CoordinatorAwayError`` at once if no coordinator answers: before the first answer, no campaign can be lost.
+    Raises ``CoordinatorAwayError`` at once if no coordinator answers, because no campaign runs yet that could be lost.
     """
     with Client(url, find_token(url, DataDirectory())) as client:
         client.whoami()
@@ -405,7 +409,7 @@ def _what_continues(campaign: int | None, url: str) -> str:
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
-    """Targets of one framework share its environment."""
+    """The targets of each framework. They share an environment."""
     groups: dict[str, list[str]] = {}
     for target in targets:
         groups.setdefault(target.split("/")[0], []).append(target)
@@ -413,7 +417,7 @@ def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _program() -> str:
-    """Return the command with which the reader can call this program again from the same folder."""
+    """Return the command with which the reader can call this program again from the current folder."""
     own = Path(sys.argv[0]).absolute()
     if shutil.which("portolan") == str(own):
         return "portolan"

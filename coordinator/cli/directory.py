@@ -3,12 +3,12 @@
 ::
 
     postgres/           the embedded database
-    runners/torch-cpu/  of each local runner its port, its secret, its registration and its log
-    coordinator.json    where the coordinator answers, and its database; for other commands to find
-    coordinator.log     what it logs, one JSON object a line
-    report-3.html       of each campaign of a demo
-    admin-token         opens everything; made at the first start, for its owner only
-    lock                held while the instance runs
+    runners/torch-cpu/  for each local runner: its port, secret, registration and log
+    coordinator.json    the addresses of the coordinator and its database, for other commands
+    coordinator.log     the coordinator's log, one JSON object per line
+    report-3.html       the report of a demo's campaign, here of campaign 3
+    admin-token         the token with all rights; created at the first start, readable only by its owner
+    lock                the lock file, which is locked while the instance runs
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def default_directory() -> Path:
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """The addresses of a running instance, which its data directory stores for other commands."""
+    """The addresses of a running instance. They are stored in its data directory for other commands."""
 
     url: str
     dsn: str
@@ -100,12 +100,12 @@ class DataDirectory:
             lock.release()
 
     def announce(self, whereabouts: Whereabouts) -> None:
-        """Store the addresses, so that other commands find the instance. Only its owner can read them, because the DSN
-        contains a password."""
+        """Store the addresses, so that other commands find the instance. The file is readable only by its owner,
+        because the DSN contains a password."""
         write_private(self._whereabouts, json.dumps(vars(whereabouts)))
 
     def running(self) -> Whereabouts | None:
-        """Return the addresses of the instance that holds this directory; None if no instance runs."""
+        """Return the addresses of the instance that runs on this directory; None if no instance runs."""
         try:
             content = json.loads(self._whereabouts.read_text())
             if not FolderLock(self.path).is_held_elsewhere:
@@ -132,10 +132,9 @@ class DataDirectory:
 
 
 def find_url(option: str | None, directory: DataDirectory) -> str:
-    """Return the URL of the coordinator: from the option, otherwise from the environment, otherwise of the local
-    instance.
+    """Return the URL of the coordinator: of the option, otherwise of the environment, otherwise of the local instance.
 
-    If the data directory was given as an option, only its own instance counts. Raises ``CoordinatorError`` if no
+    If an option named the data directory, only the instance of this directory counts. Raises ``CoordinatorError`` if no
     instance runs there.
     """
     if directory.is_given and not option:
@@ -160,8 +159,8 @@ def _require_running(directory: DataDirectory) -> Whereabouts:
 
 
 def kept_admin_token(file: Path) -> str:
-    """Return the admin token in the file. It is created on the first call, and replaced if other users could read
-    it."""
+    """Return the admin token in the file. The first call creates it. It is replaced if other users could read the
+    file."""
     if not file.exists() or file.stat().st_mode & 0o077 or not file.read_text().strip():
         write_private(file, f"{new_token().text}\n")
     return file.read_text().strip()

@@ -30,12 +30,12 @@ def find_evidence(
     *,
     is_completed: bool = True,
 ) -> EvidenceSet:
-    """The evidence of bundles or of a file if they are given, otherwise a coordinator's, otherwise the shipped
-    evidence.
+    """The evidence of the bundles or the file, if they are named; otherwise a coordinator's evidence, otherwise the
+    shipped evidence.
 
-    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, each
-    bundle must be signed by one of them. With ``is_completed``, shipped evidence fills gaps in a coordinator's
-    evidence. If a coordinator has no evidence for the target, the shipped evidence is used in any case.
+    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, one of
+    them must have signed each bundle. With ``is_completed``, the shipped evidence is added where a coordinator has
+    none. If a coordinator has no evidence for the target at all, the shipped evidence is used in any case.
     """
     if bundles:
         # It imports the reader of bundles and the code that stores outcomes.

@@ -118,7 +118,7 @@ def down(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Remove the runners and their containers; outcomes stay."""
+    """Remove the runners and their containers. Outcomes stay."""
     with _open_scheduler(name) as scheduler, connect(url, data_dir) as client:
         if targets and volumes:
             raise FleetError("--volumes removes the volume of the whole fleet: do not name targets with it")

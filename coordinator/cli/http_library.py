@@ -1,4 +1,4 @@
-"""httpx for the command line, importing only the parts that the REST client needs."""
+"""Imports only the parts of httpx that the command line's REST client needs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ __all__ = ["authorities", "httpx"]
 
 
 def authorities(url: str) -> ssl.SSLContext | bool:
-    """The certificate authorities for ``url``: httpx's own, or none for a URL without TLS.
+    """The certificate authorities for ``url``: those of httpx, or none if the URL has no TLS.
 
-    Reading them takes longer than a request. Only ``url`` matters, because the client follows no redirects.
+    Reading the authorities takes longer than a request. It is enough to look at ``url``, because the client follows no
+    redirects.
     """
     return True if urlsplit(url).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class LazyCommand(TyperCommand):
-    """Stands for the function, or the group of commands, at ``place``: ``coordinator.cli.up:up``."""
+    """Represents the function or the group of commands at ``place``, such as ``coordinator.cli.up:up``."""
 
     def __init__(self, name: str, place: str, help: str) -> None:
         super().__init__(name, help=help, rich_markup_mode=None)
@@ -33,13 +33,13 @@ class LazyCommand(TyperCommand):
         return typer.main.get_group(parent).commands[self._name]
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Parse the arguments as the real command does. Click runs the command of the context, so the context refers to
-        the real one."""
+        """Parse the arguments as the real command does. Click runs the command of the context, so the returned context
+        contains the real command."""
         return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class LazyGroup(TyperGroup):
-    """A group of lazy commands, in the order of ``places`` of its subclass."""
+    """A group of lazy commands, in the order of the subclass's ``places``."""
 
     places: tuple[tuple[str, str, str], ...] = ()
     """The name, the place and the first paragraph of the help for each command."""

@@ -39,7 +39,7 @@ RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
-"""How often a runner is started that has never been ready. After that it is left out."""
+"""The maximum number of starts of a runner that has never been ready. After that it is given up."""
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
 """The memory of a slot's processes: a framework's child with its compiled programs, and a spare child."""
@@ -49,7 +49,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class LocalRunner:
-    """One runner process of this instance, over all of its restarts."""
+    """A runner process of this instance, including all of its restarts."""
 
     target: str
     folder: Path
@@ -77,7 +77,8 @@ def local_instance(
     anonymous: AnonymousRole | None = "viewer",
     slots: int = 1,
 ) -> Iterator[LocalInstance]:
-    """Start the database and the coordinator. At the end of the block, stop the instance's runners, then these two.
+    """Start the database and the coordinator. At the end of the block, stop the runners, the coordinator and the
+    database.
 
     ``slots`` is the maximum number of untimed cases that each runner may run at once.
     """
@@ -133,7 +134,7 @@ def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str
 
 
 def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
-    """The DSN for each role. With ``--database``, all roles use the given DSN."""
+    """The DSN for each role. With ``--database``, all roles use the DSN of this option."""
     from coordinator.database.grants import ROLES
 
     return dict.fromkeys(ROLES, dsn)
@@ -159,9 +160,9 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
 
 
 class LocalInstance:
-    """``instance.serve([…]); while …: instance.tend()``.
+    """Keeps its runners and its database alive: ``instance.serve([…]); while …: instance.tend()``.
 
-    The coordinator has its own thread. Everything else happens in the caller's thread, which must live as long as the
+    The coordinator has its own thread. Everything else runs in the caller's thread, which must live as long as the
     instance.
     """
 
@@ -206,7 +207,7 @@ class LocalInstance:
             self._tend(runner)
 
     def _tend_database(self) -> None:
-        """Restart the embedded PostgreSQL if it ended, for example because of the OOM killer. Its write-ahead log
+        """Restart the embedded PostgreSQL if it ended, for example because the OOM killer ended it. Its write-ahead log
         recovers the data."""
         now = time.monotonic()
         if self._postgres is None or self._postgres.running or now < self._postgres_due:
@@ -235,7 +236,7 @@ class LocalInstance:
 
     @property
     def settled(self) -> bool:
-        """Whether every runner is up, left out, or was up before."""
+        """Whether every runner has been up at least once, or was given up."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property
@@ -269,7 +270,7 @@ class LocalInstance:
                 registration = client.register(runner.url, kept_secret(runner.folder / "secret"))
                 _forget_earlier(client, runner.folder / "registration", registration.id)
         except CoordinatorAwayError:
-            return  # not the runner's fault: again at the next look
+            return  # not the runner's fault, so it is tried again at the next call
         except PortolanError as error:
             self._fail(runner, "could not be registered", str(error))
             return
@@ -283,7 +284,8 @@ class LocalInstance:
         self._say(f"{runner.target}: runner ready{again}, {registration.target} on {registration.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
-        """Restart the runner after a pause. It is left out only if it has never served."""
+        """Restart the runner after a pause. A runner that has never served is given up after some failures, or at once
+        if ``hopeless``."""
         runner.child.stop()
         runner.failures += 1
         if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
@@ -304,25 +306,26 @@ class LocalInstance:
 
 
 def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
-    """Remove the runner's registration at an earlier port, because another program may listen there by now."""
+    """Remove the registrations of the runner at earlier ports, because other programs may listen at these ports by
+    now."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         earlier = int(id_file.read_text())
         if earlier != new_id:
-            # Gone already, if somebody removed it.
+            # Somebody may have removed it already.
             with contextlib.suppress(CoordinatorError):
                 client.remove(earlier)
     write_private(id_file, f"{new_id}\n")
 
 
 def slots_each(runners: int, cores: int, free_bytes: int) -> int:
-    """The slots for each of several runners on one machine. There is more than one only with enough cores and memory
-    for all."""
+    """The slots for each of several runners on one machine. It is more than one only if there are enough cores and
+    memory for all runners."""
     return max(1, min(MOST_SLOTS, cores // runners, free_bytes // (SLOT_BYTES * runners)))
 
 
 def slots_here(runners: int) -> int:
-    """``slots_each`` with the cores and free memory of this machine."""
-    import psutil  # Not for commands that start nothing.
+    """``slots_each`` for the cores and the free memory of this machine."""
+    import psutil  # not needed by commands that start nothing
 
     return slots_each(max(1, runners), os.cpu_count() or 1, psutil.virtual_memory().available)
 
@@ -342,25 +345,24 @@ def _launch(target: str, folder: Path, url: str, slots: int) -> ChildProcess:
 
 
 def parse_targets(values: Sequence[str]) -> list[str]:
-    """Return the targets to start runners for. Each must have the form framework/device."""
+    """Return the targets for which to start runners. Each target must have the form framework/device."""
     targets = list(dict.fromkeys(split(values)))
     for target in targets:
         framework, _, device = target.partition("/")
-        # A device's word may have a hyphen (tpu-lowered), as a framework's has none.
+        # The name of a device may contain a hyphen (tpu-lowered), the name of a framework does not.
         if not framework.isidentifier() or not device.replace("-", "_").isidentifier():
             raise InstanceError(f"'{target}' is not a target to serve: write framework/device, such as torch/cpu")
     return targets
 
 
 def require_known(targets: Sequence[str]) -> None:
-    """Raise ``InstanceError`` for a misspelled target, before anything is started for the other targets."""
+    """Raise ``InstanceError`` for a misspelled target, before anything is started for any target."""
     if (complaint := complaint_about(targets)) is not None:
         raise InstanceError(complaint)
 
 
 def _owner() -> str:
-    """The name of the user who owns this instance. The audit log shows it for actions with the admin token in their
-    folder."""
+    """The name of the user who owns this instance. The audit log shows this name for actions with the admin token."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -374,8 +376,8 @@ def _reachable(host: str) -> str:
 
 
 def _kept_port(port_file: Path) -> int:
-    """The stored port if it is still free, otherwise a free one. Keeping the port matters, because a runner is
-    identified by its URL."""
+    """The stored port if it is still free, otherwise another free port. A runner keeps its port because its URL
+    identifies it."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe, contextlib.suppress(OSError, OverflowError):
@@ -391,7 +393,7 @@ def _kept_port(port_file: Path) -> int:
 
 @contextmanager
 def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
-    """Write all logs to a file, because the command writes to the terminal."""
+    """Write all logs to a file, because the terminal shows the command's output."""
     from coordinator.process.logs import log_to
 
     with (
@@ -404,7 +406,7 @@ def _logging_to(path: Path, secrets: Collection[str]) -> Iterator[None]:
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once. Later signals do not disturb the shutdown."""
+    """Make Ctrl-C, SIGTERM and SIGHUP raise ``KeyboardInterrupt`` once. Later signals do not disturb the shutdown."""
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def stop(number: int, frame: object) -> None:

@@ -1,4 +1,4 @@
-"""Prints the matrix of functions and targets: targets side by side if they fit, and nothing truncated."""
+"""Prints the matrix of functions and targets. As many targets as fit are side by side, and nothing is truncated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Fields = tuple[str, ...]
 
 
 def fields(cell: Cell | None, *, on_cpu: bool, rule: CountingRule = ANYWHERE) -> Fields:
-    """A cell's verdict, n/m, cause, first cold time and level, and its ratio if the target can have one."""
+    """A cell's verdict, n/m, cause, first cold time, level, and ratio if the target can have a ratio."""
     if cell is None:
         return ("-",) + ("",) * (4 if on_cpu else 5)
     if cell.lowering_words is not None:
@@ -109,7 +109,7 @@ def _is_told(cell: Cell) -> bool:
 
 
 def print_results(matrix: MatrixPage, summary: Iterable[Section], out: Console) -> None:
-    """Print a campaign's matrix, and below it the sentences of its summary."""
+    """Print a campaign's matrix, and below the matrix the sentences of its summary."""
     print_matrix(matrix, out)
     print_summary(summary, out)
 
@@ -122,7 +122,7 @@ def print_summary(summary: Iterable[Section], out: Console) -> None:
 
 
 def _by_framework(matrix: MatrixPage) -> Iterator[tuple[list[MatrixRow], list[Target]]]:
-    """The functions of each framework, with its targets."""
+    """For each framework, its rows and its targets."""
     groups: dict[str, list[MatrixRow]] = {}
     for row in matrix.rows:
         groups.setdefault(row.framework, []).append(row)
@@ -142,7 +142,7 @@ def _heading(target: Target) -> str:
 
 
 def _column(rows: Sequence[MatrixRow], target: Target, rule: CountingRule) -> list[Text]:
-    """One target's cells, with their fields aligned."""
+    """The cells of one target, with their fields aligned."""
     on_cpu = target.device == "cpu"
     cells = [row.cells.get(target.id) for row in rows]
     lines = [fields(cell, on_cpu=on_cpu, rule=rule) for cell in cells]
@@ -174,9 +174,10 @@ class MatrixColumn:
 
 
 def _side_by_side(names: MatrixColumn, columns: Sequence[MatrixColumn], width: int) -> Iterator[RenderableType]:
-    """Tables of these columns, each beginning with the names, in as few tables as fit the width of the terminal.
+    """Tables that show these columns side by side, each table beginning with the names. There are as few tables as the
+    terminal's width allows.
 
-    If a column does not even fit alone next to the names, each name is printed above its cell instead.
+    If a column does not fit next to the names even alone, each name is printed above its cell instead.
     """
     room = width - names.width
     if any(BETWEEN + column.width > room for column in columns):

@@ -23,7 +23,7 @@ ASK_AGAIN_S = 0.5
 class OutageWatch:
     """Reports an outage once when it begins and once when it ends, and gives up after a time limit.
 
-    The message then names the campaigns, which may continue, and the command that shows them.
+    When it gives up, the message names the campaigns, which may continue, and the command that shows them.
     """
 
     def __init__(self, say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> None:
@@ -68,7 +68,7 @@ class OutageWatch:
             time.sleep(ASK_AGAIN_S)
 
     def follow(self, client: Client, campaign_id: int) -> Iterator[CampaignDetail]:
-        """Yield the campaign now, whenever something changes, and at its end."""
+        """Yield the campaign's state now, whenever it changes, and at its end."""
         while True:
             try:
                 for campaign in client.progress(campaign_id):
@@ -82,7 +82,7 @@ class OutageWatch:
 
 @contextmanager
 def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
-    """Say that a campaign continues, and how to follow and stop it, if a person stops watching it."""
+    """When a person stops watching a campaign, print that the campaign continues, and how to follow and stop it."""
     try:
         yield
     except KeyboardInterrupt:

@@ -16,7 +16,8 @@ from pydantic_core import to_json
 
 from coordinator.operating_system.atomic_files import replacing
 
-# Rich takes as long as two requests, and many a command prints a line or two: it is imported where it draws.
+# Rich takes as long to import as two requests, and many commands print only a line or two. So it is imported only where
+# it is needed.
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -39,7 +40,7 @@ def console_of(output: Path | None) -> Iterator[Console]:
 def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yield stdout, or a file that is written atomically.
 
-    A device or a pipe is written to directly. A symbolic link stays, and the file that it points to is replaced.
+    A device or a pipe is written to directly. For a symbolic link, the file that it points to is replaced.
     """
     if output is None and sys.stdout.isatty():
         # On a terminal, output of a case must not send control sequences. A pipe gets every byte unchanged.
@@ -51,7 +52,7 @@ def writing(output: Path | None, mode: int = 0o666) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     if output.exists() and (not output.is_file() or output.absolute().is_relative_to("/dev")):
-        # Under /dev there are links to whatever a descriptor is open on.
+        # The links under /dev lead to whatever file a descriptor is open on.
         with open(output, "wb") as stream:
             yield stream
         return
@@ -68,7 +69,7 @@ def require_folder(output: Path | None) -> None:
 
 
 class _Shown(io.RawIOBase):
-    """A binary stream whose bytes are printed as text."""
+    """A binary stream that decodes its bytes and prints them as text."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -82,7 +83,7 @@ class _Shown(io.RawIOBase):
 
 
 def print_columns(head: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
-    """Print plain columns, or the sentence ``empty`` if there is no row."""
+    """Print rows in plain columns. If there are no rows, print the sentence ``empty``."""
     if not rows:
         print(empty)
         return

@@ -1,6 +1,6 @@
-"""Child processes of the command line. They end when it ends, however it ends.
+"""Child processes of the command line. They end when the command line ends, even if it is killed.
 
-The kernel stops a child when the *thread* that started it ends, so start children from the main thread.
+The kernel stops a child when the *thread* that started it ends. So children must be started from the main thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STOP_LIMIT_S = 10.0
 class ChildProcess:
     """A process in its own session, so that Ctrl-C reaches it only through this program.
 
-    If there is a ``log``, its lines on stdout and stderr go there.
+    With a ``log``, its lines on stdout and stderr are written there.
     """
 
     def __init__(self, command: Sequence[str], log: FileIO | None = None) -> None:
@@ -67,7 +67,7 @@ class ChildProcess:
             self._process.send_signal(number)
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Stop the process, with this signal first. The process, or the kernel, ends its children."""
+        """Stop the process. This signal is sent first. The process, or the kernel, ends its children."""
         self.ask_to_stop(number)
         try:
             self._process.wait(STOP_LIMIT_S)
@@ -78,7 +78,7 @@ class ChildProcess:
         self._settle()
 
     def _settle(self) -> None:
-        """Read the last lines, without waiting for grandchildren that keep the pipe open."""
+        """Read the last lines of output, without waiting for grandchildren that keep the pipe open."""
         for reader in self._readers:
             reader.join(1.0)
         if not any(reader.is_alive() for reader in self._readers):

@@ -1,4 +1,4 @@
-"""Live progress of campaigns: moving bars on a terminal, occasional lines elsewhere."""
+"""Live progress of campaigns: bars that move on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RATE_OVER_S = 15.0
 
 
 def tail(target: CampaignTarget, rate: float | None) -> str:
-    """The text after a target's bar: how many cases do not pass, how many jobs per second finish, and the time left."""
+    """The text after a target's bar: how many cases do not pass, how many jobs finish per second, and the time left."""
     counters, left_s = target.counters, target.estimate.seconds
     parts = [f"{counters.failed:,} failing"]
     if counters.incomplete:
@@ -90,7 +90,8 @@ class Board:
 
 
 class BarsOfTargets(Progress):
-    """A bar for each target, with its text below, because both side by side are too wide for many terminals."""
+    """A bar for each target with its text below the bar, because many terminals are too narrow for both side by
+    side."""
 
     def __init__(self, console: Console, clock: Callable[[], float]) -> None:
         count = TextColumn("{task.completed:,.0f}/{task.total:,.0f}", markup=False)
@@ -106,8 +107,8 @@ class BarsOfTargets(Progress):
         self._ids: dict[tuple[str, str], TaskID] = {}
 
     def show(self, targets: Sequence[CampaignTarget]) -> None:
-        """Show these targets instead of the previous ones. Targets with the same name can differ in their
-        environment."""
+        """Show these targets instead of the previous ones. Two targets with the same name can have different
+        environments."""
         width = max((len(target.target) for target in targets), default=0)
         target_by_key = {(target.target, target.environment): target for target in targets}
         for stale_key in self._ids.keys() - target_by_key.keys():
@@ -115,7 +116,7 @@ class BarsOfTargets(Progress):
         for key, target in target_by_key.items():
             completed_jobs, total = target.counters.settled, target.counters.total
             if key not in self._ids:
-                # Jobs that were done before do not count for the rate.
+                # Jobs that were done before this start do not count for the rate.
                 self._ids[key] = self.add_task("", completed=completed_jobs, total=total)
             label = target.target.ljust(width)
             self.update(self._ids[key], description=label, completed=completed_jobs, total=total, target=target)

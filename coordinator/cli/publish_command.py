@@ -1,4 +1,4 @@
-"""``portolan publish``: the atlas as a folder of files."""
+"""``portolan publish`` writes the atlas as a folder of files."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def publish(
     signers: Annotated[
         Path | None, typer.Option(help="Take only bundles that a key of this file of allowed signers signed.")
     ] = None,
-    revoked: Annotated[Path | None, typer.Option(help="Keys of the signers that are trusted no more.")] = None,
+    revoked: Annotated[Path | None, typer.Option(help="A file of keys that are no longer trusted.")] = None,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write the atlas as a static site for any web server: from bundles, else from a coordinator.
+    """Write the atlas as a static site for any web server.
 
-    Without either it is of the evidence that ships with Portolan. The pages need no network and, but for the search,
-    no scripts.
+    The evidence comes from the bundles; without bundles, from a coordinator; without either, from what ships with
+    Portolan. The pages need no network. Only the search needs scripts.
     """
     check_folder(folder)
     selector = Selector.parse(on)
@@ -64,7 +64,7 @@ def publish(
 
 
 def _predicate(origin: str) -> str:
-    """The origin in words that follow *the evidence*: ``is from FILE``, ``ships with Portolan``."""
+    """The end of a sentence that begins with *the evidence*: ``is from FILE``, ``ships with Portolan``."""
     return f"is {origin}" if origin.startswith("from ") else origin
 
 

@@ -1,5 +1,5 @@
-"""Whether a container answers at a port of this machine. The listening process decides, before anything is sent to
-it."""
+"""Decides whether a container listens at a port of this machine. Looks at the listening process, before anything is
+sent to it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 def is_published(port: int) -> bool:
     """Whether the listener at the port forwards connections to a container.
 
-    Also true if root listens, as Docker does, because other users cannot see root's programs, and root can read their
-    files anyway; and if no process listens, because the kernel itself may forward. False if the kernel's tables cannot
-    be read.
+    Also true if root listens, because Docker listens as root, other users cannot see root's programs, and root can read
+    the user's files anyway. Also true if no process listens, because the kernel itself may forward. False if the
+    kernel's tables cannot be read.
     """
     try:
         owners = set(_owners(port))
@@ -39,8 +39,8 @@ def _owners(port: int) -> Iterator[int]:
 
 
 def _programs(port: int) -> Iterator[str]:
-    """The names of the programs that listen at the port; an empty name for another user's."""
-    import psutil  # Not for commands that have a token of their own.
+    """The names of the programs that listen at the port. The name is empty if the program belongs to another user."""
+    import psutil  # not needed by commands that have a token of their own
 
     for connection in psutil.net_connections("tcp"):
         if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port:

@@ -1,4 +1,4 @@
-"""Records the user's own command on the CPU and replays it on the target, both with ``portolan-runner``."""
+"""Records the user's own command on the CPU and replays its calls on the target, both with ``portolan-runner``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMPLAINT = b"portolan-runner: "
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The outcomes of a recording's calls on a target, or the reason why there are none."""
+    """The outcomes of a recording's calls on a target. If there are none, the reason."""
 
     evidence: TargetEvidence | None
     why_not: str | None = None
@@ -42,8 +42,8 @@ class ReplayResult:
 def record(command: str, framework: str, device: str) -> Path:
     """Run a command under a recorder for a device, and return the recording.
 
-    The file stays, so that its calls can be repeated. Output of the command goes to stderr. Raises ``AssessmentError``
-    if nothing was recorded.
+    The file is kept, so that its calls can be repeated. Output of the command goes to stderr. Raises
+    ``AssessmentError`` if nothing was recorded.
     """
     try:
         words = shlex.split(command)
@@ -79,7 +79,8 @@ def replay(recording: Path, framework: str, device: str) -> ReplayResult:
             if code != 0:
                 return ReplayResult(None, complaint)
             bundles.append(bundle)
-        # It brings the reader of bundles and what stores outcomes, which code that is read does without.
+        # Imported here, because it imports the code that reads bundles and stores outcomes, which assessing source code
+        # does not need.
         from coordinator.assess.bundled import from_bundles
 
         evidence = from_bundles(bundles)
@@ -89,7 +90,8 @@ def replay(recording: Path, framework: str, device: str) -> ReplayResult:
 
 
 def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedRun | str:
-    """Run a command on the target itself and watch it. Returns the result, or the reason why it could not run."""
+    """Run a command on the target itself and watch its calls. Returns the result, or the reason why the command could
+    not run."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run.json"
         options = ("--out", str(out), "--timeout-s", f"{limit_s:g}")
@@ -100,14 +102,15 @@ def watch(command: str, framework: str, device: str, limit_s: float) -> WatchedR
 
 
 def _run(*arguments: str) -> tuple[int, str]:
-    """Run ``portolan-runner`` with its lines on our stderr. Returns its exit code and its last message."""
+    """Run ``portolan-runner`` and pass its lines on to this program's stderr. Returns its exit code and its last
+    message."""
     command: Sequence[str] = [sys.executable, "-P", "-m", "runners", *arguments]
     stderr = _Stderr()
     child = ChildProcess(command, stderr)
     try:
         code = child.wait()
     except KeyboardInterrupt:
-        # It keeps what it has then, as after a Ctrl-C of its own.
+        # The child then keeps its results so far, as after its own Ctrl-C.
         child.stop(signal.SIGINT)
         raise
     finally:
@@ -118,7 +121,8 @@ def _run(*arguments: str) -> tuple[int, str]:
 
 
 class _Stderr(FileIO):
-    """Passes the lines of a child to our stderr, but holds back its last message, which becomes our own error."""
+    """Passes the lines of a child on to this program's stderr. The last message is held back, because this program
+    reports it as its own error."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr.fileno(), "wb", closefd=False)

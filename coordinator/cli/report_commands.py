@@ -1,4 +1,4 @@
-"""``portolan table``, ``figure`` and ``report``: the study redrawn from a campaign, as text and as files."""
+"""``portolan table``, ``figure`` and ``report`` write the study's tables and figures for a campaign, and a report."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def write_report(client: Client, campaign_id: int, path: Path, query: Query | No
 
 
 def _path_part(name: str) -> str:
-    """Return the name quoted as one part of a URL path."""
+    """Return the name in quoted form, as one part of a URL path."""
     return quote(name, safe="") or "-"
 
 

@@ -20,8 +20,8 @@ from coordinator.errors import CoordinatorAwayError, CoordinatorError
 from coordinator.figures.counting import ANYWHERE
 from protocol.problems import Problem
 
-# Each method imports the models of its answer: a command parses one or two of them, and all take longer to build than
-# most requests.
+# Each method imports the models of its answer. A command parses only one or two of them, and building all of them takes
+# longer than most requests.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -251,8 +251,8 @@ class Client:
         device: str | None = None,
         rule: str = ANYWHERE.name,
     ) -> MatrixPage:
-        """Return the whole matrix, or the functions that a glob matches. For an ended campaign, wait until the matrix
-        is up to date."""
+        """Return the whole matrix, or the functions that a glob matches. If the campaign has ended, wait until the
+        matrix is up to date."""
         from coordinator.results.models import MatrixPage
 
         query_text = function and f"function:{function}"
@@ -276,14 +276,15 @@ class Client:
         return self._get(Summary, f"/campaigns/{campaign_id}/summary", query, within_s=WHOLE_S).sections
 
     def conditions(self, campaign_id: int, function: str, device: str | None = None) -> CampaignConditions:
-        """Return the conditions of the functions that match a glob and have a case that fails or falls back."""
+        """Return the conditions of the functions that match a glob. Functions without a case that fails or falls back
+        are not included."""
         from coordinator.results.condition_rows import CampaignConditions
 
         query = {"function": function, "device": device}
         return self._get(CampaignConditions, f"/campaigns/{campaign_id}/conditions", query, within_s=WHOLE_S)
 
     def operations(self, campaign_id: int, name: str = "") -> CampaignOperations:
-        """Return the operations that fell back, failed, diverged or lack a lowering."""
+        """Return the operations that fell back, failed, gave a wrong result or lack a lowering."""
         from coordinator.results.operations import CampaignOperations
 
         return self._get(CampaignOperations, f"/campaigns/{campaign_id}/operations", {"name": name}, within_s=WHOLE_S)
@@ -346,7 +347,7 @@ class Client:
     def results(self, campaign_id: int, filters: Query | None = None) -> pa.Table:
         """Return all outcomes that match the filters as an Arrow table, with the columns of the exported files.
 
-        ``client.results(3, {"device": "xla"}).to_pandas()``
+        Example: ``client.results(3, {"device": "xla"}).to_pandas()``.
         """
         from pyarrow import parquet
 
@@ -355,7 +356,7 @@ class Client:
     def can_i(self, function: str, *, on: str, dtype: str | None = None) -> Answer:
         """Say whether a function works on a target, according to all campaigns of the coordinator.
 
-        It behaves and fails like ``portolan.can_i``, which uses the evidence that ships with Portolan.
+        It has the same results and errors as ``portolan.can_i``, which uses the evidence that ships with Portolan.
         """
         from coordinator.assess.answers import Question, answer
         from coordinator.targets.selectors import Selector
@@ -363,7 +364,7 @@ class Client:
         return answer(Question(function, Selector.parse(on), dtype), self.evidence(on))
 
     def progress(self, campaign_id: int) -> Iterator[CampaignDetail]:
-        """Yield the campaign now, whenever something changes, and at its end.
+        """Yield the campaign's state now, whenever it changes, and at its end.
 
         Raises ``CoordinatorAwayError`` if the coordinator is unreachable. The campaign continues, and ``progress`` can
         be called again.
@@ -386,7 +387,8 @@ class Client:
         raise CoordinatorAwayError(f"the coordinator at {self.url} ended its answer early: try again")
 
     def reclassify(self, campaign_id: int | None) -> Reclassified:
-        """Apply the current rules to the stored evidence of one campaign, or of all if ``campaign_id`` is None."""
+        """Apply the current rules to the stored evidence of one campaign, or of all campaigns if ``campaign_id`` is
+        None."""
         from coordinator.causes.models import Reclassified
 
         path = "/reclassify" if campaign_id is None else f"/campaigns/{campaign_id}/reclassify"

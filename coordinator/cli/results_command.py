@@ -1,4 +1,4 @@
-"""``portolan results``: a campaign's outcomes on the terminal or as a file."""
+"""``portolan results`` shows a campaign's outcomes on the terminal, or writes them to a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def results(
     format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[
-        Verdict | None, typer.Option(help="Only these outcomes; the table lists failed ones unless given.")
+        Verdict | None, typer.Option(help="Only outcomes with this verdict; without it, the table lists failed ones.")
     ] = None,
     cause: Annotated[Cause | None, typer.Option(help="Only outcomes with this cause.")] = None,
     falls_back: Annotated[
@@ -118,7 +118,7 @@ def _outcome_entries(outcomes: Iterable[dict[str, Any]], rule: CountingRule) -> 
 
 
 def _reason(outcome: dict[str, Any]) -> str:
-    """The message of the outcome, otherwise the operations that ran on the host."""
+    """The message of the outcome. Without a message, the operations that ran on the host."""
     if outcome["said"]:
         return " ".join(readable(outcome["said"]).split())[:200]
     return join_words([f"{name} ran on the host" for name in outcome["fallbacks"] or ()], NAMED)

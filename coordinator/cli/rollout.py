@@ -1,7 +1,8 @@
-"""A rollout: creates the specified containers of a fleet and registers their runners. It lasts for one call.
+"""A rollout creates the specified containers of a fleet and registers their runners. It lasts for one call of a
+command.
 
-If a container ends later, the scheduler restarts it at the same URL with the same secret, so the coordinator finds it
-again.
+If a container ends later, the scheduler restarts it at the same URL with the same secret, so the coordinator can
+connect to it again.
 """
 
 from __future__ import annotations
@@ -79,9 +80,10 @@ class Rollout:
         return failed_targets
 
     def take_down(self, containers: Sequence[Container]) -> tuple[list[str], CoordinatorAwayError | None]:
-        """Remove the registrations of runners and their containers.
+        """Remove the registrations of the runners, and their containers.
 
-        Returns the names of the containers that do not end, and the reason if the registrations could not be removed.
+        Returns the names of the containers that could not be stopped. If the registrations could not be removed, also
+        returns the reason.
         """
         away, stuck_containers = None, []
         try:
@@ -99,7 +101,8 @@ class Rollout:
         return stuck_containers, away
 
     def _ensure(self, spec: RunnerSpec) -> Container:
-        """Return the target's container. It is created if there is none, and replaced if it does not fit."""
+        """Return the target's container. It is created if it does not exist, and replaced if it does not match the
+        specification."""
         target, file = spec.target, self._secret_file(spec.target)
         spec = spec.model_copy(update={"secret": hashlib.sha256(_secret(file).encode()).hexdigest()[:16]})
         before = {container.target: container for container in self._scheduler.list()}.get(target)
@@ -118,7 +121,7 @@ class Rollout:
         return replacement
 
     def _wait(self, container: Container, deadline: float) -> None:
-        """Wait until the runner responds. Raises ``FleetError`` if it will not."""
+        """Wait until the runner responds. Raises ``FleetError`` if it cannot respond any more, or at the deadline."""
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
@@ -162,9 +165,9 @@ def _answers(url: str) -> bool:
 
 
 def _secret(file: Path) -> str:
-    """The secret in the file, which is created by the first call.
+    """The secret in the file. The first call creates the file.
 
-    The folder keeps out every other user of the host. The file itself is readable by everyone, because the container
+    The folder keeps out all other users of the host. The file itself can be read by everyone, because the container
     runs as another user, whose id the image chooses.
     """
     try:

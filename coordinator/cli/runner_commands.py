@@ -52,7 +52,7 @@ def list_runners(client: Client, as_json: AsJson = False) -> None:
 
 
 def environment_of(runner: Runner) -> str:
-    """The hash of the runner's packages, and the declared libraries that are not installed."""
+    """The hash of the runner's packages, and the declared libraries that are missing."""
     libraries: dict[str, str] = runner.fingerprint.get("libraries", {})
     lacking = [f"{name} {version}" for name, version in libraries.items() if version.startswith("not installed")]
     return "; ".join([runner.environment, *lacking])
@@ -86,7 +86,7 @@ def send(
         ),
     ],
 ) -> None:
-    """Send a recording to a runner that accepts some, and wait until it is a suite there."""
+    """Send a recording to a runner that accepts recordings, and wait until it is a suite there."""
     suite = client.send_recording(runner_id, read_recording(recording.read_bytes(), str(recording)))
     until = time.monotonic() + SERVED_WITHIN_S
     while (runner := client.runner(runner_id)).state != "online" or suite not in runner.suites:
@@ -109,7 +109,8 @@ def token(
         typer.Option(help="File of the coordinator's enrolment key; default: $PORTOLAN_ENROLMENT_KEY_FILE."),
     ] = None,
 ) -> None:
-    """Print the token with which one runner may enroll. The coordinator is not contacted and keeps no list."""
+    """Print the token with which one runner may enroll. The coordinator is not contacted and does not store the
+    token."""
     file = checked_key_file(enrolment_key_file)
     if file is None:
         raise SettingError("no enrolment key: give --enrolment-key-file FILE, or set PORTOLAN_ENROLMENT_KEY_FILE")
@@ -117,7 +118,8 @@ def token(
         enrolment_token = EnrolmentToken.make(enrolment_key(file), name, target)
     except ValueError as error:
         raise SettingError(
-            f"'{name}' or '{target}' is not one: NAME is of letters, digits, '_', '.', '-', the target FRAMEWORK/DEVICE"
+            f"no token can be made for '{name}' and '{target}': give a NAME of letters, digits, '_', '.' and '-', "
+            "and a target FRAMEWORK/DEVICE"
         ) from error
     print(enrolment_token)
 
@@ -130,6 +132,6 @@ def remove(
         int, typer.Argument(metavar="ID", min=1, help="Number of the runner, as `portolan runner list` shows it.")
     ],
 ) -> None:
-    """Remove a runner; its jobs go back to the queue, its outcomes stay."""
+    """Remove a runner. Its jobs go back to the queue, and its outcomes stay."""
     client.remove(runner_id)
     print(f"runner {runner_id} removed")

@@ -1,4 +1,4 @@
-"""``portolan serve``: only the coordinator, with your own database, for containers and services."""
+"""``portolan serve`` runs only the coordinator, with your own database, for containers and services."""
 
 from __future__ import annotations
 

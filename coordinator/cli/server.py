@@ -16,7 +16,7 @@ from coordinator.cli.directory import DEFAULT_PORT
 from coordinator.configuration.variables import variables
 from coordinator.errors import ListenError, SettingError
 
-if TYPE_CHECKING:  # no command waits for an import that only one of them needs
+if TYPE_CHECKING:  # uvicorn is imported only by the command that needs it
     from fastapi import FastAPI
 
     from coordinator.configuration.settings import Settings
@@ -52,7 +52,7 @@ ListenAddress = tuple[str, int]
 
 
 def port_or_default(port: int | None) -> int:
-    """The port of an option, otherwise the port of the settings. Raises ``SettingError``."""
+    """The port of the option. Without it, the port of the settings. Raises ``SettingError``."""
     if port is not None:
         return port
     text = variables().port or str(DEFAULT_PORT)
@@ -65,7 +65,7 @@ def runners_place(host: str, runners_host: str | None, runners_port: int | None)
     """The address to listen on for runners only; None if there is no such listener. Raises ``ListenError``."""
     if runners_port is None:
         if runners_host is not None:
-            raise ListenError("--runners-host needs --runners-port")
+            raise ListenError("--runners-host needs --runners-port: give both, or neither")
         return None
     return runners_host or host, runners_port
 
@@ -96,7 +96,7 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
 
 
 def names_of_host(host: str) -> list[str]:
-    """Return the host that the coordinator listens on if it is a name. IP addresses are always accepted."""
+    """The host that the coordinator listens on, if it is a name; otherwise none. IP addresses are always accepted."""
     try:
         ip_address(host)
     except ValueError:

@@ -21,11 +21,16 @@ from coordinator.figures.counting import NAMES, rule_named
 
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="The coordinator's address; else $PORTOLAN_URL, else the local instance's."),
+    typer.Option(
+        "--url", help="The coordinator's address; default: $PORTOLAN_URL if set, otherwise the local instance's."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", help="Data directory of the local instance; else $PORTOLAN_DATA, else the default."),
+    typer.Option(
+        "--data-dir",
+        help="Data directory of the local instance; default: $PORTOLAN_DATA if set, otherwise the standard folder.",
+    ),
 ]
 AllowedHost = Annotated[
     list[str] | None,
@@ -53,11 +58,11 @@ Rule = Annotated[
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:
-    """Return a client for the coordinator, with the address and the token that every command uses.
+    """Return a client for the coordinator. Every command finds the address and the token in this way.
 
-    The coordinator is the one of ``url`` or ``data_dir``, otherwise that of ``PORTOLAN_URL``, otherwise the local one.
-    The token is ``PORTOLAN_TOKEN``, otherwise the local instance's own. Raises ``CoordinatorError`` if no instance runs
-    on ``data_dir``.
+    The coordinator is the one of ``url`` or ``data_dir``, otherwise the one of ``PORTOLAN_URL``, otherwise the local
+    instance. The token is ``PORTOLAN_TOKEN``, otherwise the local instance's own token. Raises ``CoordinatorError`` if
+    no instance runs on ``data_dir``.
     """
     directory = DataDirectory(data_dir)
     address = find_url(url, directory)
@@ -65,7 +70,8 @@ def connect(url: Url = None, data_dir: DataDir = None) -> Client:
 
 
 def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
-    """Add ``--url`` and ``--data-dir`` to a command. Its first argument becomes the client of the coordinator."""
+    """Add ``--url`` and ``--data-dir`` to a command. They make the coordinator's client, which is the command's first
+    argument."""
 
     @with_options_of(connect)
     @wraps(command)
@@ -77,7 +83,7 @@ def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[.
 
 
 def with_options_of(make: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options of ``make`` to a command. Its first argument becomes the value that ``make`` returns."""
+    """Add the options of ``make`` to a command. The value that ``make`` returns is the command's first argument."""
     shared_options = inspect.signature(make, eval_str=True).parameters
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -60,6 +60,6 @@ def revoke(
         int, typer.Argument(metavar="ID", min=1, help="Number of the key, as `portolan signer list` shows it.")
     ],
 ) -> None:
-    """Trust a key no more: what it signed is refused, and what is stored counts as unsigned."""
+    """Revoke a key. Bundles that it signed are refused from now on, and stored ones count as unsigned."""
     signer = client.revoke_signer(signer_id)
     print(f"signer {signer.id}, {signer.name}: revoked")

@@ -1,4 +1,4 @@
-"""``portolan submit``: plans a campaign, and waits for its end if an option says so."""
+"""``portolan submit`` plans a campaign and queues it. An option makes it wait for the campaign's end."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from protocol.enums import DEFAULT_SUITE, TimedCases, TimingPolicy
 from protocol.model import first_fault
 
 INHERITED = {"suite", "targets", "functions", "runs", "timeout_s", "timing", "timed_cases", "verdicts_first"}
-"""The members of a campaign that a rerun inherits unless they are given."""
+"""The members that a rerun inherits from its campaign unless options set them."""
 SUBMIT_WITHIN_S = 30.0
 """The seconds for which a submission is repeated while the coordinator is unreachable."""
 
 
 class LeftOver(StrEnum):
-    """Outcomes that a campaign can leave behind, for a rerun or to fail a pipeline."""
+    """Bad outcomes of a campaign, which an option can run again, or for which it fails a pipeline."""
 
     failed = "failed"
     incomplete = "incomplete"
@@ -151,7 +151,8 @@ def submit(
 
 
 def _submit(client: Client, request: dict[str, Any]) -> CampaignDetail:
-    """Submit exactly once: repeat the request with the same key, because a lost response may hide a stored campaign."""
+    """Submit exactly once. The request is repeated with the same key if there is no response, because the campaign may
+    be stored already."""
     key = token_hex(16)
     try:
         return client.submit(request, key)
@@ -176,7 +177,7 @@ _MADE_BY = "create one with `portolan catalogue sample SURFACE --out FILE`"
 
 
 def _say_not_charted(functions: Sequence[str]) -> None:
-    """Print the requested functions without a case, because they are excluded from all figures."""
+    """Print the requested functions without a case. They are in no result."""
     if functions:
         print(f"not charted, because the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 

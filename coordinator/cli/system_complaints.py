@@ -1,4 +1,4 @@
-"""Errors of the operating system as one line that says what to do."""
+"""Turns errors of the operating system into one line that says what to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def system_complaint(error: OSError) -> str:
-    """A sentence about a file that could not be used, otherwise the system's message."""
+    """A sentence about the file that could not be used. If the error is not about a file, the system's message."""
     words = _WORDS.get(error.errno or 0)
     if words is None or not isinstance(error.filename, str):
         where = f" ({error.filename})" if error.filename else ""

@@ -1,4 +1,5 @@
-"""Campaigns for functions that a user's code calls and that have no evidence: choosing suites, submitting, waiting."""
+"""Charts the functions that a user's code calls and that have no evidence: chooses suites, submits campaigns, and
+waits."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
 
 
 def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: SuiteList) -> Mapping[str, list[str]]:
-    """The functions by the suite that charts them, each with its name in the suite."""
+    """For each suite, the functions that it charts, under their names in the suite."""
     suite_functions: dict[str, set[str]] = {}
     targets: set[str] = set()
     for suite in catalogue.suites:

@@ -1,4 +1,4 @@
-"""``portolan up``: the local instance in the foreground, until Ctrl-C."""
+"""``portolan up`` runs the local instance in the foreground, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ def _what_next(instance: LocalInstance, data_dir: Path | None) -> str:
 
 
 def _say(line: str) -> None:
-    """Print a line. If its reader has gone (``up | tee`` is interrupted), the instance continues."""
+    """Print a line. If nothing reads stdout any more, as when ``up
+    tee`` is interrupted, the instance continues.
+    """
     try:
         print(line, flush=True)
     except BrokenPipeError:

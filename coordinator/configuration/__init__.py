@@ -1,1 +1,2 @@
-"""The configuration of a coordinator: variables, settings, limits on work for clients, waiting times."""
+"""The configuration of a coordinator: environment variables, settings, limits on the work for clients, waiting
+times."""

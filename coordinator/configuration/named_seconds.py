@@ -18,7 +18,7 @@ TimesT = TypeVar("TimesT", bound="DataclassInstance")
 
 
 def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
-    """Return the times with those changed that the text names. Raises ``SettingError``."""
+    """Return the default times, changed as the text says. Raises ``SettingError``."""
     names = [field.name for field in fields(kind)]
     seconds_by_name: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -29,7 +29,7 @@ def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
             seconds = float(value)
         except ValueError:
             seconds = 0.0
-        # A NaN is in no range.
+        # This comparison also rejects NaN.
         if not SHORTEST_S <= seconds <= LONGEST_S:
             raise SettingError(
                 f"{setting}: {name} is {value[:100]!r}: give seconds from {SHORTEST_S:g} to {LONGEST_S:,.0f}"

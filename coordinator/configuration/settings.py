@@ -39,10 +39,10 @@ class Settings:
     """The settings of one coordinator process."""
 
     database_url: str
-    """``postgresql://user:password@host:port/database``."""
+    """The DSN: ``postgresql://user:password@host:port/database``."""
     identity: str = field(default_factory=_identity)
-    """The name under which this coordinator owns runners. It is unique per process, so a restarted coordinator has a
-    new one."""
+    """The name under which this coordinator owns runners. Each process has its own name, so a restarted coordinator has
+    a new one."""
     enrolment_key_file: Path | None = None
     """The file with the key of enrollment tokens, read again for each use. Without it no runner can enroll."""
     runners_port: int | None = None
@@ -50,20 +50,20 @@ class Settings:
     rest_address: str | None = None
     """The only name or address of this machine at which REST and pages are served; None for all addresses."""
     admin_token: str | None = field(default=None, repr=False)
-    """The token with all rights. It is not in the database, so it works with an empty one."""
+    """The token with all rights. It is not in the database, so it works even if the database is empty."""
     admin_name: str = "admin"
     anonymous_role: AnonymousRole | None = None
     """The role of callers without a token. ``admin`` disables access control."""
     statement_timeout_s: float = field(default_factory=lambda: statement_timeout_s())
     """The time after which PostgreSQL cancels a statement."""
     hosts: frozenset[str] = field(default_factory=lambda: host_names())
-    """The host names under which clients reach this coordinator. IP addresses are always accepted."""
+    """The host names at which clients reach this coordinator. IP addresses are always accepted."""
     figures: Path = field(default_factory=lambda: cache() / "portolan" / "figures")
-    """The folder for drawn figures, which is a cache."""
+    """The folder in which drawn figures are cached."""
     bounds: Bounds = field(default_factory=lambda: Bounds.parse(variables().limits))
     """The limits on concurrent work for clients."""
     times: Times = field(default_factory=lambda: Times.parse(variables().times))
-    """The times that it waits for runners, for its ownership of them and for its tasks."""
+    """The times that the coordinator waits."""
 
     proxies: tuple[str, ...] = field(default_factory=lambda: proxies(variables().proxies))
     """Proxies that are trusted to report a client's address."""
@@ -100,7 +100,8 @@ def cache() -> Path:
 
 
 def enrolment_key_file(option: Path | None) -> Path | None:
-    """Return this file, otherwise the environment's. Raises ``SettingError`` now instead of at each enrollment."""
+    """Return the option's file, otherwise the environment's. Raises ``SettingError`` if it is not usable, before a
+    runner enrolls."""
     file = option or variables().enrolment_key_file
     if file is not None:
         enrolment_key(file)
@@ -134,12 +135,13 @@ def host_names(*options: str) -> frozenset[str]:
 
 
 def admin_token(path: Path | None) -> str | None:
-    """The admin token in the file, if there is one. Raises ``SettingError`` if it is not usable."""
+    """The admin token in the file; None without a file. Raises ``SettingError`` if the token is not usable."""
     return None if path is None else _secret_word(path, "the admin token")
 
 
 def _secret_word(path: Path, noun: str) -> str:
-    """The secret in a file. It must be too long to guess, even from its unsalted hash or code."""
+    """The secret in a file. It must be so long that it cannot be guessed, even by somebody who has its unsalted
+    hash."""
     try:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -151,7 +153,7 @@ def _secret_word(path: Path, noun: str) -> str:
 
 
 def anonymous_role(option: str | None) -> AnonymousRole | None:
-    """The role of callers without a token: the option, otherwise the environment's, otherwise none."""
+    """The role of callers without a token: the option's, otherwise the environment's, otherwise None."""
     role = option or variables().anonymous_role
     match role:
         case None | "none":
@@ -162,7 +164,7 @@ def anonymous_role(option: str | None) -> AnonymousRole | None:
 
 
 def statement_timeout_s() -> float:
-    """The time limit of a statement, from the environment or by default."""
+    """The time limit of a statement: the environment's, otherwise the default."""
     text = variables().statement_timeout_s
     if text is None:
         return STATEMENT_TIMEOUT_S
@@ -198,7 +200,8 @@ def log_format(stream: TextIO) -> LogFormat:
 
 
 def with_password(url: str, file: str | None) -> str:
-    """The DSN with the password from a file, if there is one, so that no variable contains the password."""
+    """The DSN with the password from a file, so that no variable contains the password. Without a file, the DSN
+    unchanged."""
     if not file:
         return url
     try:

@@ -1,8 +1,8 @@
-"""The times that a coordinator waits: for runners, for its ownership of them, for its long tasks. Pure.
+"""The waiting times of a coordinator: for answers of runners, for renewals of ownership, for long-running tasks. Pure.
 
-One object of them is made from the settings of the process and passed down, so that a test, or somebody with a slow
-network, changes a time for one coordinator. Limits of requests are in ``bounds.py``; those of the connection to
-PostgreSQL stand in ``database/``.
+One ``Times`` is made from the process's settings and passed down, so that a test, or a user with a slow network, can
+change a time for one coordinator only. Limits on requests are in ``bounds.py``. Time limits of the PostgreSQL
+connection are in ``database/``.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ class Times:
     # Runners
 
     silence_s: float = 30.0
-    """A runner that sends nothing for this time is silent, and its attempts are lost. Heartbeats come within 10 s, so
-    two may be missing."""
+    """A runner that sends nothing for this time is silent, and its attempts are lost. Heartbeats come at least every 10
+    s, so two may be missing."""
     stream_silence_s: float = 25.0
-    """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. Less than
-    ``silence_s``, so that one broken connection does not make a runner silent."""
+    """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. The time is
+    less than ``silence_s``, so that one broken connection does not make a runner silent."""
     start_s: float = 180.0
-    """Within this time a runner that has jobs and runs none must start one. It takes up to 120 s to prime its device,
-    and some time to make a process. If it takes longer, it has forgotten its jobs."""
+    """Within this time, a runner that has jobs and runs none must start one. Priming its device takes up to 120 s, and
+    starting a process some more. If it takes longer than this time, it has forgotten its jobs."""
     absent_s: float = 12.0
-    """Within this time a heartbeat must list a job that the runner has accepted. At least two heartbeats come in this
-    time, so a single one that the runner sent before the job arrived is not enough to lose the job."""
+    """Within this time, a heartbeat must list a job that the runner has accepted. At least two heartbeats come in this
+    time, so that no job is lost because of a single heartbeat that was sent before the job arrived."""
     full_pause_s: float = 5.0
-    """Pause before jobs are sent again to a runner whose queue was full. The queue holds another client's jobs, which
+    """Pause before jobs are sent again to a runner whose queue was full. Its queue holds jobs of another client, which
     are being stopped."""
     grace_s: float = 10.0
-    """Time from a job's deadline to DELETE, and from DELETE to a timeout."""
+    """Time from the deadline of a job to DELETE, and from DELETE to a timeout."""
     lock_wait_s: float = 3600.0
-    """Longest wait for the timing lock; it is not counted against the deadline of a job. Four other runners on the host
-    may hold the lock for 900 s each."""
+    """Longest wait for the timing lock, which does not count towards the deadline of a job. Four other runners on the
+    host may hold the lock for 900 s each."""
     quarantine_s: float = 10.0
     """First and longest length of a quarantine; each further quarantine is twice as long."""
     longest_quarantine_s: float = 3600.0
@@ -56,7 +56,7 @@ class Times:
     """First and longest pause before reconnecting to a runner; each further pause is twice as long."""
     longest_reconnect_s: float = 2.0
 
-    # What a coordinator does again and again
+    # Periodic work
 
     tick_s: float = 1.0
     """Interval between checks of the deadlines of a runner's jobs."""
@@ -66,17 +66,17 @@ class Times:
     sweep_s: float = 15.0
     """Interval between comparisons of jobs in flight with leases in the database."""
     renew_s: float = 5.0
-    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. Some renewals
-    may fail before either ends."""
+    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. Some
+    renewals may then fail before either ends."""
 
     # Ownership
 
     ownership_s: float = 30.0
     """The ownership of a runner ends this long after its last renewal; then another coordinator may serve the runner.
-    The runners of a killed coordinator wait this long."""
+    After a coordinator was killed, its runners wait this long."""
     lease_s: float = 120.0
-    """The lease of a job ends this long after its last renewal. The runner may change its owner several times in this
-    time."""
+    """The lease of a job ends this long after its last renewal. The time is long enough for several changes of the
+    runner's owner."""
 
     # The outcome writer
 
@@ -114,12 +114,12 @@ class Times:
 
     @classmethod
     def parse(cls, text: str) -> Times:
-        """``silence_s=3, sweep_s=1.5``. Raises ``SettingError``."""
+        """Parse a text such as ``silence_s=3, sweep_s=1.5``. Raises ``SettingError``."""
         return parse_named_seconds(cls, text, TIMES)
 
     @property
     def quarantine(self) -> Backoff:
-        """The length of a quarantine, after so many strikes in a row."""
+        """The backoff for quarantines: their length as a function of the number of consecutive failures of a runner."""
         return Backoff(self.quarantine_s, self.longest_quarantine_s)
 
     @property

@@ -1,6 +1,6 @@
-"""The environment variables of the coordinator and of its command line.
+"""Reads the environment variables of the coordinator and of its command line.
 
-No other module on this side reads variables. Child processes inherit the whole environment.
+No other module of the coordinator reads variables. Child processes inherit the whole environment.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-# Not pydantic-settings: it imports asyncio and five sources of settings, which every command would wait for.
+# Not pydantic-settings: it imports asyncio and five sources of settings, which would slow down every command.
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 CHECK_TIMES = "PORTOLAN_CHECK_TIMES"
@@ -19,8 +19,8 @@ TIMES = "PORTOLAN_TIMES"
 
 
 class Variables(BaseModel):
-    """The values of the variables. An empty variable counts as unset. Their meaning is in
-    docs/reference/settings.md."""
+    """The values of the variables. An empty variable counts as unset. docs/reference/settings.md describes the
+    variables."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -37,7 +37,7 @@ class Variables(BaseModel):
     config: Path | None = Field(default=None, validation_alias="XDG_CONFIG_HOME")
     database_url: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_URL")
     database_password_file: str | None = Field(default=None, validation_alias="PORTOLAN_DATABASE_PASSWORD_FILE")
-    # Checked later: a command that needs neither must not fail for one that cannot be read.
+    # Checked later, because a command that needs neither must not fail if one of them is invalid.
     statement_timeout_s: str | None = Field(default=None, validation_alias=STATEMENT_TIMEOUT)
     hosts: str = Field(default="", validation_alias="PORTOLAN_HOSTS")
     proxies: str = Field(default="", validation_alias="PORTOLAN_PROXIES")

@@ -1,6 +1,6 @@
 """Conformance: checks whether a runner, in any language, implements the runner API, sentence by sentence.
 
-Other modules only need ``check``. The promises are listed in ``contract.py``.
+Other folders need only ``check``. The promises are listed in ``contract.py``.
 """
 
 from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result

@@ -90,7 +90,7 @@ async def constant(subject: Subject) -> None:
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:
-    """The first place at which two responses differ."""
+    """The first place at which two responses differ, and how."""
     if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
         members = ((name, before[name], now[name]) for name in before)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):

@@ -24,7 +24,8 @@ class CheckCase:
 
 @dataclass(frozen=True)
 class CheckJob:
-    """A job to post: its body, which may contain invalid values on purpose, and the case that gives its suite."""
+    """A job to post to the runner: the request body, which may be invalid on purpose, and the case from the catalogue
+    on which the job is based."""
 
     body: dict[str, Any]
     case: CheckCase
@@ -38,7 +39,7 @@ class CheckJob:
 
 
 def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
-    """Every case that can be parsed. The clause ``identity.catalogue`` judges the others."""
+    """Yield every case that can be parsed. The clause ``identity.catalogue`` judges cases that cannot."""
     for suite in dicts(catalogue.get("suites")):
         for case in dicts(suite.get("cases")):
             tags = case.get("tags")

@@ -1,7 +1,7 @@
 """The contract: every promise of the runner API that can be checked from outside, each with its check.
 
-A check's docstring is the sentence of the promise in reports and in ``docs/reference/conformance.md``; a test compares
-the two. The clauses are checked in the order of this file.
+The docstring of a check is the sentence of its promise. Reports and ``docs/reference/conformance.md`` show this
+sentence, and a test compares them. The clauses are checked in the order of this file.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Clause:
     check: Callable[[Subject], Awaitable[None]]
     level: Level = Level.probe
     essential: bool = False
-    """Whether breaking it loses outcomes, or counts them twice or for another job. Other broken promises affect order,
-    comfort or time, and a person who registers a runner may accept that."""
+    """Whether a broken clause loses outcomes, counts them twice, or counts them for another job. Other clauses are
+    about order, comfort or time. A person who registers a runner may accept that it breaks one of these."""
 
     @property
     def sentence(self) -> str:

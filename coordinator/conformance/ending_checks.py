@@ -80,7 +80,7 @@ async def kills(subject: Subject) -> None:
 async def _seconds_past_deadline(subject: Subject) -> float:
     """Run a hung case past its deadline. Returns the seconds from the deadline to the kill.
 
-    Reading an event late changes the measured time, so the runner's own ``duration_s`` is also considered, and the
+    If an event is read late, the measured time is wrong. So the runner's own ``duration_s`` is also considered, and the
     longer time counts.
     """
     posted_at = time.monotonic()
@@ -115,8 +115,10 @@ async def waiting(subject: Subject) -> None:
 
 
 async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, ReceivedEvent]:
-    """Queue a job behind a slow one. Returns the seconds that it waited (fewer, if its start is read late), and its
-    finished event."""
+    """Queue a job behind a slow job. Returns the seconds that it waited, and its finished event.
+
+    If its start is read late, fewer seconds are returned.
+    """
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
         (key,) = await subject.queue(subject.job(timeout_s=SHORT_S))

@@ -24,7 +24,7 @@ KEPT_AT_ONCE = 100
 process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
-"""How far past the last event a number is that has not been issued."""
+"""An event number that is this far past the last event has not been issued."""
 
 
 async def check_numbers(subject: Subject) -> None:
@@ -61,7 +61,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
     """No unacknowledged event is dropped (checked with six hundred); a runner without space answers full."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
-        # Behind it the others wait; without such a case some of them run.
+        # The other jobs wait behind this case. Without such a case, some of them would run.
         await subject.hang()
     job, attempts = subject.job(), itertools.count(1)
     async with subject.stream() as stream:
@@ -71,7 +71,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
             queued_keys = [job.key for job, status in zip(jobs, statuses, strict=True) if status == "queued"]
             if len(queued_keys) < 2:
                 break
-            # Each newer attempt ends the one before it.
+            # Each newer attempt ends the previous one.
             events += await stream.wait_finished(*queued_keys[:-1])
     if not events:
         raise NotRunError("it queued no job")
@@ -114,7 +114,7 @@ async def running(subject: Subject) -> None:
         hung = await subject.hang(subject.times.running_s)
         await subject.queue(subject.job())
         begun_at = (await stream.wait_started(hung)).at
-        # A heartbeat from before the case began may still be on its way.
+        # A heartbeat that was sent before the case began may still arrive.
         beat = await stream.heartbeat()
         if _misreport(beat, hung, begun_at, slack_s):
             beat = await stream.heartbeat()

@@ -1,4 +1,4 @@
-"""The record of one boot's events on all streams of a check, and the first contradiction in it. Pure."""
+"""The record of one boot's events on all streams of a check. It finds the first contradiction between events. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ UNSTARTED = {Ending.cancelled, Ending.harness_failed}
 class EventHistory:
     """All events of all streams, sorted by number.
 
-    An acknowledged finished event removes its job from the record, because the runner forgets the job, too. The same
-    attempt may then be posted and run again.
+    If a finished event was acknowledged, its job is removed from the record, because the runner forgets the job too.
+    The same attempt may then be posted and run again.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,8 @@ class EventHistory:
         return self._continue_attempt(event) or gap
 
     def _continue_attempt(self, event: ReceivedEvent) -> str | None:
-        """Add the event to its attempt. Returns a reason if it cannot follow the earlier events, otherwise None."""
+        """Add the event to its attempt. Returns the reason if it cannot follow the attempt's earlier events, otherwise
+        None."""
         key, n = event.key, event.n
         if key in self._finished:
             return f"{job_name(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"

@@ -1,4 +1,4 @@
-"""A runner's event stream, read tolerantly, so that the check of the broken clause reports an error."""
+"""A runner's event stream, read tolerantly, so that a fault is reported by the check of the clause that it breaks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class ReceivedEvent:
 
     @property
     def text(self) -> str:
-        """The event in a normal form, without spaces and with sorted members, so that events can be compared."""
+        """The event in a normal form, without spaces and with sorted members. Two events are equal if these texts are
+        equal."""
         return json.dumps(self.body, sort_keys=True)
 
     @property
@@ -59,13 +60,13 @@ class ReceivedEvent:
         return self.type == type and self.key == key
 
     def require_ending(self, verdict: str, ending: str, subject: str = "it") -> None:
-        """Raise ``BrokenError`` unless this is the finished event of an attempt with this verdict and ending."""
+        """Raise ``BrokenError`` unless this event finishes an attempt with this verdict and ending."""
         if self.ending != (verdict, ending):
             raise BrokenError(f"{subject} ended {self.ending[0]}, {self.ending[1]}, not {verdict}, {ending}")
 
 
 class Stream:
-    """One open ``GET /v1/events``. It is read in the background, and its events are taken one by one."""
+    """One open ``GET /v1/events``. It is read in the background, and its events are taken from it one by one."""
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class Stream:
         self._reader = asyncio.create_task(self._read())
 
     async def next(self, what: str, limit_s: float) -> ReceivedEvent:
-        """The next event. ``what`` describes it in the error if it does not come."""
+        """The next event. If no event comes in time, the error names ``what`` was expected."""
         return (await self.until(lambda event: True, what, limit_s))[-1]
 
     async def until(
@@ -136,7 +137,7 @@ class Stream:
 
     async def close(self) -> None:
         self._reader.cancel()
-        # Not awaited itself: a cancellation of the check would be mistaken for the end of the reader.
+        # It is not awaited directly, because a cancellation of the check would be mistaken for the end of the reader.
         await asyncio.wait({self._reader})
         if not self._reader.cancelled():
             self._reader.result()
@@ -160,7 +161,8 @@ class Stream:
 
 
 def read_leniently(line: bytes) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a line, even if the line has other faults. The clause ``outcomes.lines`` judges these."""
+    """Every JSON object in a line, even if the line has other faults. The clause ``outcomes.lines`` judges such
+    faults."""
     text = line.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
     position = 0

@@ -12,7 +12,7 @@ class Level(StrEnum):
     """The extent of a check."""
 
     probe = "probe"
-    """Only checks without long waits; they take some seconds together."""
+    """Only checks without long waits. Together they take some seconds."""
     full = "full"
 
 
@@ -20,7 +20,8 @@ class Result(StrEnum):
     passed = "passed"
     failed = "failed"
     not_run = "not run"
-    """The runner lacks something that the check needs, or an earlier finding prevents it. It never counts as passed."""
+    """The clause was not checked, because the runner lacks something that the check needs, or because of an earlier
+    finding. This never counts as passed."""
 
 
 class ClauseFinding(BaseModel):
@@ -32,7 +33,7 @@ class ClauseFinding(BaseModel):
     sentence: str
     result: Result
     detail: str | None = None
-    """The observation that breaks the clause, or the reason why it was not run."""
+    """The observation that shows that the clause is broken, or the reason why the clause was not checked."""
     seconds: float
 
     def lines(self) -> Iterator[str]:
@@ -51,7 +52,7 @@ class ConformanceReport(BaseModel):
     url: str
     level: Level
     runner: str
-    """The runner's own description: ``torch@2.9.0/cpu on AMD EPYC``."""
+    """The runner's description: ``torch@2.9.0/cpu on AMD EPYC``."""
     findings: list[ClauseFinding]
 
     def count(self, result: Result) -> int:
@@ -59,7 +60,7 @@ class ConformanceReport(BaseModel):
 
     @property
     def conforms(self) -> bool:
-        """Whether no clause failed. Clauses that were not run are unknown."""
+        """Whether no clause failed. A clause that was not checked does not count as failed."""
         return self.count(Result.failed) == 0
 
     @property

@@ -99,7 +99,8 @@ async def slots(subject: Subject) -> None:
     slots = subject.info.get("slots", 1)
     if not isinstance(slots, int):
         raise NotRunError(f"its slots are {slots}")
-    # In one request: jobs posted after the case that hangs could come when it has ended, and would prove nothing.
+    # All jobs are sent in one request. Jobs posted later could arrive after the hung case has ended, and would prove
+    # nothing.
     hanging = subject.job(ConformanceTag.hangs, timeout_s=BESIDE_S)
     at_work: set[Key] = set()
     for event in await subject.run(hanging, subject.job(), subject.job()):
@@ -152,14 +153,18 @@ async def full(subject: Subject) -> None:
 
 
 async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool = False) -> list[ReceivedEvent]:
-    """Raise ``BrokenError`` unless a posted job runs exactly once. Returns its events and the events of the next
-    job."""
+    """Wait for a job that was already posted, and raise ``BrokenError`` unless it has exactly one started and one
+    finished event.
+
+    Then one more job runs, so that late events of the first job have arrived. Returns the events of both jobs.
+    ``post_again`` posts the first job once more after its finished event.
+    """
     async with subject.stream() as stream:
         events = await stream.wait_finished(job.key)
         if post_again:
             when = "after its finished event, before its ack"
             await subject.require_status(job, "known", f"the same attempt posted again {when}")
-        # What was to come of the jobs before the next one has come when that is finished.
+        # When the next job is finished, all events of earlier jobs have arrived.
         events += await subject.finish(stream)
     for type in ("started", "finished"):
         count = sum(event.is_of(type, job.key) for event in events)

@@ -48,7 +48,7 @@ async def output(subject: Subject) -> None:
 
 async def lines(subject: Subject) -> None:
     """An event is one JSON object that ends at \\n; a line contains nothing else."""
-    # After one more job, so that no ending goes unread.
+    # One more job is run first, so that all endings have been read.
     await subject.run()
     for line in subject.lines:
         excerpt = line[:120].decode("utf-8", "backslashreplace")
@@ -93,7 +93,7 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
         job.key: job
         for job in (subject.job(case, timing=timing.value, timeout_s=case_s) for case, timing in cases_with_timing)
     }
-    # Each by itself, as a batch has cases of one suite.
+    # Each is posted separately, because all jobs of a batch have the same suite.
     for job in jobs.values():
         await subject.queue(job)
     async with subject.stream() as stream:
@@ -105,8 +105,8 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """The runner's cases in an order given by the seed: one case of each function before second ones, conformance cases
-    last."""
+    """The runner's cases in a random order that the seed determines. One case of each function comes first, then second
+    cases; conformance cases come last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()

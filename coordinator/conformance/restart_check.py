@@ -1,4 +1,4 @@
-"""The check of a restart: ``restart.*``. It needs a command that restarts the runner."""
+"""Checks a restart: ``restart.*``. The check needs a command that restarts the runner."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Checks a runner: goes through the contract clause by clause, and leaves the runner without jobs.
+"""Checks a runner. Goes through the contract clause by clause, and leaves the runner without jobs.
 
     report = await check("http://gpu-box:8790", secret)
 
-Do not check a runner that a coordinator serves: both would acknowledge its events.
+Do not check a runner that a coordinator serves, because both would acknowledge its events.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ async def check(
 ) -> ConformanceReport:
     """Check whether the runner keeps its contract. ``on_finding`` is called with each finding immediately.
 
-    ``only`` names the clauses to check. ``seed`` chooses which of the runner's own cases are run. Without ``networks``
+    ``only`` names the clauses to check. ``seed`` chooses which of the runner's own cases are run. Without ``networks``,
     every address is allowed, because a person's own command may reach what this person can reach. Raises a
-    ``RunnerError`` if the check cannot begin: nobody responds, the secret is refused, or the runner works for somebody
-    else.
+    ``RunnerError`` if the check cannot begin: nothing responds, the secret is refused, or another client uses the
+    runner.
     """
     async with connect(url, secret, times, networks) as (http, stranger):
         subject = await begin(http, stranger, secret, times)
@@ -59,7 +59,8 @@ async def check(
 
 
 async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[ClauseFinding, str | None]:
-    """Check one clause. Returns its finding, and a reason if no further clause can be checked, otherwise None."""
+    """Check one clause. Returns its finding. If no further clause can be checked, also returns the reason, otherwise
+    None."""
     began = time.monotonic()
     result, detail = (Result.not_run, obstacle) if obstacle else (Result.passed, None)
     if obstacle is None:
@@ -79,7 +80,7 @@ async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple
 
 
 async def _settle(clause: Clause, subject: Subject) -> str | None:
-    """Clean up after a check. Returns a reason if no further clause can be checked, otherwise None."""
+    """Clean up after a check. Returns the reason if no further clause can be checked, otherwise None."""
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:

@@ -1,5 +1,5 @@
-"""The beginning of a check: connects, reads the description and the catalogue, finds the position of the event stream,
-and makes sure that the runner is free."""
+"""Begins a check: connects, reads description and catalogue, finds the position of the event stream, and requires a
+free runner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from coordinator.runner_requests.transport import RunnerTransport
 async def connect(
     url: str, secret: str, times: CheckTimes, networks: RunnerNetworks | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
-    """Two connections to the runner: one with the secret, and one without."""
+    """Open two connections to the runner, one with the secret and one without."""
     client = partial(
         httpx.AsyncClient,
         base_url=url,
@@ -35,7 +35,9 @@ async def connect(
     try:
         stranger = client(transport=RunnerTransport(networks, answer_s=times.whole_answer_s))
     except httpx.InvalidURL as error:
-        raise RunnerUnreachableError(f"{url!r} is not a URL of a runner ({error})") from error
+        raise RunnerUnreachableError(
+            f"{url!r} is not a URL of a runner ({error}): write it like http://127.0.0.1:8001"
+        ) from error
     bearer = {"Authorization": f"Bearer {secret}"} if secret else {}
     transport = RunnerTransport(networks, answer_s=times.whole_answer_s)
     async with stranger, client(headers=bearer, transport=transport) as http:
@@ -43,7 +45,7 @@ async def connect(
 
 
 async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
-    """Return the runner, ready to be checked. Raises a ``RunnerError``."""
+    """Read what the check needs, and return the runner as a ``Subject``. Raises a ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
         info = await _read(http, "/v1/runner", url)
@@ -52,7 +54,7 @@ async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: st
         catalogue = await _read(http, "/v1/catalogue", url)
         subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret, times=times)
         await _find_position(subject, url)
-        subject.history = EventHistory()  # What an earlier check left there is no part of this one.
+        subject.history = EventHistory()  # Events that an earlier check left there are not a part of this check.
         return subject
     except (httpx.HTTPError, UnicodeError) as error:
         raise unreachable(url, error, times.answer_s) from error
@@ -70,12 +72,13 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
 
 
 async def _find_position(subject: Subject, url: str) -> None:
-    """Find the number up to which this boot's events were acknowledged. Raises if another client uses the runner."""
+    """Find the number up to which this boot's events were acknowledged. Raises an error if another client uses the
+    runner."""
     try:
         await subject.find_position()
     except BrokenError as error:
         raise RunnerIncompatibleError(f"the runner at {url} cannot be followed: {error}; restart it") from error
-    # A boot without acknowledged events was used all the same if number 1 exists.
+    # Even without acknowledged events, the boot was used before if number 1 exists.
     if subject.acknowledged == 0 and await subject.events_status(1) != 200:
         return
     async with subject.stream() as stream:

@@ -1,6 +1,6 @@
-"""The runner under test: its jobs, events and acknowledgements, without interpretation.
+"""The runner that is checked: its jobs, events and acknowledgements, without judging them.
 
-Unlike ``registry/client.py`` it is tolerant, so that a broken promise is reported by its own check and not by all
+Unlike ``registry/client.py`` it tolerates faults, so that a broken promise is reported by its own check and not by all
 checks. It remembers every job that it posted, and ``settle`` leaves the runner without jobs.
 """
 
@@ -36,7 +36,7 @@ Restart = Callable[[], Awaitable[None]]
 
 @dataclass
 class Subject:
-    """One boot of the runner, and the check's actions so far."""
+    """One boot of the runner, and what the check has done with it so far."""
 
     PREFIX: ClassVar[str] = "check-"
     """The beginning of every job id that a check posts."""
@@ -55,17 +55,17 @@ class Subject:
     times: CheckTimes = field(default_factory=CheckTimes)
     restart: Restart | None = None
     open: dict[Key, None] = field(default_factory=dict)
-    """Attempts that were queued and have not been seen to finish, in order."""
+    """Attempts that were queued and whose finished event has not been read, in order."""
     acknowledged: int = 0
     last: int = 0
-    """The highest event number seen on any stream."""
+    """The highest event number that was read on any stream."""
     lines: list[bytes] = field(default_factory=list)
-    """The lines of all streams, for clauses about every line."""
+    """The lines of all streams. Some clauses are about every line."""
     history: EventHistory = field(default_factory=EventHistory)
     taken: set[Key] = field(default_factory=set)
     """Every attempt that had the status queued."""
     _posted: dict[Key, tuple[CheckJob, float]] = field(default_factory=dict)
-    """Every posted attempt, with its job and the time of its first POST."""
+    """Every posted attempt, with its job and the time at which it was first posted."""
     _ended: set[Key] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _token: str = field(default_factory=lambda: secrets.token_hex(4))
@@ -76,7 +76,7 @@ class Subject:
 
     @property
     def any_case(self) -> CheckCase:
-        """A case that ends quickly: the tagged one, otherwise the first of the catalogue."""
+        """A case that ends quickly: the case with the tag for this, otherwise the first case of the catalogue."""
         if not self.cases:
             raise NotRunError("its catalogue has no case")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
@@ -93,7 +93,8 @@ class Subject:
             raise NotRunError(f"it runs several cases at once (slots){consequence}")
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
-        """Make a new job from this case, or from a case with this tag, otherwise from any case that ends quickly."""
+        """Make a new job from this case. With a tag, from a case with this tag. Without either, from a case that ends
+        quickly."""
         case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
             "id": f"{self.PREFIX}{self._token}-{next(self._numbers)}",
@@ -137,13 +138,13 @@ class Subject:
         return answers
 
     async def require_status(self, job: CheckJob, wanted_status: str, description: str) -> None:
-        """Post a job. Raises ``BrokenError`` with its description if it gets another status."""
+        """Post a job. Raises ``BrokenError``, with ``description``, if the job gets another status."""
         (status,) = await self.post(job)
         if status != wanted_status:
             raise BrokenError(f"{description} was answered {status!r}, not {wanted_status!r}")
 
     async def queue(self, *jobs: CheckJob) -> list[Key]:
-        """Post jobs that must all be queued."""
+        """Post jobs. Raises ``BrokenError`` unless all of them are queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
                 raise BrokenError(f"the new job {job.body['id']} was answered {status!r}, not 'queued'")
@@ -156,11 +157,12 @@ class Subject:
         return key
 
     async def finish(self, stream: Stream, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Queue jobs (without any, a new one), and read events from a stream until all have finished."""
+        """Queue jobs, or one new job if none is given, and read events from a stream until all have finished."""
         return await stream.wait_finished(*await self.queue(*(jobs or (self.job(),))))
 
     async def run(self, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Like ``finish``, on a new stream that begins after the acknowledged events."""
+        """Queue jobs and wait for their ends, as ``finish`` does, on a new stream that begins after the acknowledged
+        events."""
         async with self.stream() as stream:
             return await self.finish(stream, *jobs)
 
@@ -183,7 +185,7 @@ class Subject:
     def open_events(
         self, after: int, *, stranger: bool = False, boot_id: str | None = None, **options: Any
     ) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
-        """Request the stream after a number. Any response is returned."""
+        """Request the stream of events after a number. The response is returned whatever its status is."""
         parameters: dict[str, Any] = {"boot_id": boot_id or self.boot_id, "after": after}
         client = self.stranger if stranger else self.http
         return client.stream("GET", "/v1/events", params=parameters, extensions=ENDLESS, **options)
@@ -204,14 +206,15 @@ class Subject:
                 await stream.close()
 
     def begin_anew(self, info: dict[str, Any]) -> None:
-        """Start over for another boot of the runner: open attempts are lost, and events are numbered from 1."""
+        """Start over with another boot of the runner: open attempts are lost, and events are numbered from 1."""
         self.info = info
         self.open.clear()
         self.acknowledged = self.last = 0
         self.history = EventHistory()
 
     async def find_position(self) -> None:
-        """Find the number after which the stream can begin. The runner responds with 410 for every smaller number."""
+        """Find the smallest number after which the stream can begin. The runner responds with 410 to every smaller
+        number."""
         low, high = -1, 0
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
@@ -226,8 +229,8 @@ class Subject:
         self.acknowledged = self.last = high
 
     async def settle(self) -> bool:
-        """Stop what a check left running, wait for its end and acknowledge all events. Returns whether the runner is
-        free."""
+        """Stop the jobs that a check has left, wait for their ends and acknowledge all events. Returns whether the
+        runner is free."""
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
@@ -239,7 +242,8 @@ class Subject:
         return True
 
     async def abandon(self) -> None:
-        """Stop what the check left running, whatever ended the check. The next check removes finished jobs."""
+        """Stop the jobs that the check has left, even if the check was interrupted. The next check removes finished
+        jobs."""
         with contextlib.suppress(httpx.HTTPError):
             await self._delete_open()
 
@@ -250,7 +254,7 @@ class Subject:
         return left
 
     async def _is_free(self) -> bool:
-        """Whether a new job runs, after an expected event did not come."""
+        """Whether a new job runs. This is asked after an expected event did not come."""
         self.open.clear()
         try:
             await self.find_position()
@@ -278,6 +282,6 @@ def statuses(answer: httpx.Response) -> list[str]:
 
 
 def require(call: str, status: int, wanted_status: int) -> None:
-    """Raise ``BrokenError`` if the response to a call has another status than required."""
+    """Raise ``BrokenError`` if the response to a call has another status than ``wanted_status``."""
     if status != wanted_status:
         raise BrokenError(f"{call} answered {status}, not {wanted_status}")

@@ -1,4 +1,4 @@
-"""Checks an outcome: its form is valid, and its parts do not contradict each other or its job. Pure."""
+"""Checks an outcome: its form must be valid, and its parts must not contradict each other or its job. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VERDICTS = {
 def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
     """The first fault of an outcome; None if it has none.
 
-    ``job`` is None if it is not known. ``elapsed_s`` is the time from its POST to its finished event.
+    ``job`` is None if it is unknown. ``elapsed_s`` is the time from its POST to its finished event.
     """
     try:
         outcome = Outcome.model_validate(body)
@@ -74,7 +74,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
     size = len(outcome.log_tail.encode())
     if size > TAIL_BYTES:
         yield f"log_tail holds {size} bytes, more than {TAIL_BYTES}"
-    # One byte may be read as U+FFFD, which is three again; a letter is never less than a byte.
+    # One byte may be decoded as U+FFFD, which has three bytes. No character has less than one byte.
     if len(outcome.log_tail) > outcome.log_bytes:
         yield f"log_tail has {len(outcome.log_tail)} letters, and log_bytes is {outcome.log_bytes}"
     if timing.calls_per_sample < 1:
@@ -85,7 +85,7 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
 
 
 def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
-    """Times or placements that are reported for a case that did not run."""
+    """The times and placements that an outcome has although its case did not run."""
     timing = outcome.timing
     if timing.cold_ms is not None or timing.samples_ms:
         yield f"its ending is {outcome.ending}, which runs nothing, and there are cold_ms or samples_ms"

@@ -1,1 +1,1 @@
-"""Tables, connections and the embedded PostgreSQL. It makes no decisions about campaigns."""
+"""Tables, connections and the embedded PostgreSQL. This folder makes no decisions about campaigns."""

@@ -27,7 +27,8 @@ def dump(dsn: str, file: BinaryIO) -> None:
 
 
 async def restore(dsn: str, file: Path) -> None:
-    """Restore the file into an empty database in one transaction. After a ``DatabaseError`` it is still empty."""
+    """Restore the file into an empty database in one transaction. If a ``DatabaseError`` is raised, the database is
+    still empty."""
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:

@@ -49,7 +49,7 @@ class Account:
     groups: frozenset[int]
 
     def can(self, path: Path, bits: int) -> bool:
-        """Whether the mode of ``path`` grants this user ``bits`` (4 read, 2 write, 1 enter or execute)."""
+        """Whether the mode of ``path`` allows this user ``bits`` (4 read, 2 write, 1 enter or execute)."""
         if self.uid == 0:
             return True
         status = path.stat()
@@ -91,7 +91,7 @@ def servant() -> Account:
 
 
 def installations() -> list[PostgresInstallation]:
-    """Every usable PostgreSQL on this machine: the wheel's first, then the system's, newest first."""
+    """Every usable PostgreSQL on this machine: first the wheel's, then the system's, newest version first."""
     by_folder: dict[Path, PostgresInstallation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
@@ -103,7 +103,7 @@ def installations() -> list[PostgresInstallation]:
 
 
 def choose(data_major: int | None, where: Path) -> PostgresInstallation:
-    """The PostgreSQL for a data directory. Existing data need the major version that created them."""
+    """Choose the PostgreSQL for a data directory. Existing data need the major version that created them."""
     usable = installations()
     if not usable:
         raise DatabaseError(
@@ -143,8 +143,8 @@ def within_reach(installation: PostgresInstallation, account: Account, directory
 
 
 def _copy(programs: Path, base: Path, copy: Path) -> None:
-    """Copy to a temporary name and rename when complete. Relative paths are kept, because the programs load libraries
-    by them."""
+    """Copy to a temporary name, and rename the copy when it is complete. Relative paths are kept, because the programs
+    load their libraries by relative paths."""
     for leftover in copy.parent.glob(f"{copy.name}.*"):
         shutil.rmtree(leftover, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=f"{copy.name}.", dir=copy.parent))

@@ -1,7 +1,7 @@
 """Connections: the engine, and transactions that are retried after a conflict.
 
-DSNs are plain (``postgresql://…``) everywhere and parsed by asyncpg itself, so that parameters that work for ``psql``
-(``?sslmode=require``) work here, too.
+DSNs are plain (``postgresql://…``) everywhere. asyncpg itself parses them, so that parameters that work for ``psql``
+(``?sslmode=require``) work here too.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ second."""
 class _Pool(AsyncAdaptedQueuePool):
     """A pool that closes its idle connections concurrently.
 
-    SQLAlchemy closes one after the other. If the network has dropped them, each waits for a server that does not
-    respond, and a coordinator would need minutes to stop.
+    SQLAlchemy closes them one after the other. If the network has dropped the connections, each waits for a server that
+    does not respond. A coordinator would then need minutes to stop.
     """
 
     def dispose(self) -> None:
@@ -55,7 +55,7 @@ class _Pool(AsyncAdaptedQueuePool):
         super().dispose()
 
 
-# SQLAlchemy logs what a pool does under the pool's class, and what is ours is logged from INFO on.
+# SQLAlchemy logs a pool's messages under the name of the pool's class, and our loggers log from INFO on.
 logging.getLogger(f"{_Pool.__module__}.{_Pool.__name__}").setLevel(logging.WARNING)
 
 
@@ -73,7 +73,8 @@ def engine(
     pool_wait_s: float = POOL_WAIT_S,
     times: DatabaseTimes = DEFAULT_DATABASE_TIMES,
 ) -> AsyncEngine:
-    """A pool of connections. JSON columns accept any value; parts that JSONB rejects are replaced first."""
+    """Make a pool of connections. JSON columns accept any value, because parts that JSONB rejects are replaced
+    first."""
     settings = {
         "application_name": application_name,
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
@@ -129,7 +130,7 @@ def _ping(connection: Any, entry: ConnectionPoolEntry, _proxy: Any) -> None:
 
 
 async def allow_long_statements(connection: AsyncConnection) -> None:
-    """For the rest of this transaction, raise the time limit of statements to ``LONG_STATEMENT_S``, on server and
+    """Raise the time limit of statements to ``LONG_STATEMENT_S`` for the rest of this transaction, on server and
     client."""
     await connection.execute(text(f"SET LOCAL statement_timeout = '{LONG_STATEMENT_S:.0f}s'"))
     raw = (await connection.get_raw_connection()).driver_connection
@@ -138,7 +139,7 @@ async def allow_long_statements(connection: AsyncConnection) -> None:
 
 
 def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    # None: the connection was closed, not returned to the pool.
+    # None means that the connection was closed and not returned to the pool.
     if connection is not None:
         connection.driver_connection.limit_as_made()
 
@@ -146,7 +147,8 @@ def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
     """Do ``work`` in one transaction, and retry it from its beginning after a conflict with another transaction.
 
-    It is used for statements that touch many jobs while these are claimed, started and finished.
+    Used for statements that change many jobs, because other transactions claim, start and finish the same jobs
+    meanwhile.
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -162,7 +164,7 @@ async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaita
 async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
     """Do ``work`` in one transaction on a new connection. Raises ``DatabaseError`` for any failure."""
     if dsn.partition("://")[0] not in SCHEMES:
-        # Without the text itself, which may hold a password.
+        # The text of the DSN is not shown, because it may contain a password.
         raise DatabaseError("the DSN of the database is not a URL: write it like postgresql://user@host:5432/database")
     pool = engine(dsn, pool_size=1, application_name="portolan migration", statement_timeout_s=MIGRATION_TIMEOUT_S)
     try:

@@ -1,8 +1,9 @@
 """The embedded PostgreSQL: a server in a data directory, as a child of this process.
 
-The data directory contains ``cluster/`` (PostgreSQL's files), ``password``, another password file for each role,
-``port``, ``lock`` and ``postgres.log``, and during the first start ``making/``. ``binaries.py`` finds the programs. The
-superuser creates the roles and does nothing else; only tests use its DSN outside of this module.
+The data directory contains ``cluster/`` (PostgreSQL's files), ``password``, one more password file for each role,
+``port``, ``lock`` and ``postgres.log``. During the first start it also contains ``making/``. ``binaries.py`` finds the
+programs. The superuser creates the roles and does nothing else. Outside of this module, only tests use the superuser's
+DSN.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ INITDB_OPTIONS = ("--username", USER, "--auth", "scram-sha-256", "--encoding", "
 INITDB_LIMIT_S = 300.0
 READY_LIMIT_S = 300.0  # recovery after a crash replays up to a gigabyte of log
 STOP_LIMITS_S = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
-"""Signals for stopping: fast shutdown, immediate shutdown, kill. The write-ahead log recovers from each."""
+"""The signals for stopping, in order: fast shutdown, immediate shutdown, kill. The database recovers from each of them
+with its write-ahead log."""
 LOG_LIMIT_BYTES = 10_000_000
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -55,10 +57,10 @@ SETTINGS = {
 
 
 class EmbeddedPostgres:
-    """``with EmbeddedPostgres(directory) as dsn: …``. All files are in ``directory``.
+    """Runs a server in a directory: ``with EmbeddedPostgres(directory) as dsn: …``.
 
     The kernel stops the server when the *thread* that called ``start`` ends, so that a killed portolan leaves no server
-    behind. Call ``start`` in a thread that lives as long as the server should.
+    behind. So ``start`` must be called in a thread that lives as long as the server should.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -159,8 +161,8 @@ class EmbeddedPostgres:
         self._serve(cluster, programs, account, installation)
 
     def _make_cluster(self, cluster: Path, programs: Path, account: Account) -> None:
-        """Create the cluster under a temporary name and rename it last. The next call removes the leftovers of a
-        crash."""
+        """Create the cluster under a temporary name, and rename it when it is complete. If the program crashes before,
+        the next call removes the incomplete cluster."""
         making = self.directory / "making"
         shutil.rmtree(making, ignore_errors=True)
         password = _keep(self.directory / "password", secrets.token_urlsafe(24))
@@ -221,7 +223,8 @@ class EmbeddedPostgres:
         )
 
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
-        """Start the server and wait until it accepts connections. If it ended instead, return its output."""
+        """Start the server and wait until it accepts connections. Returns None, or the server's output if the server
+        ended instead."""
         log = self.directory / "postgres.log"
         options = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
@@ -250,7 +253,7 @@ class EmbeddedPostgres:
 
 
 def dsn_of(directory: Path, user: str = USER) -> str | None:
-    """The DSN of the database in ``directory``, running or not; None without a database or without this user."""
+    """The DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
     try:
         password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())
@@ -266,10 +269,11 @@ def _password(directory: Path, user: str) -> Path:
 
 
 def stop_leftovers(directory: Path) -> None:
-    """End every PostgreSQL process that still works in ``directory``, no matter which process started it.
+    """End every PostgreSQL process that still uses ``directory``, no matter which process started it.
 
-    Call it with the lock held: then the portolan that started them has ended. Processes are recognized by their working
-    directory, which the server sets to its data directory, because the pid file may be wrong.
+    The caller must hold the lock, because then the portolan that started these processes has ended. Processes are
+    recognized by their working directory, which the server sets to its data directory. The pid file is not used,
+    because it may be wrong.
     """
     for number, limit_s in STOP_LIMITS_S:
         left = list(_working_in(directory))
@@ -300,8 +304,8 @@ def _working_in(directory: Path) -> Iterator[psutil.Process]:
 def _forget_strangers(pid_file: Path) -> None:
     """Remove a pid file that names a living process which is not our server.
 
-    PostgreSQL refuses to start if that pid exists, even as a zombie or another program. The caller has made sure that
-    no server is left. PostgreSQL itself handles the pid of a process that has ended.
+    PostgreSQL refuses to start if a process with this pid exists, even a zombie or another program. The caller has made
+    sure that no server is left. A pid without a process is no problem for PostgreSQL.
     """
     with contextlib.suppress(FileNotFoundError, IndexError, ValueError):
         if psutil.pid_exists(int(pid_file.read_text().split()[0])):
@@ -309,7 +313,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """The account of the server: the owner of the data, otherwise the current user, but never root."""
+    """The account for the server: the owner of the data, otherwise the current user. It is never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -368,7 +372,8 @@ def _free_port(port_file: Path) -> int:
 
 
 def _keep(path: Path, text: str) -> str:
-    """Return the text of the private file ``path``. If it has none yet, write ``text`` to it atomically first."""
+    """Return the text of the private file ``path``. If the file does not exist, it is created with ``text``,
+    atomically."""
     with contextlib.suppress(FileNotFoundError):
         if stored_text := path.read_text().strip():
             return stored_text

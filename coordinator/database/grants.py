@@ -1,7 +1,7 @@
 """The three roles of the database, and the privileges of each role on each table and view.
 
-This is the only declaration. Every upgrade applies it, and a test compares the whole catalog with it, so a table
-without an entry here fails the test. ``portolan_migration`` owns everything and needs no entries. Other roles keep the
+This is the only declaration. Every upgrade applies it, and a test compares the whole catalog with it, so the test fails
+if a table has no entry here. ``portolan_migration`` owns everything and needs no entries. Other roles keep the
 privileges that a person gave them.
 """
 
@@ -143,7 +143,7 @@ def statements(current: Held, roles: Iterable[str]) -> list[str]:
 
 
 def apply(connection: Connection) -> None:
-    """Grant the existing roles the declared privileges. Nothing is written if they already have them."""
+    """Grant the declared privileges to the roles that exist. Nothing is written if they already have them."""
     there = connection.execute(
         text("SELECT rolname FROM pg_roles WHERE rolname = ANY(:roles) ORDER BY 1"), {"roles": [APPLICATION, READING]}
     )

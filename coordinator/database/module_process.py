@@ -1,4 +1,4 @@
-"""Runs a module of ours in its own process, for work that would block the coordinator or keep its memory.
+"""Runs a module in its own process, for work that would block the coordinator or keep its memory.
 
 ``run_module`` starts the process, reads its output and reports its failure. The module calls ``run_work``, which
 reports an unreachable database as an outage.
@@ -37,11 +37,11 @@ async def run_module(
 ) -> bytes:
     """Run ``python -m module`` with a database until it ends. It is killed if the caller stops waiting.
 
-    ``request`` is written to its stdin. ``read`` reads its stdout to the end, and its return value is the result. If
-    the process fails, raises ``DatabaseAwayError`` or a ``PortolanError`` that begins with ``failure``.
+    ``request`` is written to the process's stdin. ``read`` reads its stdout to the end and returns the result. If the
+    process fails, raises ``DatabaseAwayError``, or a ``PortolanError`` whose message begins with ``failure``.
     """
     async with _module_process(module, dsn, pass_fds) as process:
-        # A module blocks as soon as a pipe that nobody reads is full, so that all three are served at once.
+        # A module blocks as soon as a pipe that nobody reads is full, so all three pipes are served at once.
         async with asyncio.TaskGroup() as pipes:
             output = pipes.create_task(read(cast(StreamReader, process.stdout)))
             complaint = pipes.create_task(_read_last_bytes(cast(StreamReader, process.stderr)))
@@ -80,7 +80,7 @@ async def _read_last_bytes(stream: StreamReader) -> bytes:
 
 
 async def _send(stdin: StreamWriter, request: bytes) -> None:
-    # A module that ended already says why on stderr.
+    # If the module has already ended, stderr says why.
     with suppress(BrokenPipeError, ConnectionResetError):
         stdin.write(request)
         await stdin.drain()
@@ -105,6 +105,6 @@ def run_work(work: Coroutine[None, None, None]) -> None:
     except Exception as error:
         if not is_outage(error):
             raise
-        # Not a fault of the request: the caller is told to try again.
+        # The request is not at fault, so the caller is told to try again.
         print(reason_of(error), file=sys.stderr)
         sys.exit(DATABASE_AWAY_CODE)

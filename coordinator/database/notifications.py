@@ -1,4 +1,4 @@
-"""Receives what ``NOTIFY`` sends, on a dedicated connection that is reopened when it breaks."""
+"""Receives the notifications of ``NOTIFY``, on a dedicated connection that is reopened when it breaks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ RECONNECT = Backoff(first_s=0.1, longest_s=5.0)
 
 @dataclass(frozen=True)
 class Notice:
-    """A notification on a channel. An empty payload follows a reconnect and means that notices may have been missed."""
+    """A notification on a channel. An empty payload comes after a reconnect, and means that notifications may have been
+    missed."""
 
     channel: str
     payload: str
@@ -28,7 +29,7 @@ class Notice:
 
 @dataclass
 class Notices:
-    """Notices that arrived and were not yet taken. Equal notices count once."""
+    """Notices that have arrived and have not been taken yet. Equal notices count once."""
 
     _waiting: dict[Notice, None] = field(default_factory=dict)
     _some: asyncio.Event = field(default_factory=asyncio.Event)
@@ -39,20 +40,20 @@ class Notices:
         self._some.set()
 
     def end(self, error: BaseException) -> None:
-        """End the waiting, because no further notice will come."""
+        """Raise this error from ``take`` from now on, because no further notice will come."""
         self._ended = error
         self._some.set()
 
     async def take(self, timeout_s: float | None = None) -> list[Notice]:
-        """Return all notices so far. Waits for the first one, but not longer than ``timeout_s``.
+        """Return all notices so far. Waits for the first notice, but not longer than ``timeout_s``.
 
-        If listening has ended, raises the error that ended it, because no further notice can come.
+        If the connection cannot be reopened, raises the error that ended listening.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._some.wait()
         if self._ended is not None:
-            raise RuntimeError("the listener for notifications has ended") from self._ended
+            raise RuntimeError("the connection for notifications has been closed") from self._ended
         batch = list(self._waiting)
         self._waiting.clear()
         self._some.clear()
@@ -66,10 +67,10 @@ class Notices:
 
 @contextlib.asynccontextmanager
 async def listening(dsn: str, *channels: str, times: DatabaseTimes = DEFAULT_DATABASE_TIMES) -> AsyncIterator[Notices]:
-    """Yield the notices that ``NOTIFY`` sends on ``channels``, including every one committed inside the block.
+    """Yield the notices on ``channels``, including every notice that is committed inside the block.
 
-    Notices have a dedicated connection. If it breaks, it is reopened and every channel gets a notice without payload,
-    because notices may have been missed.
+    If the dedicated connection breaks, it is reopened. Every channel then gets a notice without payload, because
+    notices may have been missed.
     """
     notices = Notices()
     connection = await _listen(dsn, channels, notices, times)
@@ -116,7 +117,8 @@ async def _keep_listening(
 
 
 async def _until_broken(connection: asyncpg.Connection, times: DatabaseTimes) -> None:
-    """Return when the connection is lost. It pings at intervals, because a dead server sends nothing."""
+    """Return when the connection is lost. Sends pings at intervals, because the loss of a silent server is not noticed
+    otherwise."""
     broken = asyncio.Event()
     connection.add_termination_listener(lambda _connection: broken.set())
     try:

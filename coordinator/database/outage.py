@@ -1,4 +1,4 @@
-"""Classifies PostgreSQL's errors: an outage, a conflict to retry, or values that it rejects.
+"""Classifies PostgreSQL's errors: an outage, a conflict that a retry resolves, or values that PostgreSQL rejects.
 
 A long-running loop catches ``DATABASE_AWAY`` and retries. Over HTTP such an error is an outage (503), unless
 ``is_outage`` says that the statement itself was wrong.
@@ -33,7 +33,7 @@ _NO_ROOM = frozenset({"53100", "58030"})
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same request may succeed soon, because PostgreSQL or the network was at fault."""
+    """Whether the same request may succeed soon, because the error comes from PostgreSQL's state or the network."""
     state = sqlstate(error)
     cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else error
     # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
@@ -46,19 +46,19 @@ def is_outage(error: BaseException) -> bool:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether the error is a deadlock or serialization failure. These are normal now and then; a retry resolves
-    them."""
+    """Whether the error is a deadlock or a serialization failure. These occur normally now and then, and a retry
+    resolves them."""
     return isinstance(error, DBAPIError) and sqlstate(error) in _CONFLICTS
 
 
 def has_no_room(error: BaseException) -> bool:
-    """Whether PostgreSQL responds but its disk is full. Then reads work, and most writes fail."""
+    """Whether PostgreSQL responds but its disk is full. Reads then work, and most writes fail."""
     return sqlstate(error) in _NO_ROOM
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether PostgreSQL will never accept these values: text with NUL, or numbers out of range or outside our
-    constraints."""
+    """Whether PostgreSQL will never accept these values: a text with NUL, or numbers that are out of range or violate
+    one of Portolan's constraints."""
     state = (sqlstate(error) or "") if isinstance(error, DBAPIError) else ""
     return state.startswith("22") or state == "23514"
 

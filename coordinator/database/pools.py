@@ -1,4 +1,5 @@
-"""The connection pools of one coordinator, one for each kind of use, so that no use can exhaust another's connections.
+"""The connection pools of one coordinator. Each kind of use has its own pool, so that no use exhausts another's
+connections.
 
 So dispatch continues however many requests arrive, renewals of ownership do not wait for runners, and the outcome
 writer never waits for a connection.

@@ -1,6 +1,7 @@
 """Creates the three roles. Their privileges on tables are in ``grants.py``.
 
-This needs a superuser, or an owner of the database with CREATEROLE. It can be repeated; then it writes only passwords.
+Creating them needs a superuser, or an owner of the database with CREATEROLE. It can be repeated. If nothing has
+changed, only the passwords are written.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from coordinator.errors import reason_of
 
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     READING: {
-        # A session may change these. They bound what people forget: an open notebook must not block an upgrade forever.
+        # A session may change these. They are limits for forgotten sessions: an open notebook must not block an upgrade
+        # forever.
         "default_transaction_read_only": "on",
         "statement_timeout": "5min",
         "idle_in_transaction_session_timeout": "5min",
@@ -93,7 +95,7 @@ SELECT EXISTS (SELECT FROM pg_database d
        has_schema_privilege(:owner, current_schema(), 'CREATE') AS owned,
        quote_ident(current_schema()) AS schema, quote_ident(current_database()) AS database
 """)
-# Elsewhere on the server a reader may make temporary tables and large objects, as everybody may.
+# In other databases of the server, a reader may create temporary tables and large objects, as every user may.
 _OPEN_NEIGHBOURS = text("""
 SELECT quote_ident(d.datname) FROM pg_database d
  WHERE d.datname IN ('postgres', 'template1') AND d.datname <> current_database()
@@ -105,19 +107,20 @@ SELECT quote_ident(d.datname) FROM pg_database d
 
 
 async def provide(dsn: str, passwords: Mapping[str, str]) -> None:
-    """Create the roles with these passwords, connected as the superuser or owner in the DSN."""
+    """Create the roles with these passwords. The user in the DSN is the superuser or the owner."""
     await run_once(dsn, lambda connection: make(connection, passwords))
 
 
 def become_owner(connection: Connection) -> str | None:
     """Create the roles if this connection may, and act as the migration role until the transaction ends.
 
-    Returns None, or one line about what is missing. In the latter case the connection keeps its role.
+    Returns None if this succeeds. Otherwise the connection keeps its role, and one line about what is missing is
+    returned.
     """
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:
         try:
-            # A savepoint: after a missing privilege, the transaction goes on with the role that it has.
+            # A savepoint is needed, so that the transaction can continue with its own role if a privilege is missing.
             with connection.begin_nested():
                 make(connection, {})
                 connection.exec_driver_sql(f"SET LOCAL ROLE {MIGRATION}")
@@ -158,8 +161,8 @@ def make(connection: Connection, passwords: Mapping[str, str]) -> None:
 
 
 def _reset_undeclared(connection: Connection) -> None:
-    """Reset undeclared settings, because each role may change its own defaults (including ``search_path``) for later
-    sessions."""
+    """Reset the settings of the roles that are not declared. A role may change its own defaults (including
+    ``search_path``), which would affect later sessions."""
     declared_settings = _flat(SETTINGS)
     columns = {
         "roles": [role for role, _, _ in declared_settings],
@@ -171,7 +174,8 @@ def _reset_undeclared(connection: Connection) -> None:
 
 
 def _join(connection: Connection, user: str) -> None:
-    """Make the user a member of the migration role, which transferring ownership requires."""
+    """Make the user a member of the migration role. Without the membership, the user cannot transfer ownership to the
+    role."""
     if not connection.scalar(text("SELECT pg_has_role(current_user, :role, 'USAGE')"), {"role": MIGRATION}):
         connection.exec_driver_sql(f"GRANT {MIGRATION} TO CURRENT_USER")
 
@@ -197,8 +201,7 @@ def _close_functions(connection: Connection) -> None:
 
 
 def _close_neighbours(connection: Connection) -> None:
-    """On a server that only Portolan uses, allow only superusers to connect to the databases that came with the
-    server."""
+    """If only Portolan uses the server, allow only superusers to connect to the databases that came with the server."""
     for database in connection.scalars(_OPEN_NEIGHBOURS).all():
         connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {database} FROM PUBLIC")
 

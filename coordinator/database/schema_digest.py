@@ -1,4 +1,4 @@
-"""The digest of the migrations that made a database's tables, stored as the comment of ``alembic_version``.
+"""The digest of the migrations that made a database's tables. It is stored as the comment of ``alembic_version``.
 
 Until the first release, the first migration is edited in place. So a revision alone does not identify the tables.
 """
@@ -35,7 +35,7 @@ def keep(connection: Connection, digest: str) -> None:
 
 
 def require_same(connection: Connection, scripts: ScriptDirectory, revision: str) -> None:
-    """Raise ``DatabaseError`` if the tables of a known revision were made by other migrations."""
+    """Raise ``DatabaseError`` if other migrations than these made the tables of the revision."""
     if read_digest(connection) != digest_of(scripts, revision):
         raise DatabaseError(
             f"the tables of the database are not those of revision {revision} of this Portolan: a version from before "

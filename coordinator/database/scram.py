@@ -1,7 +1,7 @@
-"""SCRAM verifiers (RFC 5802), which PostgreSQL stores instead of passwords. With them, no statement contains a
-password.
+"""SCRAM verifiers (RFC 5802). PostgreSQL stores them instead of passwords, so no statement has to contain a password.
 
-PostgreSQL logs statements that fail, and shows running ones to its administrators.
+A password in a statement would be visible: PostgreSQL logs statements that fail, and shows running statements to its
+administrators.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ SALT_BYTES = 16
 
 
 def verifier(password: str) -> str:
-    """The verifier for ALTER ROLE … PASSWORD: ``SCRAM-SHA-256$…``. Only ASCII is allowed, because other characters
-    would need normalization."""
+    """The verifier for ALTER ROLE … PASSWORD: ``SCRAM-SHA-256$…``. The password must be ASCII, because other characters
+    would have to be normalized."""
     salt = os.urandom(SALT_BYTES)
     salted_password = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
     stored_key = hashlib.sha256(hmac.digest(salted_password, b"Client Key", "sha256")).digest()

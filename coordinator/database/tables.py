@@ -69,7 +69,7 @@ RUNNER_STATES = ("online", "offline", "quarantined", "removed")
 
 
 def _words(name: str, values: Iterable[str]) -> Enum:
-    """A text column with a check constraint, so that a new word needs only a small migration."""
+    """A text column with a check constraint, so that adding a word needs only a small migration."""
     return Enum(*map(str, values), name=name, native_enum=False, create_constraint=True, length=24)
 
 
@@ -381,7 +381,8 @@ attempts = Table(
     ),
 )
 
-# As in protocol/limits.py. NaN is greater than any number here, and null passes. One constraint, on the hot path.
+# The limits are those of protocol/limits.py. NaN is greater than every number here, and null passes. It is one
+# constraint, because this table is on the hot path.
 _MEASURABLE = f"""\
 {
     " and ".join(
@@ -396,7 +397,7 @@ outcomes = Table(
     metadata,
     Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, nullable=False),
-    # As the job has them, which is why they are no foreign keys.
+    # The values are those of the job, so no foreign keys are needed.
     Column("campaign_id", Integer, nullable=False),
     Column("target_id", Integer, nullable=False),
     Column("case_id", Integer, nullable=False),
@@ -548,7 +549,7 @@ _FIGURE_TYPES: dict[Any, Any] = {
     list[str]: ARRAY(Text),
     Counted: JSONB,
 }
-"""The column type for each type of a figure. Counts and latencies have the same types as in the views."""
+"""The column type for each type of a published value. Counts and latencies have the same types as in the views."""
 
 
 def _figure(name: str, annotation: Any) -> Column[Any]:
@@ -573,7 +574,7 @@ matrix_cells = Table(
 
 
 def _published_table(name: str, *columns: Column[Any], comment: str) -> Table:
-    """The table for one kind of published figure. ``number`` is the order in which the figures were published."""
+    """The table for one kind of published data. ``number`` counts the publications in their order."""
     return Table(
         name,
         metadata,

@@ -1,4 +1,4 @@
-"""The time limits of a process that waits for PostgreSQL, apart from the limits of its statements. Pure."""
+"""The time limits of a process that waits for PostgreSQL, except the limits of its statements. Pure."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ class DatabaseTimes:
     """Every time in seconds, with its default and its reason."""
 
     connect_s: float = 10.0
-    """Time limit for connecting. A server in recovery refuses sooner."""
+    """Time limit for connecting. A server in recovery refuses earlier."""
     answer_margin_s: float = 5.0
-    """How much longer than the server's limit the client waits for the response to a statement."""
+    """The client waits this much longer than the server's time limit for the response to a statement."""
     cancel_s: float = 2.0
-    """Time limit for cancelling a statement. A healthy server ends it at once; after this time the connection is
-    closed."""
+    """Time limit for cancelling a statement. A healthy server ends the statement at once. After this time the
+    connection is closed."""
     close_s: float = 2.0
     """Time limit for the server's part in closing a connection. After this time the connection is dropped."""
     ping_s: float = 5.0
     """Time limit for the response to a ping."""
     ping_every_s: float = 20.0
-    """Interval of pings on the listening connection, which otherwise sends nothing."""
+    """Interval of pings on the listening connection, which sends nothing else."""
 
 
 DEFAULT_DATABASE_TIMES = DatabaseTimes()

@@ -1,4 +1,4 @@
-"""Makes texts and JSON from any source acceptable to PostgreSQL by replacing what it rejects."""
+"""Replaces the parts of texts and JSON that PostgreSQL rejects."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def jsonable(value: Any, *, depth: int = DEEPEST) -> Any:
 
 
 def to_json(value: Any) -> str:
-    """JSON text that JSONB accepts. Ordinary values take only the standard encoder's fast path."""
+    """JSON text that JSONB accepts. For ordinary values, only the standard encoder's fast path is used."""
     try:
         text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     except (ValueError, TypeError, RecursionError):
         text = ""
-    # As ASCII, NUL reads \u0000 and every surrogate \ud…; pairs pass the second look unchanged.
+    # In ASCII, NUL is \u0000 and every surrogate \ud…. Pairs of surrogates do not change in the second pass.
     if not text or "\\u0000" in text or "\\ud" in text:
         text = json.dumps(jsonable(value), allow_nan=False, separators=(",", ":"))
     return text

@@ -1,8 +1,8 @@
-"""The views. People query them with psql or pandas, and every report starts from them.
+"""The views. People query them with psql or pandas, and every report is made from them.
 
-Their names, columns and meanings are a promise: columns are only added, after the last one, and nothing else changes in
-place. To change a view, change its text here. ``define`` replaces the views of a database if they were made from
-another text, and leaves dependent objects in place. A migration that alters a column used by a view must drop that view
+Their names, columns and meanings are a promise: columns are only added, after the last one, and nothing else changes.
+To change a view, change its text here. ``define`` replaces the views of a database if they were made from another text.
+It does not drop objects that depend on them. A migration that alters a column that a view uses must drop this view
 first.
 """
 
@@ -29,9 +29,9 @@ from protocol.enums import GRADIENT, RECOMPILED, REFUSES, Cause, Ending
 from protocol.limits import LEAST_MILLISECONDS
 
 NOISY = 1.2
-"""The factor over its level from which a median reflects the host more than the call. If sampling ended because the
-median was known to 1 %, the quartiles are within 9 % of each other, so the median is at most 12 % above the low
-quantile; and no comparison counts a smaller change."""
+"""If a median is more than this factor above its level, it reflects the host more than the call. If sampling ended
+because the median was known to 1 %, the quartiles are within 9 % of each other, so the median is at most 12 % above the
+low quantile. Also, no comparison counts a smaller change."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _indent(query: str, spaces: int) -> str:
 def low(outcomes: str) -> str:
     """SQL for the level of a run: a low quantile of its samples, because other work on a host only makes calls longer.
 
-    It is the median if the run's samples were not stored.
+    If the run's samples were not stored, the level is their median.
     """
     return f"""\
 coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) < {LEAST_MILLISECONDS} THEN 0
@@ -71,8 +71,8 @@ coalesce((SELECT CASE WHEN percentile_cont({LOW}) WITHIN GROUP (ORDER BY u.ms) <
 
 
 def case_class(cases: str) -> str:
-    """SQL for the ``CaseClass`` of a case. Handwritten cases are tagged with their dtype, generated ones with their
-    class."""
+    """SQL for the ``CaseClass`` of a case. Handwritten cases have a tag with their dtype, generated cases a tag with
+    their class."""
     return f"""\
 CASE WHEN {cases}.tags @> '["{GRADIENT}"]' THEN '{CaseClass.gradient}'
      WHEN {cases}.tags ?| '{{low-precision,float16,bfloat16}}' THEN '{CaseClass.sixteen_bit}'
@@ -296,14 +296,14 @@ SELECT n.campaign_id,
        t.version,
        t.device,
        t.hardware"""
-"""The first columns of a view of figures ``n`` for a target ``t`` and a suite ``s``."""
+"""The first columns of a view ``n`` for a target ``t`` and a suite ``s``."""
 
 
 def cases_measured(outcomes: str) -> str:
     """SQL for a case's latencies on a target, from rows of ``outcomes``. All other latencies and ratios are computed
     from these.
 
-    ``OFFSET 0`` makes PostgreSQL read the samples of an outcome once, instead of once for each figure.
+    ``OFFSET 0`` makes PostgreSQL read the samples of an outcome once, instead of once for each computed column.
     """
     return f"""\
 SELECT o.campaign_id,
@@ -363,7 +363,7 @@ def case_latencies(outcomes: str) -> str:
 
 
 def function_latencies(latencies: str) -> str:
-    """SQL for a function's latencies on a target, from the latencies of its cases."""
+    """SQL for a function's latencies on a target, computed from the latencies of its cases."""
     return f"""\
 {_HEAD},
        n.function,

@@ -1,9 +1,9 @@
 """A connection to PostgreSQL that soon notices the loss of its server.
 
-A firewall that drops a connection discards its packets silently. The kernel would then resend for fifteen minutes, and
-wait forever for a response. So every connection has keepalives and a limit for unacknowledged data, on both sides.
-Every statement also has a limit on the client's side, longer than the server's, in case the server does not respond at
-all.
+A firewall that drops a connection discards its packets silently. By default, the kernel resends them for fifteen
+minutes and waits forever for a response. So every connection has keepalives and a limit for unacknowledged data, on
+both sides. Every statement also has a time limit on the client's side, longer than the server's limit, in case the
+server does not respond at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SERVER_KEEPALIVE = {
     "tcp_keepalives_count": str(KEEPALIVE_COUNT),
     "tcp_user_timeout": str(UNACKNOWLEDGED_S * 1000),
 }
-# Not every system has all of them; macOS has another name for the first.
+# Not every system has all of them. On macOS the first one has another name.
 _SOCKET_OPTIONS = {
     "TCP_KEEPIDLE": KEEPALIVE_IDLE_S,
     "TCP_KEEPALIVE": KEEPALIVE_IDLE_S,
@@ -44,20 +44,20 @@ _SOCKET_OPTIONS = {
 class BoundedConnection(Connection):  # type: ignore[misc]
     """A connection that closes itself if the server does not end a statement that was cancelled or took too long.
 
-    asyncpg waits for the end of a cancelled statement before it sends the next one, such as a rollback. Without a limit
-    of its own, this wait would last as long as the statement was allowed to.
+    asyncpg waits for the end of a cancelled statement before it sends the next one, such as a rollback. Without this
+    class, it would wait as long as a statement may take.
     """
 
     _config: Any
     times = DEFAULT_DATABASE_TIMES
-    """The time limits. asyncpg creates the connection, so ``connect`` sets other limits afterwards."""
+    """The time limits. asyncpg creates the connection with the defaults, and ``connect`` sets others afterwards."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._made_with = self._config
 
     def limit_statements(self, statement_timeout_s: float) -> None:
-        """Adopt the statement timeout that was just set on the server."""
+        """Use the statement timeout that was just set on the server."""
         self._config = self._made_with._replace(command_timeout=statement_timeout_s + self.times.answer_margin_s)
 
     def limit_as_made(self) -> None:
@@ -66,8 +66,8 @@ class BoundedConnection(Connection):  # type: ignore[misc]
     async def close(self, *, timeout: float | None = None) -> None:
         """Close the connection, and wait for the server for at most ``DatabaseTimes.close_s``.
 
-        asyncpg itself would wait as long as a statement may take. After the limit the connection is dropped, which is
-        no error.
+        asyncpg itself would wait as long as a statement may take. After the limit, the connection is dropped. This is
+        not an error.
         """
         limit_s = self.times.close_s if timeout is None else min(timeout, self.times.close_s)
         with suppress(TimeoutError):

@@ -1,1 +1,1 @@
-"""Deletes campaigns, and suites without outcomes in any campaign. Only this folder deletes measurements."""
+"""Deletes campaigns, and suites without outcomes in any campaign. Only this folder deletes outcomes."""

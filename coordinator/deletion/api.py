@@ -16,8 +16,8 @@ router = RestRouter(tags=["deletion"])
 
 @router.delete("/campaigns/{campaign_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_campaign(campaign_id: CampaignId, context: Context) -> DeletedCampaign:
-    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported one, also delete the suite of its
-    bundle."""
+    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported campaign, also delete the suite
+    that its bundle added."""
     return await service.delete_campaign(context.engine, campaign_id)
 
 
@@ -29,5 +29,6 @@ async def list_suites(context: Context) -> StoredSuites:
 
 @router.delete("/suites/{suite_id}", dependencies=[needs(Role.operator)], responses=problem_responses(404, 409))
 async def delete_suite(suite_id: SuiteId, context: Context) -> StoredSuite:
-    """Delete one revision of a suite, so that it can be stored again. 409 while a campaign or a runner uses it."""
+    """Delete one revision of a suite, so that it can be stored again. Answers 409 while a campaign or a runner uses
+    it."""
     return await service.delete_suite(context.engine, suite_id)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 
 class DeletedCampaign(BaseModel):
-    """A deleted campaign, with the number of deleted rows."""
+    """The numbers of rows that were deleted with a campaign."""
 
     id: int
     name: str

@@ -1,7 +1,7 @@
 """Decides whether a campaign or a suite may be deleted, and deletes it with everything that depends on it.
 
-A campaign must have ended, also at its runners, so that no event comes for a deleted job. A suite must have no outcomes
-in any campaign, and no runner may serve it.
+A campaign can be deleted if it has ended, also on its runners, so that no event arrives for a deleted job. A suite can
+be deleted if no campaign has outcomes of it and no runner serves it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
         await lock_exclusively(connection, campaign_id, wait=True)
         campaign = await store.lock_campaign(connection, campaign_id)
         if campaign is None:
-            raise NotFoundError(f"there is no campaign {campaign_id}")
+            raise NotFoundError(f"there is no campaign {campaign_id}: `portolan status` shows the existing campaigns")
         if campaign.state == "running":
             raise ConflictError(f"campaign {campaign_id} is running: cancel it first, or wait for its end")
         if campaign.in_flight:
@@ -44,7 +44,7 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
 
 
 async def _delete_bundled(connection: AsyncConnection, suites: Sequence[int]) -> None:
-    """Delete the suites of a bundle unless another bundle has the same cases."""
+    """Delete the suites that a bundle added, unless another bundle has the same cases."""
     for suite_id in suites:
         suite = await store.read_suite(connection, suite_id)
         if suite is not None and suite.origin == "bundle" and not suite.campaigns:
@@ -58,8 +58,8 @@ async def list_suites(engine: AsyncEngine) -> StoredSuites:
 
 
 async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
-    """Delete a suite. Raises ``NotFoundError``, or ``ConflictError`` while campaigns have outcomes of it or a runner
-    serves it."""
+    """Delete a suite. Raises ``NotFoundError``. Raises ``ConflictError`` while campaigns have outcomes of it or a
+    runner serves it."""
 
     async def work(connection: AsyncConnection) -> StoredSuite:
         await allow_long_statements(connection)
@@ -79,9 +79,12 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
     try:
         return await transact(engine, work)
     except IntegrityError as error:
-        raise ConflictError(f"suite {suite_id} is now used by a campaign or a runner") from error
+        raise ConflictError(
+            f"suite {suite_id} is now used by a campaign or a runner: `portolan delete suite` shows what uses it"
+        ) from error
 
 
 def _noun_with_ids(noun: str, ids: Sequence[int]) -> str:
-    """``campaign 3``, or ``campaigns 3, 5 and 8``. If there are many, only the first ones are named."""
+    """The noun with its ids: ``campaign 3``, or ``campaigns 3, 5 and 8``. If there are many ids, only the first ones
+    are named."""
     return f"{noun}{'s' if len(ids) > 1 else ''} {join_words([*map(str, ids)], MOST_NAMED)}"

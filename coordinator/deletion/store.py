@@ -52,8 +52,8 @@ _OF_SUITE = tuple(
 
 
 async def lock_campaign(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """Lock a campaign. The row has its ``id``, ``name`` and ``state``, and whether it is ``imported`` or has jobs
-    ``in_flight``."""
+    """Lock a campaign. The returned row has its ``id``, ``name`` and ``state``, whether it was ``imported``, and
+    whether it has jobs ``in_flight``."""
     return (await connection.execute(_CAMPAIGN, {"campaign": campaign_id})).one_or_none()
 
 

@@ -1,7 +1,7 @@
-"""The dispatcher of a coordinator: it owns runners, keeps a session for each, and wakes sessions when there is work.
+"""The dispatcher of a coordinator owns runners, keeps a session for each, and wakes sessions when there is work.
 
-There is one per coordinator process. Several coordinators share one database: each serves the
-runners that it owns, and takes over those whose owner has gone.
+A coordinator process has one dispatcher. Several coordinators can share one database. Each serves the runners that it
+owns, and takes over runners whose owner no longer renews its ownership.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ Session = tuple[RunnerSession, asyncio.Task[None]]
 
 
 class Dispatcher:
-    """``run`` serves until cancelled. ``announce`` tells every coordinator that something changed."""
+    """Serves runners: ``run`` serves until it is cancelled. ``announce`` tells every coordinator that something
+    changed."""
 
     def __init__(
         self, pools: Pools, dsn: str, identity: str, supervisor: TaskSupervisor, times: Times = DEFAULT_TIMES
@@ -89,14 +90,14 @@ class Dispatcher:
 
     @property
     def _turn_within_s(self) -> float:
-        """The seconds after which a failing loop may have lost its runners to another coordinator."""
+        """The seconds after which a loop that fails all the time may have lost its runners to another coordinator."""
         return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
         """Tell every coordinator that there is work, that a campaign was cancelled, or that the fleet changed.
 
-        The change itself is already stored, and other coordinators poll every few seconds. So a failure here fails no
-        request.
+        If this fails, the request does not fail, because the change itself is stored, and other coordinators poll every
+        few seconds.
         """
         await self._handle_notice(kind)
         await self._safely(lambda: self._notify(kind))
@@ -124,13 +125,13 @@ class Dispatcher:
             self._changed.set()
 
     async def _find_work(self) -> None:
-        """Wake idle sessions, when work is announced and every few seconds."""
+        """Wake idle sessions whenever work is announced, and every few seconds."""
         pulse = self._supervisor.pulse("waiting work")
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._times.poll_s):
                     await self._announced.wait()
-            # Cleared before the work is read: an announcement during the query causes another look.
+            # Cleared before the query, so that an announcement during the query causes another query.
             self._announced.clear()
             pulse.due_within(self._turn_within_s)
             if await self._safely(self._offer_work):
@@ -147,7 +148,7 @@ class Dispatcher:
             session.wake()
 
     async def _follow_registry(self) -> None:
-        """Adjust the sessions, when the fleet changes and every few seconds."""
+        """Adjust the sessions whenever the fleet changes, and every few seconds."""
         pulse = self._supervisor.pulse("dispatcher")
         pulse.due_within(self._turn_within_s)
         while True:
@@ -159,7 +160,7 @@ class Dispatcher:
             self._changed.clear()
 
     async def _adjust_sessions(self) -> None:
-        """Keep a session for each runner that is servable and owned by this coordinator, and end all other sessions."""
+        """Keep a session for each servable runner that this coordinator owns or can own, and end all other sessions."""
         if self._mark is None:
             async with self._pools.ownership.begin() as connection:
                 self._mark, note = await settle(connection)
@@ -206,7 +207,7 @@ class Dispatcher:
             self._lingering[runner_id] = task
 
     async def _renew(self) -> None:
-        """Renew ownership and leases, and look for abandoned leases and finished campaigns, every few seconds."""
+        """Every few seconds, renew ownership and leases, and search for abandoned leases and finished campaigns."""
         pulse = self._supervisor.pulse("renewer")
         pulse.due_within(self._turn_within_s)
         while True:

@@ -18,15 +18,15 @@ class Event:
 
 @dataclass(frozen=True)
 class AdoptedEvent(Event):
-    """The coordinator took over the runner with these leases and has not connected yet. The time without a sign of life
-    begins now."""
+    """The coordinator took over the runner with these leases and has not connected yet. From now on, the time without a
+    sign of life counts."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class ConnectedEvent(Event):
-    """The runner answers. The leases are those in the database."""
+    """The runner answers. The leases are those that the database has for it."""
 
     same_boot: bool
     leases: tuple[Lease, ...]
@@ -48,7 +48,7 @@ class StrayLeasesEvent(Event):
 
 @dataclass(frozen=True)
 class PostingEvent(Event):
-    """These jobs are about to be sent; from now on the runner may have them."""
+    """These jobs are about to be sent. From now on the runner may have them."""
 
     keys: tuple[Key, ...]
 
@@ -61,10 +61,10 @@ class PostedEvent(Event):
     full: tuple[Key, ...] = ()
     """Jobs refused because the runner's queue is full."""
     refused: tuple[Key, ...] = ()
-    """Jobs refused because the runner does not know the case, or has a newer attempt or another case with this id, and
-    jobs that are missing in the answer."""
+    """Jobs that the runner refused for another reason: it does not know the case, or it has a newer attempt or another
+    case with this id. Jobs that are missing in the answer are included."""
     status: str = ""
-    """The statuses of the refused jobs, as text for a person."""
+    """The statuses of the refused jobs, as text for people."""
 
     @classmethod
     def from_receipts(cls, now: float, keys: Sequence[Key], status: Mapping[Key, JobStatus]) -> PostedEvent:
@@ -88,7 +88,7 @@ class FinishedEvent(Event):
 
 @dataclass(frozen=True)
 class StoppedEvent(Event):
-    """The attempt was stopped by another client before its deadline."""
+    """Another client stopped the attempt before its deadline."""
 
     key: Key
 
@@ -102,7 +102,7 @@ class StopAnsweredEvent(Event):
 
 @dataclass(frozen=True)
 class UnreadableLineEvent(Event):
-    """A line of the stream cannot be read. ``key`` is the attempt that it concerns, if that can be recognized."""
+    """A line of the stream cannot be read. ``key`` is the attempt that the line is about, if this can be recognized."""
 
     key: Key | None
     reason: str
@@ -111,7 +111,7 @@ class UnreadableLineEvent(Event):
 @dataclass(frozen=True)
 class HeartbeatEvent(Event):
     running: tuple[tuple[Key, float, float], ...]
-    """Each running attempt with two times in seconds: how long it has run on the runner's clock, and how much of this
+    """For each running attempt, two times in seconds: how long it has run on the runner's clock, and how much of this
     time it waited for the timing lock."""
     queued: int = 0
     """The number of jobs that the runner holds and has not started."""
@@ -121,12 +121,12 @@ class HeartbeatEvent(Event):
 class DisconnectedEvent(Event):
     reason: str
     fruitless: bool = False
-    """Whether the runner answered but caused the end of the session."""
+    """Whether the runner answered and, by its answer, caused the end of the session."""
 
 
 @dataclass(frozen=True)
 class RevokedEvent(Event):
-    """These jobs no longer belong to the runner: cancelled, or finished elsewhere."""
+    """The runner should no longer have these jobs: they were cancelled, or they have finished elsewhere."""
 
     keys: tuple[Key, ...]
 

@@ -137,7 +137,7 @@ SELECT done.id, done.attempt, done.token, done.campaign_id, counted.settled
 
 _FINISH = _finish_statement()
 
-# The result of an attempt that was given up still counts as the outcome if no newer attempt has started.
+# The result of a lost attempt still becomes the outcome if no newer attempt has started.
 _RECLAIM = text("""
 WITH u AS (
     SELECT * FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]),
@@ -171,7 +171,7 @@ UPDATE attempts a SET "end" = CASE WHEN a."end" = 'finished' THEN 'finished' ELS
 
 
 class LateFinish(NamedTuple):
-    """The part of a late finish that is stored. A late finish cannot become the outcome."""
+    """The part of a late finish that is stored. A late finish never becomes the outcome."""
 
     key: Key
     runner_id: int
@@ -196,13 +196,13 @@ async def finish(
 
 
 async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> set[Key]:
-    """Lease requeued attempts again to the runners that finished them, unless a newer attempt has started. Returns
-    them."""
+    """Lease requeued attempts again to the runners that finished them, unless a newer attempt has started. Returns the
+    attempts that were leased."""
     keys = [finish.key for finish in finishes]
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()
     if any(row.superseded for row in rows):
-        # The runner that holds the newer attempt is to stop it.
+        # The runner with the newer attempt must stop it.
         await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
     return {Key(row.id, row.attempt, row.token) for row in rows}
 

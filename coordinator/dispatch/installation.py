@@ -1,8 +1,9 @@
-"""The installation: one database in one place. A copy, or a backup restored elsewhere, is another installation.
+"""An installation is one database in one place. A copy, or a backup that is restored elsewhere, is another
+installation.
 
-The token of every lease begins with the installation's mark. The mark shows which installation a runner's job belongs
-to; jobs of other installations are left alone. A copy begins without leases and without the runners on this machine,
-which work for the original.
+The token of every lease begins with the mark of the installation. The mark shows to which installation a runner's job
+belongs. Jobs of other installations are not touched. A copy begins without leases and without the runners on this
+machine, because these work for the original.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || oid
 _ENTER = text("""
 INSERT INTO installation (mark, cluster, directory) VALUES (:mark, :cluster, :directory) ON CONFLICT DO NOTHING
 """)
-# Locked, so that of two coordinators that start on a copy only one gives it a new mark.
+# Locked, so that only one of two coordinators that start on a copy gives it a new mark.
 _MARK = text("SELECT mark, cluster, directory FROM installation FOR UPDATE")
 _MOVE = text("UPDATE installation SET mark = :mark, cluster = :cluster, directory = :directory")
 _RETURN_ALL = text("""
@@ -44,11 +45,11 @@ UPDATE attempts a SET "end" = 'lost', ended_at = now(), reason = 'the database w
 class Installation(NamedTuple):
     mark: str
     note: str | None
-    """A message for the log if the installation has just changed."""
+    """A message for the log if the installation has just changed; None otherwise."""
 
 
 async def settle_at(dsn: str, directory: str | None) -> Installation:
-    """``settle`` on its own connection."""
+    """Call ``settle`` on a connection of its own."""
     pool = engine(dsn, pool_size=1)
     try:
         async with pool.begin() as connection:
@@ -58,9 +59,9 @@ async def settle_at(dsn: str, directory: str | None) -> Installation:
 
 
 async def settle(connection: AsyncConnection, directory: str | None = None) -> Installation:
-    """Read the installation's mark, after making a new installation if the database has moved to another place.
+    """Read the installation's mark. If the database has moved to another place, first make a new mark.
 
-    ``directory`` distinguishes an embedded database from its copies, which are identical inside.
+    ``directory`` distinguishes an embedded database from its copies, whose content is identical.
     """
     cluster: str = (await connection.execute(_CLUSTER)).scalar_one()
     here = {"mark": token_hex(MARK_BYTES), "cluster": cluster, "directory": directory}

@@ -8,7 +8,8 @@ from typing import Literal
 from coordinator.dispatch.leases import Key, Lease
 
 FELL_SILENT = "the runner fell silent"
-"""The reason for requeuing a job that had not started. Its runner may come back and still have the job."""
+"""The reason for requeuing a job that had not started on a silent runner. The runner may come back and still have the
+job."""
 
 SERVES_ANOTHER = (
     "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"
@@ -27,12 +28,13 @@ LossReason = Literal[
 
 @dataclass(frozen=True)
 class Instruction:
-    """One action for the session."""
+    """One action that the session must take."""
 
 
 @dataclass(frozen=True)
 class Claim(Instruction):
-    """Lease up to ``limit`` queued jobs. The session answers with a ``ClaimedEvent``, even if there are none."""
+    """Lease up to ``limit`` queued jobs. The session answers with a ``ClaimedEvent``, even if no job could be
+    leased."""
 
     limit: int
 
@@ -46,15 +48,15 @@ class Post(Instruction):
 
 @dataclass(frozen=True)
 class Stop(Instruction):
-    """Send a DELETE for this attempt to the runner. The runner still reports that the attempt finished."""
+    """Send a DELETE for this attempt to the runner. The runner still reports the end of the attempt."""
 
     key: Key
 
 
 @dataclass(frozen=True)
 class GiveBack(Instruction):
-    """Requeue these jobs, which never started. If ``refused``, the return counts as a refusal, and a job is requeued
-    only a few times after refusals."""
+    """Requeue these jobs, which never started. If ``refused``, this counts as a refusal; a job is requeued only a few
+    times after refusals."""
 
     keys: tuple[Key, ...]
     reason: str
@@ -71,7 +73,7 @@ class Lose(Instruction):
 
 @dataclass(frozen=True)
 class TimeOut(Instruction):
-    """Record a timeout. The job is past its deadline on the coordinator's clock, and its runner does not end it."""
+    """Record a timeout. The job is past its deadline on the coordinator's clock, and its runner has not ended it."""
 
     key: Key
     elapsed_s: float

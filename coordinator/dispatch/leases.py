@@ -1,4 +1,4 @@
-"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress there. Pure."""
+"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress on the runner. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Key(NamedTuple):
 
     @classmethod
     def of_wire(cls, id: str, attempt: int) -> Key:
-        """The attempt that a runner API id names. An id that this coordinator cannot have made becomes job 0."""
+        """The attempt that an id of the runner API names. An id that this coordinator cannot have made is given job
+        0."""
         token, dot, number = id.rpartition(".")
         ours = dot and token and number.isascii() and number.isdecimal() and len(number) < 19
         if ours and not number.startswith("0") and 0 < attempt < 2**15:
@@ -47,7 +48,7 @@ class Lease:
     timeout_s: float
     started: bool = False
     ran_s: float = 0.0
-    """The seconds that it has been running, by the database's clock."""
+    """The seconds that the job has been running, by the database's clock."""
 
 
 @dataclass
@@ -57,19 +58,19 @@ class Flight:
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
     sent: bool = False
-    """Whether its POST has begun. Before the POST, the runner is responsible for nothing."""
+    """Whether its POST has begun. Before the POST, the runner cannot have the job."""
     started_at: float | None = None
     elapsed_s: float = 0.0
     """Seconds that the job has run, according to the runner's latest heartbeat."""
     waited_s: float = 0.0
-    """Seconds that the job has waited for the timing lock, according to the same heartbeat. They do not count towards
-    the deadline, up to ``Times.lock_wait_s``."""
+    """Seconds that the job has waited for the timing lock, according to the same heartbeat. Up to
+    ``Times.lock_wait_s``, they do not count towards the deadline."""
     named_at: float = float("-inf")
-    """The time at which a heartbeat last reported it as running."""
+    """The time at which a heartbeat last reported the job as running."""
     stopped: float | None = None
-    """The time at which the coordinator decided to send a DELETE because of the deadline."""
+    """The time at which the coordinator decided to send a DELETE because of the deadline; None before."""
     stop_answered: float | None = None
-    """The time at which the runner answered that DELETE."""
+    """The time at which the runner answered that DELETE; None before."""
     revoked: bool = False
     absent_since: float | None = None
     """The time since which heartbeats have reported the job neither as running nor as queued."""
@@ -78,13 +79,13 @@ class Flight:
         return 0.0 if self.absent_since is None else now - self.absent_since
 
     def ran_s(self, now: float, times: Times) -> float:
-        """The seconds that it has run on the coordinator's clock, without the wait for the timing lock."""
+        """The seconds that the job has run on the coordinator's clock, without its wait for the timing lock."""
         since = now if self.started_at is None else self.started_at
         return now - since - min(self.waited_s, times.lock_wait_s)
 
     def is_overdue(self, now: float, times: Times) -> bool:
-        """Whether the job is past its deadline on either clock. The runner's clock can only shorten the coordinator's
-        limit."""
+        """Whether the job is past its deadline on the coordinator's or the runner's clock. The runner's clock can only
+        shorten the limit."""
         longest_s = self.lease.timeout_s + times.grace_s
         return self.phase == "started" and max(self.ran_s(now, times), self.elapsed_s) > longest_s
 

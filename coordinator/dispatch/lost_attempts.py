@@ -1,4 +1,4 @@
-"""Lost attempts: a job that comes back without an outcome is queued again, up to a limit."""
+"""Lost attempts: a job whose attempt ends without an outcome is queued again, up to a limit."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _OUTCOMES = {
 
 
 def consequence(reasons: Iterable[str]) -> Consequence:
-    """The outcome that follows from losses for these reasons.
+    """The outcome of a job whose attempts were lost for these reasons.
 
-    Three restarts of runners are a crash of the case, if the runners finished other jobs since (``lose`` checks this).
-    Silence says nothing about the case, because a network outage looks the same.
+    Three losses by restarts of runners are a crash of the case, if the runners finished other jobs since (``lose``
+    checks this). Losses by silence say nothing about the case, because a network outage looks the same.
     """
     reasons = list(reasons)
     if len(reasons) < MOST:
@@ -44,7 +44,7 @@ def consequence(reasons: Iterable[str]) -> Consequence:
 
 
 async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> FinishedJob | None:
-    """Count the attempt as lost. If this ends the job, return its outcome, to be stored."""
+    """Count the attempt as lost. If the job is not queued again, return its outcome, which the caller stores."""
 
     async def work(connection: AsyncConnection) -> FinishedJob | None:
         requeued_jobs = await queue.give_back(connection, [key], reason, is_loss=True)
@@ -52,7 +52,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
             return None
         losses = await queue.lost_attempts(connection, key.job)
         reasons = [why for why, _, _ in losses]
-        # An attempt that came back from a silence after its time limit has one row, however often that happened.
+        # An attempt that fell silent and came back several times after its time limit has one row.
         reasons += ["silent"] * (requeued_jobs[0].lost - len(reasons))
         ends_as = consequence(reasons)
         if ends_as == "crash" and not await queue.did_well_since(connection, losses):
@@ -68,7 +68,7 @@ async def lose(engine: AsyncEngine, key: Key, reason: str, runner_id: int) -> Fi
 async def give_back(
     engine: AsyncEngine, keys: Sequence[Key], reason: str, runner_id: int, *, is_refusal: bool
 ) -> list[FinishedJob]:
-    """Requeue attempts that had not started. Return the outcomes of jobs that were requeued too often."""
+    """Requeue attempts that had not started. Returns outcomes for the jobs that were requeued too often."""
 
     async def work(connection: AsyncConnection) -> list[FinishedJob]:
         requeued_jobs = await queue.give_back(connection, keys, reason, is_loss=False, is_refusal=is_refusal)

@@ -1,7 +1,7 @@
-"""The outcome writer stores the reports of runners: in batches, fenced, with the stream's cursor in the same statement.
+"""The outcome writer stores the reports of runners in batches. The statement also checks leases and moves the cursor.
 
-There is one outcome writer per coordinator. With two, a cursor could pass outcomes that are not committed yet, and a
-crash would lose those outcomes.
+A coordinator has one outcome writer. With two, a cursor could pass outcomes that are not committed yet, and a crash
+would lose those outcomes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,13 @@ BACKLOG = 4 * BATCH
 
 
 class RunnerReport(NamedTuple):
-    """One event of one runner, ready to be stored: a start, a finish with its row, or an event that only moves the
-    cursor."""
+    """A report to store: a start, a finish with its row, or an event that only moves the cursor."""
 
     cursor: Cursor
     key: Key | None
     row: FinishedJob | None
     outcome: Outcome | None
-    """The outcome as the runner reported it, stored on the attempt if it comes too late to be accepted."""
+    """The outcome as the runner reported it. If it comes too late to be accepted, it is stored on the attempt."""
     stored: Callable[[Cursor], None]
     """Called once the report is committed."""
     late: bool = False
@@ -55,8 +54,8 @@ class RunnerReport(NamedTuple):
 class OutcomeWriter:
     """Queues reports with ``write`` and stores them with ``run``.
 
-    When ``run`` is cancelled, it first stores what is left. It can be started again after a failure, and then stores
-    the reports that are still queued.
+    When ``run`` is cancelled, it first stores the queued reports. ``run`` can be started again after a failure, and
+    then stores the reports that are still queued.
     """
 
     def __init__(
@@ -85,10 +84,10 @@ class OutcomeWriter:
         self._taken = asyncio.Event()
 
     async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
-        """Queue reports, and return when there is room for more.
+        """Queue reports, and return when more reports can be queued.
 
-        A report that a stream repeats after a break is queued once. Reports that can wait are stored together with
-        those that follow within ``Times.store_apart_s`` of the last batch.
+        A report that a stream repeats after a break is queued only once. Reports that can wait are stored together with
+        the reports that follow within ``Times.store_apart_s`` of the last batch.
         """
         self._reports.extend([report for report in reports if self._is_new(report.cursor)])
         self._hurried |= bool(reports) and not can_wait
@@ -99,17 +98,18 @@ class OutcomeWriter:
             await self._taken.wait()
 
     def resume(self, cursor: Cursor) -> None:
-        """Prepare for a stream that is read again from the database's cursor.
+        """Prepare for a stream that is read again from the cursor in the database.
 
-        If nothing waits to be stored, and the database has fewer events than were stored, it was restored to an earlier
-        time. Events that the stream repeats then count as new.
+        If nothing waits to be stored, and the database has fewer events than were stored, the database was restored to
+        an earlier state. Events that the stream repeats then count as new.
         """
         waiting = any(report.cursor.runner_id == cursor.runner_id for report in (*self._storing, *self._reports))
         if not waiting:
             self._taken_on[cursor.runner_id] = cursor
 
     def _is_new(self, cursor: Cursor) -> bool:
-        # No number to compare: an outcome that the coordinator made, or a line whose number cannot be read.
+        # There is no number to compare for an outcome that the coordinator made, or for a line whose number cannot be
+        # read.
         if cursor.n == 0:
             return True
         latest = self._taken_on.get(cursor.runner_id)
@@ -134,7 +134,7 @@ class OutcomeWriter:
             await self._disconnect()
 
     async def _store_next(self, limit: int) -> None:
-        """Store a batch. If storing fails, its reports go back to the head of the queue for the next start."""
+        """Store a batch. If this fails, its reports are put back at the head of the queue for the next start."""
         self._storing = self._take(limit)
         try:
             await self._store(self._storing)
@@ -145,8 +145,8 @@ class OutcomeWriter:
             self._storing = ()
 
     async def _gather(self) -> None:
-        """Wait for the first report, then for more reports, until a batch is full or the last batch is long enough
-        ago."""
+        """Wait for the first report. Then wait for more reports until a batch is full, or until enough time has passed
+        since the last batch."""
         while not self._reports:
             self._arrived.clear()
             await self._arrived.wait()
@@ -170,7 +170,7 @@ class OutcomeWriter:
             self._due.clear()
 
     async def _store(self, batch: Sequence[RunnerReport]) -> None:
-        """Retry until the batch is stored: a database outage must not drop reports."""
+        """Store the batch. Retries until this succeeds, because a database outage must not drop reports."""
         failures = 0
         while True:
             try:
@@ -267,8 +267,8 @@ class OutcomeWriter:
 def _first_finishes(batch: Sequence[RunnerReport]) -> tuple[dict[Key, tuple[Finish, RunnerReport]], list[RunnerReport]]:
     """The first finish of each attempt, and the reports that cannot count because they are late or repeated.
 
-    A report after a late one is a repetition, even if the stream was reopened in between and the reader sees it as the
-    first.
+    A report that follows a late report of the same attempt counts as repeated, even if the stream was reopened in
+    between and its reader takes it for the first.
     """
     first: dict[Key, tuple[Finish, RunnerReport]] = {}
     second: list[RunnerReport] = []
@@ -291,7 +291,7 @@ def _late(report: RunnerReport) -> LateFinish:
 
 
 def _furthest(batch: Sequence[RunnerReport]) -> dict[int, RunnerReport]:
-    """The report with the furthest cursor of each runner. Reports made by the coordinator itself have no cursor."""
+    """For each runner, the report with the highest cursor. Reports that the coordinator made itself have no cursor."""
     furthest: dict[int, RunnerReport] = {}
     for report in batch:
         previous = furthest.get(report.cursor.runner_id)

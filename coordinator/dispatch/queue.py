@@ -29,28 +29,29 @@ def _timing_of(run: str) -> str:
             THEN 'off' ELSE campaigns.timing END"""
 
 
-def _next(which: str) -> str:
-    """SQL for queued jobs in their order, read and locked one by one as they are needed.
+def _next_jobs(condition: str) -> str:
+    """SQL for queued jobs that meet the condition, in their order. Each job is read and locked only when it is needed.
 
-    It reads one range of an index per open campaign. Jobs that may not start yet are not read, however many there are.
+    One range of an index is read for each startable campaign. Jobs that may not start yet are not read, however many
+    there are.
     """
     return f"""
            SELECT queued.id
              FROM (SELECT * FROM open WHERE priority IS NOT NULL ORDER BY campaign_id) open
             CROSS JOIN LATERAL (
                   SELECT id FROM jobs
-                   WHERE state = 'queued' AND target_id = :target AND {which}
+                   WHERE state = 'queued' AND target_id = :target AND {condition}
                      AND priority BETWEEN open.campaign_id * {MAX_RUNS} AND open.priority
                    ORDER BY priority, id LIMIT :limit FOR UPDATE SKIP LOCKED) queued"""
 
 
-def open_campaigns(which: str) -> str:
-    """SQL for the campaigns of some targets that have work to start, each with the highest priority value that may
-    start.
+def startable_campaigns(condition: str) -> str:
+    """SQL for the campaigns from which jobs may start, for the targets that meet the condition on ``ours``.
 
-    Run 1 of all targets goes before run 2 of any, so that slow drift affects all equally. So a campaign is open up to
-    the first run that any of its targets with a live runner still has in the queue. If run 1 is untimed, the campaign
-    is open up to run 1 until live runners have started all of it, because a timed call must not share its cores.
+    Each row has the highest ``priority`` (campaign and run, as one number) that may start now. All targets finish
+    claiming run N before any target starts run N + 1, so that slow drift affects all targets equally. Targets without a
+    live runner are not waited for. If run 1 is untimed, run 2 also waits until every claimed job of run 1 has started,
+    because untimed jobs run in parallel and would disturb timed ones.
     """
     return f"""
     SELECT ours.campaign_id, ours.target_id, ours.suite_id,
@@ -77,14 +78,15 @@ def open_campaigns(which: str) -> str:
                      LIMIT 1)
                END) AS priority
       FROM campaign_targets ours JOIN campaigns c ON c.id = ours.campaign_id
-     WHERE {which} AND c.state = 'running'"""
+     WHERE {condition} AND c.state = 'running'"""
 
 
 # ARRAY makes PostgreSQL choose the jobs once. It may evaluate a plain subquery again and lock more than the limit.
 # The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
 # last, so that it still runs the others.
 _CLAIM = text(f"""
-WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
+WITH open AS MATERIALIZED (
+    {startable_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
 ), fair AS MATERIALIZED (
     SELECT least(:limit, greatest(1, ceil(sum(ct.total - ct.done - ct.cancelled)::float8 / greatest(1,
                (SELECT count(*) FROM runners r WHERE r.target_id = :target AND r.state = 'online')))::int - :held)
@@ -94,7 +96,7 @@ WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = :target AND ours.su
     UPDATE jobs SET state = 'leased', attempt = attempt + 1, runner_id = :runner, token = :token,
            lease_until = now() + make_interval(secs => :lease_s)
      WHERE id = ANY(ARRAY(
-           {_next("refused = 0")} UNION ALL {_next("refused > 0")} LIMIT (SELECT jobs FROM fair)))
+           {_next_jobs("refused = 0")} UNION ALL {_next_jobs("refused > 0")} LIMIT (SELECT jobs FROM fair)))
     RETURNING id, attempt, campaign_id, case_id, run, priority, refused
 ), tried AS (
     INSERT INTO attempts (job_id, attempt, runner_id, boot_id, token)
@@ -139,8 +141,8 @@ WITH back AS (
 SELECT id, attempt, token, lost, refused FROM back
 """)
 
-# A runner that was silent may come back with all that it had, and then it was no loss: a network may be away any
-# number of times within one long case. Past the case's time limit it counts, so that this ends.
+# A runner that was silent may come back with all of its jobs. Then nothing was lost, because the network may fail any
+# number of times during a long case. After the case's time limit the attempt counts as lost, so that this ends.
 _WELCOME_BACK = text(f"""
 WITH back AS (
     UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
@@ -157,9 +159,9 @@ UPDATE attempts a SET "end" = NULL, ended_at = NULL, reason = NULL FROM back
  WHERE a.job_id = back.id AND a.attempt = back.attempt
 """)
 
-# The predicate on the state is a CASE on purpose: stated plainly, PostgreSQL believes that no
-# row is leased or running (none is, when it gathers statistics), and scans every dead entry
-# instead of looking up the few ids: 130 to 230 ms instead of 2 to 3 for 200 jobs.
+# The predicate on the state is a CASE on purpose. With a plain predicate, PostgreSQL believes that no row is leased or
+# running (none is when it gathers statistics), and scans every dead entry of the index instead of looking up the few
+# ids. For 200 jobs this takes 130 to 230 ms instead of 2 to 3 ms.
 _START = text("""
 WITH begun AS (
     UPDATE jobs j SET state = 'running'
@@ -193,7 +195,8 @@ RETURNING c.id
 
 @dataclass(frozen=True)
 class Cursor:
-    """The last event that was read from one boot of a runner. It is stored in the same statement as the event."""
+    """The position in one boot's events: the last event that was read. It is stored in the same statement as the
+    event."""
 
     runner_id: int
     boot_id: str
@@ -201,7 +204,7 @@ class Cursor:
 
 
 class HeldJob(NamedTuple):
-    """A leased or running job with everything needed to post it, in the order of the columns that are read."""
+    """A leased or running job, with everything that is needed to post it, in the order of the columns that are read."""
 
     key: Key
     case: str
@@ -215,13 +218,13 @@ class HeldJob(NamedTuple):
 
 
 class ReturnedJob(NamedTuple):
-    """An attempt that went back to the queue, and the number of times its job has gone back."""
+    """An attempt that went back to the queue, with the numbers of its job's earlier returns."""
 
     key: Key
     lost: int
-    """The number of attempts of the job that were lost after they had started."""
+    """The number of the job's attempts that were lost after they had started."""
     refused: int
-    """The number of times that a runner refused the job or never started it."""
+    """The number of times that a runner refused the job or did not start it."""
 
 
 async def claim(
@@ -253,7 +256,8 @@ async def leased_jobs(connection: AsyncConnection, runner_id: int) -> list[HeldJ
 
 
 async def welcome_back(connection: AsyncConnection, runner_id: int, boot_id: str, times: Times = DEFAULT_TIMES) -> None:
-    """Lease to a runner again the jobs that it lost by being silent, unless another runner has had them since."""
+    """Lease to a runner again the jobs that it lost because it was silent, except jobs that another runner has had
+    since."""
     await connection.execute(_WELCOME_BACK, {"runner": runner_id, "boot": boot_id, "lease_s": times.lease_s})
 
 
@@ -271,7 +275,7 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
-    """Mark the campaigns of which all targets are settled as done. Returns them."""
+    """Mark those of these campaigns as done whose targets are all settled. Returns the marked campaigns."""
     return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
@@ -280,7 +284,7 @@ async def move_cursors(connection: AsyncConnection, cursors: Iterable[Cursor]) -
 
 
 async def lost_attempts(connection: AsyncConnection, job_id: int) -> list[tuple[str, datetime, int]]:
-    """Reason, time and runner of each lost attempt of a job that had started."""
+    """Reason, time and runner of each attempt of a job that was lost after it had started."""
     rows = await connection.execute(
         text(
             "SELECT reason, ended_at, runner_id FROM attempts WHERE job_id = :job AND \"end\" = 'lost' "
@@ -305,7 +309,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
 
 
 async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> None:
-    """Lease a job again that this transaction requeued, so that the coordinator can end it itself."""
+    """Lease a job again that this transaction has requeued, so that the coordinator can end the job itself."""
     await connection.execute(
         text(
             "UPDATE jobs SET state = 'leased', lease_until = now(), runner_id = :runner, token = :token "
@@ -316,7 +320,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """The attempts that the runner should stop, because they were cancelled or their jobs ended otherwise."""
+    """The attempts that the runner should stop, because they were cancelled, or because their jobs have ended."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "

@@ -1,8 +1,8 @@
-"""The reaper: periodically finds abandoned leases, and finished campaigns that no event announced.
+"""The reaper periodically finds abandoned leases, and finished campaigns that no event announced.
 
-A claim can be committed while its runner is quarantined or removed. Then no session knows the leases. If two
-coordinators settle the last targets of a campaign at the same moment, each sees the other's target as unsettled. Both
-cases are rare, and cheap to look for.
+If a claim is committed after its runner was quarantined or removed, no session knows the leases. If two coordinators
+settle the last targets of a campaign at the same moment, each sees the other's target as unsettled. Both cases are
+rare, and searching for them is cheap.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from coordinator.dispatch import queue
 from coordinator.dispatch.leases import Key
 from coordinator.registry.ownership import QUARANTINED
 
-# A lease that ends too far ahead was made before the clock of the database went back.
-# A runner with a session, or about to get one, is skipped: its session learns what happened to its jobs.
+# If a lease ends too far in the future, it was made before the clock of the database went back. A runner with a
+# session, or one that is about to get a session, is skipped, because its session learns what happened to its jobs.
 _ABANDONED = text(f"""
 SELECT j.id, j.attempt, j.token FROM jobs j JOIN runners r ON r.id = j.runner_id
  WHERE j.lease_until NOT BETWEEN now() AND now() + make_interval(secs => 2 * :lease_s)
@@ -31,7 +31,7 @@ _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 class Sweep(NamedTuple):
     jobs: int
-    """The number of jobs that were requeued without counting a loss."""
+    """The number of requeued jobs. The requeuing does not count as a loss."""
     campaigns: list[int]
     """The campaigns that were complete and are now marked as done."""
 

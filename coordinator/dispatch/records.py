@@ -1,4 +1,4 @@
-"""Builds the rows of outcomes from runners' reports: classified, summarized, safe for PostgreSQL. Pure."""
+"""Builds the rows of outcomes from runners' reports: classifies and summarizes them, and makes them storable. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ classified in a thread."""
 
 
 async def record_off_loop(key: Key, outcome: Outcome, *, framework: str, device: str) -> FinishedJob:
-    """Like ``record``, but without blocking the event loop: long evidence is classified in a thread.
+    """Build the row as ``record`` does, without blocking the event loop: long evidence is classified in a thread.
 
-    An outcome that passed, or has little evidence, is recorded immediately, without an await.
+    The row of an outcome that passed, or that has little evidence, is built immediately, without an await.
     """
     if _is_quick(outcome):
         return record(key, outcome, framework=framework, device=device)
@@ -76,7 +76,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
 def record_without_report(
     key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
 ) -> FinishedJob:
-    """The row for a job whose runner never reported an outcome. The coordinator gives the reason."""
+    """The row for a job whose runner never reported an outcome. ``reason`` is the coordinator's."""
     evidence = _json(Evidence(reason=plain_text(reason)[:MAX_TEXT]))
     return FinishedJob(key.job, key.attempt, verdict, ending, cause, rule, elapsed_s, evidence=evidence)
 
@@ -94,12 +94,12 @@ def _zero_if_tiny(milliseconds: float | None) -> float | None:
 
 
 def overdue(outcome: Outcome) -> Outcome:
-    """Turn *cancelled* into a timeout: a job that was stopped because it was past its deadline reports *cancelled*."""
+    """Turn the outcome *cancelled* into a timeout. A job that was stopped at its deadline reports *cancelled*."""
     return outcome.model_copy(update={"verdict": Verdict.failed, "ending": Ending.timed_out})
 
 
 def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
-    """Median and interquartile range in the unit of the samples; None if there are too few samples."""
+    """Median and interquartile range, in the unit of the samples. Each is None if there are too few samples."""
     if not samples_ms:
         return None, None
     if len(samples_ms) == 1:
@@ -110,8 +110,8 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
 
 
 def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
-    """The placement that a runner reports, corrected by its proof. A device other than the host needs counted
-    executions."""
+    """The placement that a runner reports, corrected by its proof. A placement on a device counts as proven only if
+    executions on the device were counted."""
     proof = outcome.proof
     if outcome.placement is not Placement.on_device or device == HOST:
         return outcome.placement, proof
@@ -124,7 +124,8 @@ def _proven(outcome: Outcome, device: str) -> tuple[Placement, PlacementProof]:
 
 
 def _json(model: BaseModel) -> str:
-    """JSON that JSONB accepts. Pydantic's encoder is ten times faster but may produce JSON that JSONB rejects."""
+    """JSON that JSONB accepts. Pydantic's encoder is ten times faster, so it is used first, but JSONB rejects some of
+    its results."""
     try:
         text = model.model_dump_json(exclude_none=True)
     except ValueError:  # a lone surrogate

@@ -1,9 +1,9 @@
 """The state machine of one runner: events in, instructions out, no I/O.
 
 A ``RunnerState`` knows which jobs are in flight on a runner that this coordinator owns. It keeps a bounded number of
-jobs ahead so that the device never waits for the network, enforces deadlines by the coordinator's own clock, and
-decides what happens to jobs when the runner restarts or falls silent. Times are seconds on a monotonic clock and are
-part of the events.
+jobs queued at the runner, so that the device never waits for the network. It enforces deadlines by the coordinator's
+own clock, and decides what happens to jobs when the runner restarts or falls silent. Times are seconds on a monotonic
+clock and come with the events.
 """
 
 from __future__ import annotations
@@ -46,19 +46,22 @@ from coordinator.dispatch.instructions import (
 from coordinator.dispatch.leases import Flight, Key, Lease, resume_flight
 
 MAX_AHEAD = 512
-"""The maximum number of jobs in flight per runner; they are refilled at half. Only a runner that finishes hundreds of
-jobs per second gets this many, because a POST, a claim and a finish cost nearly the same for any number of jobs."""
+"""The maximum number of jobs in flight per runner. They are refilled at half of this number. Only a runner that
+finishes hundreds of jobs per second gets so many, because a POST, a claim and a finish cost nearly the same for any
+number of jobs."""
 MAX_CLAIM = 256
 """The maximum number of jobs per claim: half of ``MAX_AHEAD``, so that one batch is claimed while the previous one
 runs."""
-# So that a runner does not wait for a round trip after each job.
+# These jobs wait at the runner, so that it does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
-"""Only a runner that finishes tens of jobs per second has this many in flight, and not at the end of a campaign."""
+"""A number of jobs in flight that only a runner which finishes tens of jobs per second has, and not at the end of a
+campaign."""
 FAST_REFILL_S = 1.0
-"""If a refill lasts less long than this, the number of jobs kept ahead doubles."""
+"""If a refill lasts less than this time, the number of jobs that are queued ahead is doubled."""
 SLOW_REFILL_S = 10.0
-"""If a refill lasts longer than this, the number is halved, so that no runner hoards the last jobs of a campaign."""
+"""If a refill lasts more than this time, the number is halved, so that no runner keeps the last jobs of a campaign for
+itself."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
 
@@ -74,26 +77,27 @@ class RunnerState:
     mark: str = ""
     """The prefix of the tokens of this installation's leases."""
     cautious: bool = False
-    """Whether to wait for the runner's first heartbeat before claiming, because it last served another installation."""
+    """Whether to wait for the runner's first heartbeat before claiming. This is so if the runner last served another
+    installation."""
     serves_another: bool = False
-    """Whether the runner was seen running jobs of another installation. This installation then releases it."""
+    """Whether the runner was seen running jobs of another installation. This coordinator then stops serving it."""
     online: bool = False
     ahead: int = 8
     _flights: dict[Key, Flight] = field(default_factory=dict)
     _claiming: bool = False
     _drained: bool = False
-    """Whether the last claim returned fewer jobs than requested. Then nothing is queued until a wake event."""
+    """Whether the last claim returned fewer jobs than requested. If so, no more jobs are queued until a wake event."""
     _last_claim: float | None = None
     _last_heard: float = float("-inf")
     _progress_at: float | None = None
-    """The time at which the runner last started or ended one of our jobs, or was sent the first one."""
+    """The time at which the runner last started or ended one of our jobs, or at which the first job was sent to it."""
     _full_since: float | None = None
-    """The time since which the runner's queue has been full without any of our jobs."""
+    """The time since which the runner's queue has been full although it has none of our jobs."""
     _paused_until: float = float("-inf")
     _unreadable: int = 0
-    """The number of consecutive unreadable events without a finished job in between."""
+    """The number of unreadable events since a job last finished."""
     _fruitless: int = 0
-    """The number of consecutive sessions that the runner ended before any of our jobs made progress."""
+    """The number of consecutive sessions that the runner ended before one of our jobs made progress."""
 
     @property
     def in_flight(self) -> frozenset[Key]:
@@ -101,12 +105,12 @@ class RunnerState:
 
     @property
     def has_plenty(self) -> bool:
-        """Whether so many jobs are in flight that handling their events a little later delays nothing."""
+        """Whether so many jobs are in flight that their events can be handled a little later without delaying a job."""
         return len(self._flights) >= PLENTY
 
     @property
     def is_idle(self) -> bool:
-        """Whether the runner has no work, and claims again only when woken."""
+        """Whether the runner has no work. It then claims again only when it is woken."""
         return self.online and self._drained and not self.serves_another
 
     @property
@@ -119,8 +123,8 @@ class RunnerState:
         return min(MAX_CLAIM, max(0, min(self.ahead, self.queue_limit) - len(self._flights)))
 
     def ran_too_long(self, key: Key, duration_s: float) -> bool:
-        """Whether this attempt was stopped for its deadline and had passed the deadline on the runner's clock as
-        well."""
+        """Whether this attempt was stopped because of its deadline, and had also passed the deadline on the runner's
+        clock."""
         flight = self._flights.get(key)
         return flight is not None and flight.stopped is not None and duration_s >= flight.lease.timeout_s
 
@@ -182,7 +186,7 @@ class RunnerState:
         if not event.same_boot:
             return [*self._on_restart(event.leases), *self._refill(event.now)]
         for lease in event.leases:
-            # A deadline is not renewed because the stream broke.
+            # A broken stream does not extend a deadline.
             self._flights[lease.key] = resume_flight(lease, event.now, before.get(lease.key))
         # Whether the last POST before the break arrived is unknown; posting again changes nothing.
         unsure = tuple(lease for lease in event.leases if not lease.started)
@@ -190,7 +194,7 @@ class RunnerState:
         return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
 
     def _unanswered_stops(self) -> list[Instruction]:
-        """Send the DELETEs again that had no response before the break, because they may not have arrived."""
+        """Send again the DELETEs that had no response before the break, because they may not have arrived."""
         return [
             Stop(key)
             for key, flight in self._flights.items()
@@ -198,16 +202,16 @@ class RunnerState:
         ]
 
     def _on_restart(self, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """Handle a new boot: all attempts of the old boot are gone.
+        """Handle a new boot: all attempts of the old boot are lost.
 
-        If no attempt is known to have started, the head of the queue counts as started. Otherwise a job that kills its
-        runner before the started event is sent would be requeued forever.
+        If no attempt is known to have started, the job at the head of the queue counts as started. Otherwise a job that
+        kills its runner before the started event is sent would be requeued forever.
         """
         if not leases:
             return []
         started_keys = tuple(lease.key for lease in leases if lease.started) or (leases[0].key,)
         waiting = tuple(lease.key for lease in leases if lease.key not in started_keys)
-        # One restart may have any reason; with a second before a job is finished, the runner pauses.
+        # A single restart can have any reason. If a second one follows before a job has finished, the runner pauses.
         self.strikes += 1
         out: list[Instruction] = [Lose(started_keys, "restarted")]
         if waiting:
@@ -222,9 +226,9 @@ class RunnerState:
         self._claiming = False
         if not leases:
             self._drained = True
-            self._last_claim = None  # it says nothing of how fast the runner is
+            self._last_claim = None  # this claim does not show how fast the runner is
             return []
-        # The claim was under way when the runner went. Nothing was posted, so no job is counted as lost.
+        # The claim was running when the runner restarted. Nothing was posted, so no job counts as lost.
         if not self.online or self.serves_another:
             return [GiveBack(tuple(lease.key for lease in leases), "the runner went offline")]
         for lease in leases:
@@ -232,8 +236,8 @@ class RunnerState:
         return [Post(leases), *self._refill(now)]
 
     def _adopt_strays(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
-        """Adopt leases that the session did not know, for example after a break. Post those that are not known to
-        run."""
+        """Add leases that the session did not know, for example after a break. Jobs that are not known to run are
+        posted."""
         if not self.online:
             return []
         if not self._flights:
@@ -266,8 +270,8 @@ class RunnerState:
         return out
 
     def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
-        """Handle a full queue. It is normal if it is full of our jobs. If another client's jobs fill it, the runner has
-        some time before a quarantine."""
+        """Handle a full queue. It is normal if our jobs fill it. If another client's jobs fill it, the runner has some
+        time before it is quarantined."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
             if keys:
@@ -304,7 +308,8 @@ class RunnerState:
         return self._refill(now)
 
     def _let_go(self) -> list[Instruction]:
-        """Leave the runner to another installation after the jobs that it runs for us have ended (see ``_on_tick``)."""
+        """Release the runner to another installation after the jobs that it runs for us have ended (see
+        ``_on_tick``)."""
         self.serves_another = True
         waiting = tuple(key for key, flight in self._flights.items() if flight.phase != "started")
         stops: list[Instruction] = [Stop(key) for key in waiting if self._flights[key].sent]
@@ -330,8 +335,8 @@ class RunnerState:
         self._progress_at, self._fruitless = now, 0
 
     def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
-        """Handle an unreadable line: its job ends with an error. A runner that keeps sending such lines is
-        quarantined."""
+        """Handle an unreadable line. The job that it is about ends with an error. A runner that keeps sending such
+        lines is quarantined."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
@@ -379,7 +384,7 @@ class RunnerState:
         if flight.started_at is None:
             flight.phase, flight.started_at = "started", now - min(elapsed_s, flight.lease.timeout_s)
         flight.elapsed_s = elapsed_s
-        # A wait only grows, whatever a runner reports, so that no deadline comes nearer.
+        # A wait can only grow, whatever the runner reports, so that no deadline moves closer.
         flight.waited_s = max(flight.waited_s, waited_s)
 
     def _on_disconnected(self, reason: str, fruitless: bool) -> list[Instruction]:
@@ -418,7 +423,7 @@ class RunnerState:
         return [*out, *self._refill(now)]
 
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
-        """Time out the job, or count it as lost.
+        """End the job that is past its deadline: as a timeout, or as a lost attempt.
 
         It is a timeout if the runner reports the job as running after its deadline. It is lost if the runner has
         answered the DELETE and sends other events, but neither reports the job as running nor ends it. Then the report
@@ -443,7 +448,7 @@ class RunnerState:
         return [lose, self._strike("it did not report the end of a job that it was told to stop")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """Handle a runner that accepted jobs and starts none. The first job may be the cause, so it counts as
+        """Handle a runner that accepts jobs and starts none. Its first job may be the reason, so this job counts as
         refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
@@ -473,8 +478,8 @@ class RunnerState:
         return Quarantine(self.times.quarantine.pause_s(self.strikes), reason)
 
     def _reject_catalogue(self, status: str) -> Quarantine:
-        """Quarantine for the shortest time, without doubling: refused jobs go last, and a longer pause would delay the
-        other jobs."""
+        """Quarantine the runner for the shortest time, without doubling. Refused jobs go last, and a longer quarantine
+        would delay the other jobs."""
         self.online = False
         reason = f"it refuses jobs that its catalogue offers ({status})"
         return Quarantine(self.times.quarantine.pause_s(1), reason)

@@ -1,8 +1,8 @@
-"""The session of one runner: it executes the instructions of the state machine and feeds it events.
+"""The session of one runner executes the instructions of the state machine, and passes events to it.
 
 A session probes its runner, reads its events, claims and posts jobs, and acknowledges stored events. It ends when the
-runner is quarantined, removed or owned by another coordinator. The dispatcher starts a new one when the runner can be
-served again.
+runner is quarantined, removed or owned by another coordinator. The dispatcher starts a new session when the runner can
+be served again.
 """
 
 from __future__ import annotations
@@ -152,7 +152,8 @@ class RunnerSession:
         self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
-        """Stop the jobs that were cancelled in the database, or that ended there by other means."""
+        """Stop the jobs whose leases have ended in the database, because they were cancelled or have ended
+        otherwise."""
         keys = self._state.in_flight
         if keys:
             async with self._engine.connect() as connection:
@@ -160,7 +161,7 @@ class RunnerSession:
             self._feed(RevokedEvent(time.monotonic(), tuple(revoked_keys)))
 
     async def run(self) -> None:
-        """Serve the runner until it is quarantined. Cancel the coroutine to stop."""
+        """Serve the runner until it is quarantined. The session is stopped by cancelling this coroutine."""
         bind_contextvars(runner=self.runner.id, url=self.runner.url, boot=self.runner.boot_id)
         self._adopt(AdoptedEvent(time.monotonic(), self._leases(await self._leased_jobs())))
         async with RunnerClient(*self.address, times=self._times) as client:
@@ -180,7 +181,7 @@ class RunnerSession:
                 reason = str(error)
                 await self._skip(error)
                 if not has_skipped:
-                    # The runner answers, so it must not appear offline in between, as after a check.
+                    # The runner answers, so it must not appear as offline in between, for example after a check.
                     has_skipped = True
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
@@ -227,7 +228,7 @@ class RunnerSession:
         self._reader.restart(self.runner)
         self._jobs.clear()
         self._writer.resume(self._stored)
-        # An attempt of another boot is gone.
+        # Attempts of another boot are lost.
         lost_jobs = [job for job in leased_jobs if job.boot_id != info.boot_id]
         if lost_jobs:
             self._adopt(ConnectedEvent(time.monotonic(), False, self._leases(lost_jobs)))
@@ -245,8 +246,8 @@ class RunnerSession:
         )
 
     async def _skip(self, error: EventsTrimmedError) -> None:
-        """Skip events that another client acknowledged. Any attempt may have ended in these events, and none of them
-        counts."""
+        """Skip events that another client acknowledged. Any attempt may have ended in them, and none of them is
+        counted."""
         if error.acknowledged is None:
             return
         async with self._engine.begin() as connection:
@@ -283,7 +284,7 @@ class RunnerSession:
                 self._instructions.put_nowait(instruction)
 
     def _adopt(self, event: AdoptedEvent | ConnectedEvent) -> None:
-        """Start over with the leases of this event. Instructions are dropped, except those for the database."""
+        """Start over with the leases of this event. Pending instructions are dropped, except those for the database."""
         _drain(self._claims)
         self._stops.clear()
         for instruction in _drain(self._instructions):
@@ -306,8 +307,8 @@ class RunnerSession:
                 await self._acknowledge(client)
 
     async def _let_stops_be_answered(self, before: Quarantine) -> None:
-        """Wait for the responses to the DELETEs, because the end of the session would cancel them and the runner would
-        keep running useless jobs."""
+        """Wait for the responses to the DELETEs. The end of the session would cancel them, and the runner would keep
+        running useless jobs."""
         try:
             async with asyncio.timeout(self._times.answer_s):
                 await self._stops.all_answered()
@@ -319,7 +320,7 @@ class RunnerSession:
             raise
 
     async def _flush_pending(self, client: RunnerClient) -> None:
-        """Execute the instructions that do not need the runner, and drop the others."""
+        """Execute the pending instructions that do not need the runner, and drop the others."""
         for instruction in _drain(self._instructions):
             if isinstance(instruction, FOR_THE_DATABASE):
                 await self._perform(instruction, client)
@@ -381,10 +382,10 @@ class RunnerSession:
             await self._claim(max(claim.limit, self._state.room))
 
     async def _compare_leases(self) -> None:
-        """Every few seconds, compare the jobs in flight here with the leases in the database.
+        """Compare the jobs in flight here with the leases in the database, every few seconds.
 
-        A lease that is unknown here was committed after its claim's connection was given up. An attempt without a lease
-        was revoked while no session could be told, or the database was restored to an earlier time.
+        If a lease is unknown here, it was committed after the connection of its claim was given up. If an attempt has
+        no lease, it was revoked while the session did not run, or the database was restored to an earlier state.
         """
         unknown: set[Key] = set()
         for sweep in itertools.count(1):

@@ -1,4 +1,5 @@
-"""The DELETEs that a session still has to send to its runner: one per attempt, none for ended attempts."""
+"""The DELETEs that a session still has to send to its runner. Each attempt is in it at most once, and no ended
+attempt."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class StopQueue:
         self._emptied.set()
 
     def put(self, key: Key) -> None:
-        # Its DELETE is on the way already.
+        # Its DELETE is already being sent.
         if key not in self._taken:
             self._waiting[key] = None
             self._arrived.set()
@@ -42,7 +43,7 @@ class StopQueue:
         await self._emptied.wait()
 
     async def take(self, most: int) -> list[Key]:
-        """The attempts that have waited longest, at most ``most``. Waits until there is at least one."""
+        """The attempts that have waited longest, at most ``most``. Waits until there is at least one attempt."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()

@@ -21,7 +21,7 @@ from protocol.model import first_fault
 
 @dataclass(frozen=True)
 class UnreadableEvent:
-    """A line that is no event, with the members that could still be read."""
+    """A line that is not a valid event, with the members that could still be read."""
 
     reason: str
     n: int | None = None
@@ -62,7 +62,8 @@ def _number(value: Any) -> int | None:
 
 
 class EventNumbers:
-    """The numbers of a stream's events. A missing event is requested once more, and then skipped."""
+    """Checks the numbers of a stream's events. If an event is missing, the stream is requested once more. If it is
+    missing again, it is skipped."""
 
     def __init__(self, after: int) -> None:
         self.last = after
@@ -77,13 +78,13 @@ class EventNumbers:
         self.last, self._unnumbered = after, 0
 
     def admit(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        """Yield these events without repeated ones. Raises ``GapError`` if one is missing for the first time."""
+        """Yield these events without repeated ones. Raises ``GapError`` when an event is missing for the first time."""
         for event in events:
             if isinstance(event, Heartbeat) or (isinstance(event, UnreadableEvent) and event.is_heartbeat):
                 yield event
                 continue
             if event.n is None or (isinstance(event, UnreadableEvent) and event.n != self.last + 1):
-                # The number of a line that cannot be read is taken for what it should be, or not at all.
+                # If a line cannot be read, its number is either the expected one or not used.
                 self._unnumbered += 1
                 yield replace(event, n=None) if isinstance(event, UnreadableEvent) else event
                 continue

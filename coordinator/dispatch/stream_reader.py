@@ -28,7 +28,7 @@ log = get_logger(__name__)
 
 
 class StreamReader:
-    """Turns lines into reports with ``read``, and feeds the state machine.
+    """Turns lines into reports with ``read``, and passes events to the state machine.
 
     ``on_stored`` is called with a report's cursor after the report is committed.
     """
@@ -51,8 +51,8 @@ class StreamReader:
 
     @property
     def position(self) -> int:
-        """The number of the last event that the present stream has delivered, or the number after which the stream
-        began."""
+        """The number of the last event that the present stream has delivered. At first, the number after which the
+        stream begins."""
         return self._numbers.last
 
     def restart(self, runner: OwnedRunner) -> None:
@@ -64,8 +64,8 @@ class StreamReader:
     async def read(self, lines: Sequence[bytes]) -> list[RunnerReport]:
         """The reports for these lines. If an event is missing, raises ``GapError`` before any line is handled.
 
-        A job that starts and finishes within these lines has no report for its start, because the finish implies it.
-        With jobs of microseconds this saves half of all reports.
+        If a job starts and finishes within these lines, its start has no report, because the finish implies it. With
+        jobs that take microseconds, this saves half of all reports.
         """
         events = list(self._numbers.admit(map(read_event, lines)))
         finished_ids = {(event.id, event.attempt) for event in events if isinstance(event, Finished)}

@@ -1,7 +1,7 @@
 """Finds the jobs that wait, and chooses the idle sessions that claim them.
 
 One query serves all runners of a coordinator, whenever work is announced and every few seconds. If each of a thousand
-idle runners queried separately, the database would be busy with nothing else.
+idle runners had its own query, these queries alone would occupy the database.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from coordinator.campaigns.plan import MAX_RUNS
-from coordinator.dispatch.queue import open_campaigns
+from coordinator.dispatch.queue import startable_campaigns
 
 Name = TypeVar("Name")
 
 
 class RunnerOffer(NamedTuple):
-    """The jobs of one suite for one target, which a runner can run."""
+    """The work that a runner offers to do: the jobs of one suite for one target."""
 
     target_id: int
     suite_id: int
 
 
 _WAITING = text(f"""
-WITH open AS MATERIALIZED ({open_campaigns("ours.target_id = ANY(CAST(:targets AS int[]))")})
+WITH open AS MATERIALIZED ({startable_campaigns("ours.target_id = ANY(CAST(:targets AS int[]))")})
 SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
   FROM open
  CROSS JOIN LATERAL (
@@ -39,7 +39,7 @@ SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
 
 
 async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[RunnerOffer, int]:
-    """How many jobs may start now for each of these offers. At most ``most`` are counted per campaign."""
+    """For each of these offers, the number of jobs that may start now. At most ``most`` are counted per campaign."""
     rows = await connection.execute(_WAITING, {"targets": sorted(targets), "most": most})
     return {RunnerOffer(row.target_id, row.suite_id): row.jobs for row in rows}
 
@@ -47,7 +47,8 @@ async def waiting(connection: AsyncConnection, targets: Collection[int], most: i
 def choose(
     waiting: Mapping[RunnerOffer, int], idle: Sequence[tuple[Name, Collection[RunnerOffer]]], begin: int = 0
 ) -> Iterator[Name]:
-    """Choose idle sessions to claim, one per job. ``begin`` rotates the first session, so that each gets its turn."""
+    """Choose idle sessions to claim, one per job. ``begin`` changes with each call, so that every session is first at
+    some time."""
     left = dict(waiting)
     turn = begin % len(idle) if idle else 0
     for name, offers in [*idle[turn:], *idle[:turn]]:

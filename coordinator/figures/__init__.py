@@ -1,1 +1,1 @@
-"""Figures: how cases add up to a verdict, the figures of a matrix cell, and the format of figures. Pure."""
+"""The values of a matrix cell: how cases add up to a verdict, what is measured, and how values are formatted. Pure."""

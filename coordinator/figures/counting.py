@@ -17,7 +17,7 @@ from protocol.enums import Cause, Judge
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The cases of one function on one target, added up by one rule."""
+    """The cases of one function on one target, counted by one rule."""
 
     verdict: str
     """``success``, ``partial``, ``complete`` or ``unknown``."""
@@ -26,7 +26,7 @@ class Counts:
     total: int
     """The sum of ``passed`` and ``failed``."""
     unknown: int
-    """Cases that passed with unknown placement. The rule counts them neither as passed nor as failed."""
+    """Cases that passed with unknown placement. They are neither in ``passed`` nor in ``failed``."""
     cause: str | None = None
     """The most frequent cause of the failed cases."""
 
@@ -43,8 +43,8 @@ NOTHING_COUNTED = Counts("unknown", 0, 0, 0, 0)
 
 
 class CaseClass(StrEnum):
-    """The class of a case. Each case has one class, so that suites with many gradients can be compared with suites
-    without."""
+    """The class of a case. Each case has exactly one class, so that suites with many gradients can be compared with
+    suites without gradients."""
 
     forward = "forward"
     """The case calls its function without floats, or with types of at least 32 bits."""
@@ -58,20 +58,20 @@ class CaseClass(StrEnum):
 class CountingRule:
     name: str
     label: str
-    """The rule in a few words, shown next to a figure."""
+    """The rule in a few words, shown next to a number."""
     sentence: str
-    """The rule's definition in a sentence. Pages link it to the label."""
+    """The rule's definition in one sentence, to which pages link the label."""
     cases: str = "true"
     """The cases that count: an SQL condition on ``cause``, ``judged_by`` and ``case_class`` of a case or an outcome."""
     on_device: bool = False
-    """Whether placement counts. If so, a case that passed by falling back to the host failed, a case with unknown
-    placement is unknown, and a function that never uses a device has no verdict."""
+    """Whether placement counts. If it does, a case that passed by falling back to the host counts as failed, a case
+    with unknown placement is unknown, and a function that never uses a device has no verdict."""
     least_cases: int = 1
-    """The minimum number of counted cases. With fewer, the function is unknown."""
+    """The minimum number of counted cases. With fewer cases, the function's verdict is unknown."""
 
     @property
     def verdict_column(self) -> str:
-        """The column with the verdict of an outcome or a case that the rule counts."""
+        """The column with the verdict of an outcome or case, for outcomes and cases that the rule counts."""
         return "verdict_on_device" if self.on_device else "verdict"
 
     @property
@@ -85,8 +85,8 @@ class CountingRule:
 
     @property
     def counted_by(self) -> str:
-        """The rule's name in the column ``counted_by`` of tables, which is the column of verdicts that they are made
-        from."""
+        """The rule's name in the column ``counted_by`` of tables, which names the column of verdicts from which the
+        table was made."""
         return f"verdict{self.suffix}"
 
 
@@ -145,7 +145,7 @@ CLASS_RULES = (FORWARD, GRADIENTS, SIXTEEN_BIT)
 RULES = (ANYWHERE, ON_DEVICE, WITHOUT_HOST_WORK, INDEPENDENT, WITHOUT_ONE_CASE_VERDICTS, *CLASS_RULES)
 NAMES = tuple(rule.name for rule in RULES)
 SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
-"""The rules whose figures are shown side by side unless the reader chooses one."""
+"""The rules whose counts are shown side by side unless the reader chooses a rule."""
 
 
 def rule_named(name: str) -> CountingRule:

@@ -1,4 +1,4 @@
-"""Formats figures for people, in the same way on pages, in the terminal, in reports and in sentences. Pure."""
+"""Formats values for people. Pages, the terminal, reports and sentences show the same format. Pure."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 UNKNOWN = "–"
-"""Stands for a figure that was not measured or is not known. It is never shown as zero."""
+"""Shown in place of a value that was not measured or is unknown. Such a value is never shown as zero."""
 
 
 def number(value: float | None) -> str:
-    """An integer with thousands separators: ``1,002``."""
+    """The value as an integer with thousands separators: ``1,002``."""
     return UNKNOWN if value is None else f"{value:,.0f}"
 
 
 def significant(value: float) -> str:
-    """Three significant digits, but all digits from 1,000, and never an exponent: ``0.778``, ``36``, ``12,345``."""
+    """The value with three significant digits, or with all digits from 1,000, and never with an exponent: ``0.778``,
+    ``36``, ``12,345``."""
     three_digits = Decimal(f"{value:.3g}")
     return f"{value:,.0f}" if abs(three_digits) >= 1000 else f"{three_digits:f}"
 
 
 def latency(ms: float | None) -> str:
-    """Three significant digits with a suitable unit: ``85.1 µs``, ``1.23 ms``, ``12,345 s``."""
+    """The latency with three significant digits and a suitable unit: ``85.1 µs``, ``1.23 ms``, ``12,345 s``."""
     if ms is None:
         return UNKNOWN
     for factor, unit in ((1e3, "µs"), (1.0, "ms")):
@@ -59,7 +60,7 @@ def duration(seconds: float | None) -> str:
 
 
 def fraction(passes: int, total: int) -> str:
-    """The passed and the counted cases: ``47/60``; unknown if no case counts."""
+    """The passed and the counted cases: ``47/60``. The word *unknown* if no case counts."""
     return f"{passes}/{total}" if total else UNKNOWN
 
 
@@ -69,8 +70,8 @@ def plural(count: int, noun: str) -> str:
 
 
 def join_words(words: Sequence[str], most: int | None = None) -> str:
-    """``a, b and c``. If there are more than ``most`` words, the first ones and the number of the others: ``a, b and 7
-    more``."""
+    """The words as a list: ``a, b and c``. If there are more than ``most`` words, the first ones and the number of the
+    others: ``a, b and 7 more``."""
     if most is not None and len(words) > most:
         words = [*words[:most], f"{len(words) - most:,} more"]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
@@ -81,5 +82,5 @@ VERDICT_WORDS = {"success": "passes", "partial": "fails some", "complete": "fail
 
 
 def verdict_words(verdict: str) -> str:
-    """A function's verdict in words for people. The verdict of a run stays as it is."""
+    """A function's verdict in words for people. The verdicts of runs are not changed."""
     return VERDICT_WORDS.get(verdict, verdict)

@@ -27,10 +27,10 @@ class SecondShape:
 
 
 def second_shape(first_calls: Iterable[tuple[bool, float | None]]) -> SecondShape | None:
-    """The times from the cases of a function in one campaign; None if no second shape was measured.
+    """The times over the cases of a function in one campaign; None if no second shape was measured.
 
-    Each item says whether the case has a second shape, and gives the milliseconds of its first call with this shape,
-    otherwise of the first call in its process.
+    Each item is a case: whether it has a second shape, and the milliseconds of its first call. If it has a second
+    shape, this is the first call with this shape, otherwise the first call in its process.
     """
     shapes_ms: list[float] = []
     processes_ms: list[float] = []

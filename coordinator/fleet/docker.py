@@ -1,8 +1,8 @@
 """The Docker Engine of this host as a scheduler of runners, through Docker's SDK.
 
-Only the command line imports this module; the coordinator never uses the engine's socket. Every failure becomes a
-``FleetError`` of one line. Every call has a time limit, because the engine keeps its callers waiting for a container
-that does not end.
+Only the command line imports this module. The coordinator never uses the engine's socket. Every failure becomes a
+``FleetError`` with a message of one line. Every call has a time limit, because a call about a container that hangs may
+never return.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _HEALTH = re.compile(r"\((?:health: )?(starting|healthy|unhealthy)\)")
 
 
 _Refusal = tuple[tuple[str, ...], type[FleetError], str]
-# The engine's own words; the tests of containers hold them against a real one.
+# The engine's own messages. Tests with a real engine check them.
 _REFUSALS: tuple[_Refusal, ...] = (
     (
         ("is already in use by container",),
@@ -78,7 +78,7 @@ _ABSENCES = {
 class DockerEngine:
     """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
-    The labels of the containers hold the whole state, so any later call can continue after an interrupted one.
+    The whole state is in the labels of the containers, so a later call can continue after an interrupted one.
     """
 
     def __init__(self, fleet: str, first_port: int = 8801) -> None:
@@ -106,7 +106,7 @@ class DockerEngine:
 
     @property
     def cpus(self) -> int:
-        """The number of processors that the engine has for all its containers."""
+        """The number of processors that the engine can give to containers."""
         return int(self._info["NCPU"])
 
     def inventory(self) -> Inventory:
@@ -135,7 +135,8 @@ class DockerEngine:
         return image
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container, at the port of this URL if it is free, otherwise at the next free port."""
+        """Create and start a container. It gets the port of this URL if the port is free, otherwise the next free
+        port."""
         self._prepare()
         preferred_ports = [int(url.rpartition(":")[2])] if url else []
         last = min(self._first_port + PORTS, 65536) - 1
@@ -149,7 +150,7 @@ class DockerEngine:
         raise FleetError(f"no port from {self._first_port} to {last} is free: choose others with --first-port")
 
     def _start(self, spec: RunnerSpec, secret_file: Path, port: int) -> Container:
-        # The engine gives a name once, so that two calls cannot make the same container twice.
+        # The engine gives each name to only one container, so two calls cannot create the same container twice.
         name = f"{self._resources}-{spec.target.replace('/', '-').replace('@', '-')}"
         with translate_errors("container"):
             container = self._client.containers.create(
@@ -194,8 +195,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container from an entry of the engine's list. It is inspected only for ``usage``, because an inspection
-        of a container that hangs does not end."""
+        """The container for an entry of the engine's list. It is inspected only for ``usage``, because the inspection
+        of a container that hangs does not return."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -216,9 +217,11 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """The number of restarts, and the memory in use in bytes, without memory that the kernel would reclaim."""
+        """The number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
+        count."""
         restarts = memory = None
-        # A container that hangs keeps its caller waiting: after one answer that does not come, none is waited for.
+        # A request about a container that hangs does not return. After the first such request, no container is
+        # inspected.
         with contextlib.suppress(EngineError, KeyError), translate_errors("the container"):
             restarts = int(self._api.inspect_container(container_id)["RestartCount"])
             usage = self._api.stats(container_id, stream=False, one_shot=True)["memory_stats"]
@@ -244,7 +247,7 @@ class DockerEngine:
                 yield from client.api.logs(container.id, tail=lines, stream=True, follow=True)
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove the network, and on request the volume, when no container needs them."""
+        """Remove the network, and on request the volume. No container may need them any more."""
         with contextlib.suppress(EngineError), translate_errors("network"):
             self._api.remove_network(self._resources)
         with contextlib.suppress(EngineError), translate_errors("volume"):
@@ -253,8 +256,8 @@ class DockerEngine:
 
     def _prepare(self) -> None:
         """Create the network and the volume of the fleet if they are missing."""
-        # Nothing of a container's is translated to the host's address, so it reaches nothing
-        # beyond; an internal network would be closed tighter, and publish no port.
+        # The address of a container is not translated to the host's address, so a container reaches nothing beyond the
+        # host. An internal network would be closed more tightly, but could not publish a port.
         options = {
             "com.docker.network.bridge.enable_ip_masquerade": "false",
             "com.docker.network.bridge.enable_icc": "false",
@@ -267,8 +270,7 @@ class DockerEngine:
 
 
 def _hardening(spec: RunnerSpec) -> dict[str, Any]:
-    """The hardening options, the same as in compose.yaml. The default seccomp profile applies because no profile is
-    set."""
+    """The hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile applies."""
     limits = spec.limits
     return {
         "read_only": True,
@@ -329,7 +331,7 @@ def _is_free(port: int) -> bool:
 
 @contextmanager
 def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
-    """Turn errors of the SDK into a ``FleetError``."""
+    """Turn errors of the SDK into a ``FleetError`` about ``subject``."""
     try:
         yield
     except APIError as error:

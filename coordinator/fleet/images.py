@@ -45,14 +45,15 @@ class FleetTarget:
 
 
 def devices_of(framework: str, label: str) -> tuple[str, ...]:
-    """The devices that an image serves: those on its label (one or several), and those that are always included."""
+    """The devices that an image serves: the devices on its label (one or several), and the devices that these
+    include."""
     own_devices = label.replace(",", " ").split()
     included_devices = [device for name in own_devices for device in _INCLUDED.get((framework, name), ())]
     return tuple(dict.fromkeys([*own_devices, *included_devices]))
 
 
 def parse_pins(pins: Sequence[str]) -> dict[str, str]:
-    """Parse ``TARGET=IMAGE`` pins to images by target."""
+    """Parse pins of the form ``TARGET=IMAGE``. Returns the image of each target."""
     image_by_target = {}
     for pin in pins:
         target, separator, image = pin.partition("=")
@@ -70,8 +71,8 @@ def specify_runners(
     inventory: Inventory,
     limits: Limits,
 ) -> dict[str, RunnerSpec]:
-    """The specification for each target. Without targets or pinned images, every target that the images and devices
-    allow.
+    """The specification for each target. Without targets and pinned images, for every target that the images and the
+    host's devices allow.
 
     ``find_image`` returns an image by its name. Raises ``FleetError`` if a target cannot be served, and
     ``DeviceMissingError`` if the host lacks the target's device.
@@ -112,7 +113,7 @@ def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[F
 
 
 def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
-    """The newest image that serves the target. If there is none, raises ``FleetError`` with a list of the images."""
+    """The newest image that serves the target. If there is none, raises ``FleetError`` with a list of all images."""
     serving = [image for image in images if target.served_by(image)]
     if serving:
         made_for = target.device

@@ -1,6 +1,6 @@
-"""The devices of a host, as seen from outside of containers, and the access that each of them needs.
+"""The devices of a host, as seen from outside of containers, and the access that each device needs.
 
-``find_devices`` reads the host, and ``decide_access`` decides. This module does not call the engine: the engine's
+``find_devices`` reads the host, and ``decide_access`` decides. This module does not call the engine. The engine's
 runtimes are a parameter.
 """
 
@@ -31,7 +31,7 @@ class Inventory:
     nvidia: tuple[str, ...] = ()
     """Paths of the GPUs, such as ``/dev/nvidia0``."""
     nvidia_runtime: bool = False
-    """Whether the engine has NVIDIA's runtime, which gives GPUs to containers."""
+    """Whether the engine has NVIDIA's runtime, with which containers can use GPUs."""
     nvidia_cdi: bool = False
     """Whether the host describes its GPUs to the engine in the Container Device Interface."""
     tpu: tuple[str, ...] = ()
@@ -72,9 +72,9 @@ def decide_access(inventory: Inventory, device: str) -> DeviceAccess:
 
 
 def is_allowed(inventory: Inventory, device: str) -> bool:
-    """Whether a runner of ``device`` may be started without being named.
+    """Whether a runner of ``device`` may be started if the user does not name it.
 
-    A device that Portolan does not know may need special access, so it is started only by name.
+    A device that Portolan does not know may need special access, so its runner is started only if the user names it.
     """
     try:
         decide_access(inventory, device)

@@ -1,7 +1,8 @@
-"""The protocol behind ``portolan fleet``: where runners can run, and how they are created, listed and removed.
+"""The protocol for ``portolan fleet``: where runners can run, and how they are created, listed and removed.
 
-``docker.py`` implements it for the Docker Engine of this host. A module for Slurm or Kubernetes implements the same
-members and declares its capabilities. A scheduler restarts a runner that ends, at the same URL, without being asked.
+``docker.py`` implements the protocol for the Docker Engine of this host. A module for Slurm or Kubernetes implements
+the same members and declares its capabilities. If a runner ends, the scheduler restarts it at the same URL without
+being asked.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ class Image:
 
     id: str
     name: str = field(compare=False)
-    """A tag if the image has one, otherwise its id. A tag that was moved names another image."""
+    """A tag if the image has one, otherwise its id. If a tag is moved, it names another image."""
     digest: str
-    """The registry digest if there is one, otherwise the image id. It is part of the fingerprint."""
+    """The registry digest, or the image id if there is none. It is part of the fingerprint."""
     framework: str
     version: str
     devices: tuple[str, ...]
-    """The devices that the image is made for, then the other devices that it serves."""
+    """The devices that the image is made for, followed by the other devices that it serves."""
     created: str = field(default="", compare=False)
 
 
@@ -70,7 +71,8 @@ class RunnerSpec(BaseModel):
     limits: Limits
     access: DeviceAccess = DeviceAccess()
     secret: str = ""
-    """A fingerprint of the runner's secret, so that a container is replaced if its secret was lost."""
+    """A fingerprint of the runner's secret. If the secret is lost, the fingerprint changes, and the container is
+    replaced."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +84,18 @@ class Container:
     target: str
     url: str
     state: str
-    """The scheduler's word for the state. ``running`` and ``restarting`` need no action."""
+    """The state as the scheduler names it. ``running`` and ``restarting`` need no action."""
     health: str
     """``none``, ``starting``, ``healthy`` or ``unhealthy``."""
     spec: RunnerSpec | None
-    """None if another release created the container and stored its specification in another format."""
+    """The specification; None if another release created the container and stored it in another format."""
     restarts: int | None = None
     memory_bytes: int | None = None
 
     @property
     def trouble(self) -> str | None:
-        """The reason why the container will not serve; None if it may. A paused container may, because somebody paused
-        it on purpose."""
+        """The reason why the container will not serve; None if it may. A paused container may serve later, because
+        somebody paused it on purpose."""
         if self.health == "unhealthy":
             return "it is unhealthy"
         return None if self.state in ("running", "restarting", "paused") else "it has ended"
@@ -132,22 +134,24 @@ class Scheduler(Protocol):
         """Return every image that contains a runner."""
 
     def image(self, name: str) -> Image:
-        """Return the image with this name. Raises ``FleetError`` if there is none, or if it contains no runner."""
+        """Return the image with this name. Raises ``FleetError`` if it does not exist, or contains no runner."""
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container, at this URL if it is still free. After an error nothing is left behind."""
+        """Create and start a container, at this URL if it is still free. If this fails, nothing is left behind."""
 
     def list(self, *, usage: bool = False) -> Sequence[Container]:
         """Return every container of the fleet. With ``usage``, include restarts and memory."""
 
     def remove(self, container: Container) -> None:
-        """Stop and remove the container; do nothing if it is gone. Raises ``StuckError`` if it does not end."""
+        """Stop and remove the container. Does nothing if it does not exist. Raises ``StuckError`` if it does not
+        end."""
 
     def logs(self, container: Container, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
         """Yield the runner's log: all of it, or the last ``tail`` lines."""
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove the fleet's other resources, and on request its volume. Call it when no container is left."""
+        """Remove the fleet's other resources, and on request its volume. Must be called after the last container was
+        removed."""
 
 
 def require(scheduler: Scheduler, capability: Capability, option: str) -> None:

@@ -1,1 +1,1 @@
-"""Helpers that the routes of REST and of the pages share."""
+"""Helpers that the routes of REST and the routes of pages share."""

@@ -1,7 +1,7 @@
 """The context of request handlers: the database engine and other parts of this process.
 
-The parts are declared as protocols, because every folder with handlers imports this module, so it can import none of
-these folders.
+The parts are declared as protocols. Every folder with handlers imports this module, so this module cannot import these
+folders.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ChartRenderer(Protocol):
 
 
 class Room(Protocol):
-    """A limit on concurrent work. It raises ``TooManyError`` if there is no free slot."""
+    """A limit on concurrent work. It raises ``TooManyError`` if no slot is free."""
 
     def hold(self, who: str) -> AbstractAsyncContextManager[None]: ...
 
 
 class CampaignFollower(Protocol):
-    """Reports a campaign's progress to any number of watchers, with one query for all."""
+    """Reports a campaign's progress to any number of watchers, with one query for all of them."""
 
     def watch(self, campaign_id: int, who: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
 
@@ -64,7 +64,7 @@ class HandlerContext:
     exports: Room
     """The slots for making a file, a table or a figure of a whole campaign."""
     downloads: Room
-    """The slots for sending such a file to a client."""
+    """The slots for sending a finished file to a client."""
     assessments: Room
     """The slots for reading a script and comparing it with the evidence."""
     follower: CampaignFollower

@@ -15,7 +15,8 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """The process responds. The database is not checked, because restarting this process would not bring it back."""
+    """Answer that the process responds. The database is not checked, because restarting this process would not repair
+    the database."""
     return {"status": "alive"}
 
 
@@ -25,8 +26,8 @@ async def healthz() -> dict[str, str]:
     responses={503: {"model": Problem, "content": {PROBLEM_JSON: {}}, "description": "`tasks` names what is down"}},
 )
 async def readyz(request: Request, context: Context) -> Response | dict[str, str]:
-    """200 if every long-running task works (dispatch, storing, renewal of ownership) and the database's disk is not
-    full."""
+    """Answer 200 if every long-running task works (dispatch, storing, renewal of ownership) and the database's disk is
+    not full."""
     down = context.supervisor.down()
     if not down:
         return {"status": "ready"}
@@ -37,5 +38,5 @@ async def readyz(request: Request, context: Context) -> Response | dict[str, str
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
 async def exposition() -> Response:
-    """Metrics in Prometheus' text format."""
+    """The metrics in Prometheus' text format."""
     return Response(metrics.exposition(), media_type=CONTENT_TYPE_LATEST)

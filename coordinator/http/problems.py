@@ -1,4 +1,4 @@
-"""Errors over HTTP: RFC 9457 problem details, for Portolan's own errors and for those of libraries."""
+"""Errors over HTTP: RFC 9457 problem details, for Portolan's own errors and for errors of libraries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ DATABASE_PROBLEM = Problem(
     detail="the database is not available; try again in a moment",
 )
 REALM = 'Bearer realm="portolan"'
-"""The header sent with 401. A runner's header has no realm, so that clients can distinguish them."""
+"""The header that is sent with 401. A runner's header has no realm, by which clients distinguish runner and
+coordinator."""
 RETRY_AFTER_S = 5
 """The usual length of a short outage, such as a recovery of PostgreSQL or a held lock."""
 
@@ -39,7 +40,8 @@ ProblemPage = Callable[[Request, Problem], Response | None]
 
 
 def install(app: FastAPI, page: ProblemPage) -> None:
-    """Turn every error of the application into a problem: as JSON, or as a page for a browser on a page."""
+    """Turn every error of the application into a problem. A browser that requested a page gets a page; other clients
+    get JSON."""
     app.state.problem_page = page
 
     @app.exception_handler(PortolanError)
@@ -50,7 +52,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         faults = error.errors()
         errors = [{"field": _location_text(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
-        # Whether it is of the path, the query or the body means nothing to whoever wrote its name.
+        # Whether a name is in the path, the query or the body does not matter to the person who wrote it.
         place, *names = faults[0]["loc"]
         name = _location_text(names) if names and isinstance(names[0], str) else place
         return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)

@@ -1,6 +1,7 @@
-"""Routers of REST and of pages. Each compares a request with its routes only if the path has their prefix.
+"""Routers of REST and of pages. Each router compares a request with its routes only if the path has the router's
+prefix.
 
-Comparing with the routes of both would add a tenth to the cost of a small page.
+Comparing every request with the routes of both routers would add a tenth to the cost of a small page.
 """
 
 from __future__ import annotations

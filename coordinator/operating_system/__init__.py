@@ -1,1 +1,1 @@
-"""Operating system services: files written atomically, a lock for a folder, a child that ends with its parent."""
+"""Services of the operating system: atomic files, a lock for a folder, a child that ends with its parent."""

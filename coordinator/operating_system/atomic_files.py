@@ -19,9 +19,9 @@ PRIVATE = 0o600
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Yield a stream whose content becomes the file ``path`` at the end of the block, unless the block raises.
+    """Yield a stream whose content becomes the file ``path`` at the end of the block, unless the block raises an error.
 
-    A file that can be recreated need not be ``durable``. It is then not flushed to the disk.
+    A file that can be made again need not be ``durable``. It is then not flushed to the disk.
     """
     # Several processes may write the same file at once, and in containers they have the same pid.
     part = path.with_name(f"{path.name}.{token_hex(4)}.part")
@@ -47,7 +47,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def open_log(path: Path, limit_bytes: int) -> FileIO:
-    """Open a log for appending, readable only by its owner. A log over the limit is first renamed to ``path.1``."""
+    """Open a log for appending. Only its owner can read it. A log above the limit is first renamed to ``path.1``."""
     before = path.with_name(f"{path.name}.1")
     if path.exists() and path.stat().st_size > limit_bytes:
         path.replace(before)

@@ -1,12 +1,13 @@
-"""A program that becomes another user if one is given, arranges to end with its parent, and then runs the command.
+"""A program that becomes another user if one is named, arranges to end with its parent, and then runs a command.
 
-``dying_with_us`` starts it. The same code between fork and exec would run Python in a process with threads, which is
-not safe. The user changes first, because the change resets the kernel's parent death signal.
+``dying_with_us`` returns the command line that starts this program. Doing the same between fork and exec would run
+Python in a forked process of a program with threads, which is not safe. The user is changed first, because the change
+resets the kernel's parent death signal.
 """
 
 from __future__ import annotations
 
-import ctypes  # before the user changes, who may not be able to read Python's library
+import ctypes  # imported before the user changes, because the new user may not be able to read Python's library
 import os
 import sys
 from collections.abc import Collection, Sequence
@@ -18,8 +19,8 @@ Identity = tuple[int, int, Collection[int]]
 def dying_with_us(command: Sequence[str], signal: int, identity: Identity | None = None) -> list[str]:
     """The command line that runs ``command`` and makes the kernel send it ``signal`` when this process ends.
 
-    The kernel regards the *thread* that started it as its parent, so start it from the main thread. With an
-    ``identity``, the command runs as this user, and its files are private.
+    The kernel regards the *thread* that starts the command as its parent, so the command must be started from the main
+    thread. With an ``identity``, the command runs as this user, and its files are private.
     """
     user = ":".join((str(identity[0]), str(identity[1]), ",".join(map(str, identity[2])))) if identity else ""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(int(signal)), user, *command]

@@ -19,7 +19,8 @@ the folder."""
 
 
 class FolderLock:
-    """The file ``lock`` in ``folder``, created if it is missing. The kernel releases it when its holder ends."""
+    """The lock on the file ``lock`` in ``folder``. The file is created if it is missing. The kernel releases the lock
+    when its process ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -28,14 +29,15 @@ class FolderLock:
     def hold(self, advice: str) -> None:
         """Lock the folder until ``release``. Repeated calls have no effect.
 
-        If another process holds it, raises ``DirectoryHeldError`` with its pid and the advice.
+        If another process has locked it, raises ``DirectoryHeldError`` with this process's pid and the advice.
         """
         if self.is_held:
             return
-        # It imports asyncio, and most commands only ask whether somebody else holds the folder.
+        # Imported here, because it imports asyncio, and most commands only ask whether another process has locked the
+        # folder.
         from filelock import FileLock, Timeout
 
-        # Where a file system has no such lock, a file that a crash leaves would keep everybody out.
+        # On a file system without such locks, a lock file that a crash leaves behind would keep all processes out.
         lock = FileLock(self._folder / NAME, mode=0o600, thread_local=False, fallback_to_soft=False)
         try:
             lock.acquire(blocking=False)
@@ -49,7 +51,7 @@ class FolderLock:
         self._folder.joinpath(NAME).write_text(f"{os.getpid()}\n")
 
     def release(self) -> None:
-        """Release the folder, if it is held."""
+        """Release the lock if this process has it."""
         if self._lock is not None:
             self._lock.release()
             _held.discard(self._lock)
@@ -60,7 +62,7 @@ class FolderLock:
 
     @property
     def is_held_elsewhere(self) -> bool:
-        """Whether another process holds the folder. The kernel's lock decides, which this method tries to take."""
+        """Whether another process has locked the folder. To find out, this method tries to lock the folder itself."""
         file = os.open(self._folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

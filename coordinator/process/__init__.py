@@ -1,1 +1,1 @@
-"""The coordinator's process for its operator: log, metrics, restarts of long-running tasks."""
+"""The tools of the operator of a coordinator's process: its log, its metrics, and restarts of long-running tasks."""

@@ -1,7 +1,7 @@
 """The coordinator's log: each line is an event and its fields, as key=value text or as one JSON object.
 
 Ids are fields (``campaign``, ``job``, ``attempt``, ``runner``, ``boot``) and not part of an event's text. A field that
-several lines need is bound where it becomes known: the runner at the start of its session, the campaign at its request.
+several lines need is bound once: the runner at the start of its session, the campaign at the start of its request.
 Tasks inherit the bound fields when they start. Lines of other libraries, such as uvicorn, are logged in the same way.
 
 A traceback contains no local variables and no SQL parameters, because they may be secrets. Secrets that still get into
@@ -29,11 +29,12 @@ from coordinator.configuration.settings import LogFormat
 from protocol.redaction import cut, redact
 
 LONGEST_FIELD = 16 * 1024
-"""The maximum number of characters of a field: enough for a traceback, too few for a header of 60 KB."""
+"""The maximum number of characters of a field. It is enough for a traceback, and less than a header of 60 KB."""
 
 
 def _bound_fields(_logger: Any, _method: str, fields: EventDict) -> EventDict:
-    """Truncate a value that is too long within its field, so that a JSON line stays valid."""
+    """Truncate each value that is too long. The field is truncated and not the line, so that a JSON line stays
+    valid."""
     for name, value in fields.items():
         if isinstance(value, str) and len(value) > LONGEST_FIELD:
             fields[name] = redact(cut(value, LONGEST_FIELD))
@@ -81,7 +82,8 @@ class _Line(NamedTuple):
 
 
 class _Waiting(logging.Handler):
-    """Puts records into a queue before formatting. If the queue is full, records are dropped instead of blocking."""
+    """Puts records into a queue before they are formatted. If the queue is full, records are dropped, so that the
+    caller is never blocked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,7 +101,7 @@ class _Waiting(logging.Handler):
 
 
 class _Writer(Thread):
-    """Formats and writes the lines of a queue. If its stream blocks, the thread continues after ``end``."""
+    """A thread that formats and writes the lines of a queue. If its stream blocks, ``end`` returns nevertheless."""
 
     def __init__(self, lines: Queue[_Line | None], handler: logging.Handler) -> None:
         super().__init__(name="log", daemon=True)
@@ -124,9 +126,10 @@ def _left_out(count: int) -> logging.LogRecord:
 
 @contextmanager
 def log_to(stream: TextIO, form: LogFormat, secrets: Collection[str] = ()) -> Iterator[None]:
-    """Write the events of this process to a stream: the coordinator's from level *info*, others from *warning*.
+    """Write the events of this process to a stream: the coordinator's events from level *info*, events of libraries
+    from *warning*.
 
-    ``secrets`` are values that are removed from every line, in addition to texts that look like secrets.
+    ``secrets`` are values that are removed from every line. Texts that look like secrets are removed as well.
     """
 
     def redact_line(_logger: Any, _method: str, line: Any) -> str:

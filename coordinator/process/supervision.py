@@ -1,8 +1,8 @@
-"""Restarts long-running tasks that end, and reports them as down meanwhile.
+"""Restarts long-running tasks that end, and reports them as down until they run again.
 
 asyncio logs nothing when a task ends with an exception. So each task that lasts as long as the coordinator runs under a
-``TaskSupervisor``: its end is logged and counted, it is restarted after an increasing pause, and ``GET /readyz`` fails
-until it runs.
+``TaskSupervisor``. When the task ends, this is logged and counted, and the task is restarted after an increasing pause.
+``GET /readyz`` fails until the task runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pulse:
         self._due = self._beat_at + seconds
 
     def rest(self) -> None:
-        """Declare that the task has nothing to do, so that no sign of life is due."""
+        """Declare that the task has nothing to do. No sign of life is then due."""
         self._due = None
 
     @property
@@ -55,13 +55,13 @@ class Pulse:
 
     @property
     def overdue_since(self) -> float | None:
-        """If the next sign of life is overdue, the time of the last one on the monotonic clock; otherwise None."""
+        """The time of the last sign of life on the monotonic clock, if the next one is overdue; otherwise None."""
         return self._beat_at if self._due is not None and time.monotonic() > self._due else None
 
 
 @dataclass
 class _Record:
-    """The record of one task over all its starts."""
+    """The record of one task, over all of its starts."""
 
     kind: str
     pulse: Pulse = field(default_factory=Pulse)
@@ -90,8 +90,8 @@ class TaskSupervisor:
         self._faults: dict[str, _Fault] = {}
 
     def note_fault(self, name: str, reason: str) -> None:
-        """Record a failure of something that many tasks use. It counts as down for ``Times.fault_s`` after the last
-        failure."""
+        """Record a failure of something that many tasks use. After the last failure, it counts as down for
+        ``Times.fault_s``."""
         now = time.monotonic()
         earlier = self._faults.get(name)
         since = earlier.since if earlier is not None and now - earlier.last < self._times.fault_s else now
@@ -113,7 +113,7 @@ class TaskSupervisor:
             except asyncio.CancelledError as error:
                 if is_cancelled():
                     raise
-                # Not ours: something that it waited for was cancelled.
+                # The task itself was not cancelled, but something that it waited for.
                 pause_s = self.note_end(name, error)
             except Exception as error:
                 pause_s = self.note_end(name, error)
@@ -132,7 +132,7 @@ class TaskSupervisor:
             record.pulse.due_within(within_s)
 
     def note_end(self, name: str, error: BaseException | None) -> float:
-        """Log and count the end of a task that should not have ended; returns the pause before its next start."""
+        """Log and count the end of a task that should not have ended. Returns the pause before its next start."""
         record, now = self._record(name, name), time.monotonic()
         if now - record.started_at > self._times.settled_s:
             record.failures, record.down_since = 0, None
@@ -157,8 +157,8 @@ class TaskSupervisor:
             del self._records[name]
 
     def down(self) -> list[DownTask]:
-        """The tasks that do not work: they ended and have not run long enough since, give no sign of life, or have not
-        started."""
+        """The tasks that do not work: tasks that ended and have not run long enough since, that give no sign of life,
+        or that have not started."""
         now = time.monotonic()
         down_tasks = []
         for name, record in self._records.items():
@@ -178,7 +178,7 @@ class TaskSupervisor:
 
 
 def is_cancelled() -> bool:
-    """Whether the current task itself is being cancelled, rather than something that it waits for."""
+    """Whether the current task itself is being cancelled. If not, something that it waits for was cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -198,7 +198,7 @@ async def end(
         _, running = await asyncio.wait(running, timeout=min(again_s, left_s))
     for task in set(tasks) - running:
         if not task.cancelled():
-            # Read, so that asyncio does not complain that it never was.
+            # The exception is read, so that asyncio does not warn that it was never retrieved.
             task.exception()
     return running
 

@@ -1,1 +1,1 @@
-"""Published figures to compare campaigns with. They are stored as printed, including their errors."""
+"""Published results to compare campaigns with. They are stored as printed, including their errors."""

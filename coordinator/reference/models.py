@@ -1,4 +1,4 @@
-"""A reference: published figures as they were printed, and sentences that must be shown with them. Pure.
+"""A reference: published results as they were printed, and sentences that must be shown with them. Pure.
 
 The fields are checked and converted on creation, because data files contain texts, and the database contains lists.
 """
@@ -11,14 +11,14 @@ from pydantic.dataclasses import dataclass
 
 PAPER = "paper-2023"
 REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
-"""The reference of each suite that has one. Its figures are about the functions of this suite only."""
+"""The reference of each suite that has one. Its results are only about functions of this suite."""
 TOP = "top20"
-"""The stratum of the 20 most used functions. The other strata are ``decile10`` (rarest) to ``decile100``."""
+"""The group of the 20 most used functions. The other groups are ``decile10`` (rarest) to ``decile100`` (most used)."""
 
 
 @dataclass(frozen=True)
 class ReferenceTarget:
-    """A target of published figures. The device is the study's word: ``gpu-t4``."""
+    """A target of published results. The device is named as in the study: ``gpu-t4``."""
 
     framework: str
     version: str
@@ -47,8 +47,8 @@ class ReferenceLatency:
 
 @dataclass(frozen=True)
 class ReferenceCount:
-    """The numbers of functions that failed partly, failed completely and succeeded. They need not add up to the
-    total."""
+    """The numbers of functions that failed in part, failed completely and succeeded. Their sum may differ from the
+    published total."""
 
     framework: str
     device: str
@@ -86,7 +86,7 @@ class ReferenceFailures:
 
 @dataclass(frozen=True)
 class ReferenceSpeedup:
-    """The share of functions that are at least ``factor`` times faster on the newer device."""
+    """The share of functions that are at least ``factor`` times as fast on the newer device."""
 
     framework: str
     older: str
@@ -97,7 +97,7 @@ class ReferenceSpeedup:
 
 @dataclass(frozen=True)
 class Caveat:
-    """A sentence to show with figures. Without a framework or device it applies to all figures."""
+    """A sentence to show with results. Without a framework or device, it applies to all results."""
 
     figures: tuple[str, ...]
     framework: str | None
@@ -122,7 +122,7 @@ class Reference:
         return next(target for target in self.targets if (target.framework, target.device) == (framework, device))
 
     def strata(self) -> dict[tuple[str, str], frozenset[str]]:
-        """The strata from which the study drew each function, by framework and function."""
+        """For each function of a framework, the groups from which the study drew it."""
         return {(row.framework, row.function): frozenset(row.strata) for row in self.functions}
 
     def sentences(self, figures: frozenset[str], frameworks: frozenset[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Reads the reference figures that come with Portolan from their data files."""
+"""Reads the reference that ships with Portolan from its data files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def digest() -> str:
-    """A digest of all data files. A database with the same digest is not loaded again."""
+    """A digest of all data files. If the database has the same digest, they are not loaded again."""
     files = sorted((file.name, file.read_bytes()) for file in DATA.iterdir() if file.name.endswith((".csv", ".toml")))
     return hashlib.sha256(b"".join(content for _, content in files)).hexdigest()
 
@@ -52,12 +52,13 @@ def _rows(name: str) -> Iterator[Row]:
 
 
 def _own_framework_name(row: Mapping[str, Any]) -> Row:
-    """The row with Portolan's name for the framework."""
+    """The row with the framework's name replaced by Portolan's name for it."""
     return {name: _OURS.get(value, value) if name == "framework" else value for name, value in row.items()}
 
 
 def _latencies(functions: list[Row]) -> Iterator[Row]:
-    """The published latencies in their printed order, then the tested functions without a published latency."""
+    """The published latencies in their printed order, followed by the tested functions that have no published
+    latency."""
     figures = list(_rows("latency.csv"))
     figure_keys = {(row["framework"], row["function"]) for row in figures}
     for row in (*figures, *(row for row in functions if (row["framework"], row["function"]) not in figure_keys)):

@@ -1,4 +1,4 @@
-"""Loads the reference that comes with Portolan."""
+"""Loads the reference that ships with Portolan."""
 
 from __future__ import annotations
 

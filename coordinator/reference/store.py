@@ -1,7 +1,7 @@
-"""The references in the database. It contains all of their SQL.
+"""The references in the database. This module contains all of their SQL.
 
-References have tables of their own (``reference_counts``, …), separate from those of campaigns, because no runner
-produced their figures.
+References have their own tables (``reference_counts``, …), separate from the tables of campaigns, because no runner
+produced their results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TABLES = {
 
 
 def digest(connection: Connection, name: str) -> str | None:
-    """The digest of the data from which this reference was loaded; None if it is not loaded."""
+    """The digest of the data from which this reference was loaded; None if the reference is not loaded."""
     source = tables.reference_sources
     stored_digest: str | None = connection.scalar(select(source.c.sha256).where(source.c.name == name))
     return stored_digest

@@ -1,1 +1,1 @@
-"""Registered runners: probing, ownership by one coordinator at a time, quarantine."""
+"""Registered runners: probes them, decides which coordinator owns them, and quarantines them."""

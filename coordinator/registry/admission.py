@@ -1,7 +1,7 @@
-"""Admission: whether a runner may be registered, judged by the report of its conformance check.
+"""Admission: decides whether a runner may be registered, from the report of its conformance check.
 
 A registered runner is only probed, never checked. The coordinator that serves it reads and acknowledges its events, and
-a check would take them away.
+a check would take these events away.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Admission(StrEnum):
 
     sound = "sound"
     faulty = "faulty"
-    """It breaks only non-essential promises. It may be registered if the person confirms."""
+    """The runner breaks only promises that are not essential. It may be registered if the person confirms this."""
     unusable = "unusable"
 
 
@@ -47,9 +47,9 @@ def judge(report: ConformanceReport) -> Admission:
 async def find_registered(
     engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES
 ) -> int | None:
-    """Probe the runner. Returns its id if it is already registered, at any address.
+    """Probe the runner. Returns its id if it is already registered, at any address; otherwise None.
 
-    Raises a ``RunnerError`` if it does not respond, refuses the secret or is no runner.
+    Raises a ``RunnerError`` if the runner does not respond, refuses the secret, or is not a runner.
     """
     info, _ = await probe(registration.url, registration.secret, times)
     async with engine.connect() as connection:

@@ -1,6 +1,6 @@
-"""An HTTP client for one runner: version 1 of the runner API.
+"""An HTTP client for one runner, for version 1 of the runner API.
 
-There is one httpx client per runner, on a transport that checks addresses and limits responses
+Each runner has its own httpx client, on a transport that checks addresses and limits responses
 (``runner_requests/transport.py``). Every failure is a kind of ``RunnerError``, whose message contains the runner's URL
 and what to do.
 """
@@ -56,7 +56,7 @@ M = TypeVar("M", bound=BaseModel)
 class RunnerClient:
     """A connection to the runner at ``url``, used as an async context manager.
 
-    Without ``networks``, the settings of this process decide at which addresses runners are allowed.
+    Without ``networks``, the settings of this process say at which addresses runners are allowed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class RunnerClient:
         self.url = url
         self._times = times
         try:
-            _ = httpx.URL(url).host  # raises for an international name that is none
+            _ = httpx.URL(url).host  # raises for an invalid international name
             self._http = httpx.AsyncClient(
                 base_url=url,
                 headers={b"Authorization": b"Bearer " + secret.encode()} if secret else {},
@@ -166,7 +166,7 @@ class RunnerClient:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
     async def _read_body(self, response: httpx.Response, most: int = MAX_ANSWER) -> httpx.Response:
-        """The response with its body. Reading stops if the body is too long."""
+        """Read the body of a response, at most ``most`` bytes, and return the response."""
         body = bytearray()
         async for chunk in response.aiter_raw():
             body += chunk

@@ -1,7 +1,7 @@
-"""Enrollment: a runner with a token registers itself, under the name and for the target of the token.
+"""Enrollment: a runner with a token registers itself, under the name and for the target that the token names.
 
-Registrations with the same name or URL are read, their runners are probed, and everything is stored in one transaction
-if the registrations are still the same. Nothing is locked while a runner is probed.
+First, registrations with the same name or URL are read, and their runners are probed. Then everything is stored in one
+transaction, if these registrations have not changed. Nothing is locked while a runner is probed.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class RegistryEntry:
 
 @dataclass(frozen=True)
 class Takeover:
-    """The decision about existing registrations: the one that the runner takes over (None for a new one), and those to
-    remove."""
+    """The decision about existing registrations: the one that the runner takes over (None for a new one), and the
+    ones to remove."""
 
     keep: int | None
     superseded: tuple[int, ...]
@@ -75,7 +75,8 @@ def decide_takeover(
     registrations: frozenset[Registration],
     answering: Mapping[Registration, str | None],
 ) -> Takeover:
-    """Decide which registrations the runner takes over. ``answering`` has the boot at each doubtful URL, or None.
+    """Decide which registrations the runner takes over. ``answering`` has the boot at the URL of each doubtful
+    registration; None if nothing answers.
 
     Raises ``ConflictError`` if another live runner has the name or the URL.
     """
@@ -120,8 +121,8 @@ async def enrol(
 ) -> RegistryEntry:
     """Probe the runner and store it under its name, with a new secret.
 
-    Raises a ``RunnerError`` if it cannot be probed or its suite differs from the stored one, and a ``ConflictError`` if
-    another runner has its name or URL. Then nothing is stored.
+    Raises a ``RunnerError`` if the runner cannot be probed, or if its suite differs from the stored one. Raises a
+    ``ConflictError`` if another runner has its name or URL. In both cases nothing is stored.
     """
     require_name(token, request.name)
     try:
@@ -158,7 +159,7 @@ async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registr
 
 
 async def _boot_at(registration: Registration, times: Times) -> str | None:
-    """The boot of the runner that accepts this registration's secret; None if there is none."""
+    """The boot of the runner that accepts the secret of this registration; None if there is no such runner."""
     try:
         async with RunnerClient(registration.url, registration.secret, times=times) as client:
             async with asyncio.timeout(times.answer_s):
@@ -175,7 +176,7 @@ async def _store(
     registrations: frozenset[Registration],
     takeover: Takeover,
 ) -> RegistryEntry | None:
-    """Store everything; or store nothing and return None, if the registrations have changed since they were read."""
+    """Store everything. If the registrations have changed since they were read, store nothing and return None."""
 
     async def work(connection: AsyncConnection) -> RegistryEntry | None:
         if await store.find_registrations(connection, request.name, request.url, for_update=True) != registrations:

@@ -1,4 +1,4 @@
-"""REST models of runners. Responses never contain a runner's secret, except the response to its own enrollment."""
+"""REST models of runners. A runner's secret is only in the response to its own enrollment, and in no other response."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Runner(BaseModel):
     simulated: bool
     device_count: int
     suites: dict[str, str]
-    """The revisions of the runner's suites, by name."""
+    """The revision of each of the runner's suites, by suite name."""
     in_flight: int
     last_seen: datetime | None
     quarantined_until: datetime | None
@@ -54,7 +54,7 @@ class Runner(BaseModel):
 
 
 class JobInFlight(BaseModel):
-    """A job in flight on a runner."""
+    """A job that the runner has and that is not done."""
 
     job_id: int
     campaign_id: int

@@ -1,9 +1,9 @@
 """The ownership of runners in the database. Only the owning coordinator posts to a runner, reads its events and
 acknowledges them.
 
-All times here are set and compared by the database's clock. A stored time that is further in the future than any valid
-one was set before the clock went back (a restored virtual machine, a host that booted with a wrong time), and is
-ignored.
+All times here are set and compared by the database's clock. If a stored time is further in the future than any valid
+time, it was set before the clock went back (a restored virtual machine, a host that booted with a wrong time). It is
+then ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ QUARANTINED = (
 
 @dataclass(frozen=True)
 class OwnedRunner:
-    """The data that the owner of a runner needs to serve it."""
+    """A runner, with everything that its owner needs to serve it."""
 
     id: int
     url: str
@@ -43,9 +43,9 @@ class OwnedRunner:
     queue_limit: int
     strikes: int
     reason: str | None
-    """The reason why the runner was last not online; None if it was online."""
+    """The reason why the runner was not online when its state last changed; None if it was online."""
     suites: dict[int, tuple[str, str]]
-    """The name and revision of each suite, by suite id."""
+    """The name and revision of each suite. The keys are the suites' ids in the database."""
 
 
 _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limit", "strikes", "reason")
@@ -54,7 +54,7 @@ _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limi
 async def own(
     connection: AsyncConnection, runner_id: int, identity: str, times: Times = DEFAULT_TIMES
 ) -> OwnedRunner | None:
-    """Become the runner's owner, or renew the ownership; None while another coordinator owns it."""
+    """Become the runner's owner, or renew the ownership. Returns None while another coordinator owns it."""
     result = await connection.execute(
         text(f"""
         UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
@@ -96,8 +96,9 @@ async def renew(
         {"ids": list(runner_ids), "me": identity, "ownership_s": times.ownership_s},
     )
     ours = {row.id for row in rows}
-    # Only what has used up half of its lease, and no job that the outcome writer holds: a renewal that
-    # waits for a finish, which waits for the renewal, costs both the second of a deadlock.
+    # Only leases of which half has passed are renewed, and none of a job that the outcome writer holds. Otherwise a
+    # renewal could wait for a finish that waits for the renewal, and both would lose the second until PostgreSQL
+    # detects the deadlock.
     await connection.execute(
         text("""
         UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
@@ -120,7 +121,8 @@ async def disown_all(connection: AsyncConnection, identity: str) -> None:
 async def servable(
     connection: AsyncConnection, identity: str, times: Times = DEFAULT_TIMES
 ) -> tuple[dict[int, Address], set[int]]:
-    """The runners that should be served now, by id, and the ids of those that another coordinator owns."""
+    """The addresses, by id, of the runners that should be served now, and the ids of the runners that another
+    coordinator owns."""
     rows = await connection.execute(
         text(f"""
         SELECT id, url, secret, owner <> :me AND {_OWNED} AS elsewhere FROM runners
@@ -158,7 +160,7 @@ async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) ->
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Continue reading this boot's events after ``n``, because earlier events are lost."""
+    """Continue to read this boot's events after ``n``, because earlier events are lost."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)

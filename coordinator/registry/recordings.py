@@ -1,4 +1,4 @@
-"""Sends a recording to a runner, which serves it as a suite from its next boot on."""
+"""Sends a recording to a runner. From its next boot on, the runner serves it as a suite."""
 
 from __future__ import annotations
 

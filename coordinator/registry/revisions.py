@@ -1,7 +1,7 @@
-"""The content of one revision of a suite: its digest, and differences between two contents. Pure.
+"""The content of one revision of a suite: its digest, and the differences between two contents. Pure.
 
-The content maps case ids to cases, without an order, because runners may list cases in any order. The order that was
-stored first is used for showing and dispatching.
+The content maps case ids to cases, without an order, because runners may list cases in any order. Pages and dispatch
+use the order that was stored first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ChangedCase(NamedTuple):
 
 @dataclass(frozen=True)
 class SuiteDifference:
-    """The cases in which an offered content differs from the stored one. It is false if nothing differs."""
+    """The cases in which an offered content differs from the stored content. It is false if no case differs."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ def digest(content: Content) -> str:
 
 
 def difference(before: Content, after: Content) -> SuiteDifference:
-    """Compare the offered content with the stored one. Cases keep the order of their side."""
+    """Compare an offered content with the stored content. The result keeps the order of cases in both."""
     return SuiteDifference(
         added=tuple(case for case in after if case not in before),
         removed=tuple(case for case in before if case not in after),

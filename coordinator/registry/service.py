@@ -22,8 +22,8 @@ from protocol.runner import RunnerInfo
 async def register(engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES) -> Runner:
     """Probe the runner and register it. Registering the same URL again updates the registration.
 
-    Raises a ``RunnerError`` if it does not respond, refuses the secret, is no runner, or serves other cases than those
-    stored for the revision. Then nothing is stored.
+    Raises a ``RunnerError`` if the runner does not respond, refuses the secret, is not a runner, or serves other cases
+    than those that are stored for the suite's revision. In these cases nothing is stored.
     """
     info, catalogue = await probe(registration.url, registration.secret, times)
     return await get(engine, await enter(engine, registration, info, catalogue))
@@ -46,9 +46,10 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
 async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, catalogue: Catalogue) -> OwnedRunner:
     """Update a registration to a new boot, which may have another version, environment or suite revision.
 
-    The address stays, because the runner may meanwhile have enrolled again at another address. Raises a ``RunnerError``
-    if the runner has another framework or device, has the boot id of another registration, or serves other cases than
-    those stored for the revision. Then the registration and its old boot stay unchanged.
+    The registered address does not change, because the runner may meanwhile have enrolled again at another address.
+    Raises a ``RunnerError`` if the runner has another framework or device, has the boot id of another registration, or
+    serves other cases than those that are stored for the suite's revision. In these cases the registration and its old
+    boot do not change.
     """
     was, now = f"{runner.framework}/{runner.device}", f"{info.framework}/{info.device}"
     if was != now:
@@ -70,7 +71,8 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
 async def put(
     connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, catalogue: Catalogue, **address: str
 ) -> int:
-    """Store a runner's description and catalogue in this locked registration, or in a new one, and return its id.
+    """Store a runner's description and catalogue, and return the registration's id. ``runner_id`` is a locked
+    registration; None creates a new one.
 
     The suites are stored last, because the lock of their revision must be taken last. Raises a ``RunnerError``.
     """
@@ -107,7 +109,7 @@ async def get(engine: AsyncEngine, runner_id: int) -> Runner:
 
 
 async def waiting(engine: AsyncEngine) -> dict[int, int]:
-    """The number of waiting jobs for each runner's target, by runner. Runners without waiting jobs are left out."""
+    """For each runner, the number of jobs that wait for its target. Runners without waiting jobs are not included."""
     async with engine.connect() as connection:
         return await store.count_waiting_jobs(connection)
 

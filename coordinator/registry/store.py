@@ -1,4 +1,4 @@
-"""Runners, targets and fingerprints in the database. It contains all of their SQL, except for ownership."""
+"""Runners, targets and fingerprints in the database. This module contains all of their SQL, except for ownership."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LATELY = 20_000
 
 @dataclass(frozen=True)
 class Registration:
-    """The part of a registration that an enrollment compares."""
+    """The parts of a registration that an enrollment compares."""
 
     id: int
     name: str | None
@@ -32,7 +32,8 @@ class Registration:
 async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registering: bool = True) -> int:
     """Store the runner's target and return its id.
 
-    A runner that registers updates the columns outside of the key. A bundle does not change an existing target.
+    With ``registering``, an existing target's columns outside of the key are updated. A bundle does not change an
+    existing target.
     """
     fingerprint = info.fingerprint
     key = {
@@ -53,7 +54,7 @@ async def store_target(connection: AsyncConnection, info: RunnerInfo, *, registe
         if registering
         else new.on_conflict_do_nothing(index_elements=list(key))
     )
-    # DO NOTHING returns no row for a target that is there.
+    # DO NOTHING returns no row if the target already exists.
     target_id = (await connection.execute(new.returning(targets.c.id))).scalar_one_or_none()
     if target_id is None:
         target_id = (await connection.execute(select(targets.c.id).filter_by(**key))).scalar_one()
@@ -68,10 +69,10 @@ async def store_fingerprint(connection: AsyncConnection, fingerprint: Fingerprin
 
 
 async def lock_registration(connection: AsyncConnection, runner_id: int) -> None:
-    """Lock a registration. Every transaction that changes a registration locks it first, so that changes are
-    sequential.
+    """Lock a registration. Every transaction that changes a registration locks it first, so that changes happen one
+    after the other.
 
-    Claims and finishes, which refer to the registration, are not blocked.
+    Claims and finishes also refer to the registration, but are not blocked.
     """
     await connection.execute(select(runners.c.id).where(runners.c.id == runner_id).with_for_update(key_share=True))
 
@@ -87,8 +88,8 @@ async def lock_registration_at(connection: AsyncConnection, url: str) -> int | N
 async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
     """Store a runner's description in its registration, or in a new one. Returns the registration's id.
 
-    ``address`` contains its URL and secret, and its name if it enrolled; missing values stay unchanged. The boot also
-    stays unchanged, because the owner has to notice and handle the restart.
+    ``address`` contains its URL and secret, and its name if it enrolled. Values that are missing do not change. The
+    boot does not change either, because the owner has to notice and handle the restart.
     """
     values = {
         "target_id": await store_target(connection, info),
@@ -122,7 +123,7 @@ async def store_offer(connection: AsyncConnection, runner_id: int, suite_ids: Se
 async def find_registrations(
     connection: AsyncConnection, name: str, url: str, *, for_update: bool = False
 ) -> frozenset[Registration]:
-    """The registrations with this name or this URL, without removed ones: at most one of each."""
+    """The registrations with this name or this URL: at most one of each. Removed registrations are not included."""
     query = (
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret)
         .where(or_(runners.c.name == name, runners.c.url == url), runners.c.state != "removed")
@@ -150,8 +151,8 @@ async def list_runners(connection: AsyncConnection, runner_id: int | None = None
 
 
 async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
-    """The number of queued jobs for each runner's target, by runner. They are read from counters, so this is always
-    cheap."""
+    """For each runner, the number of queued jobs for its target. The numbers come from counters, so reading them is
+    always cheap."""
     rows = await connection.execute(
         text("""
         SELECT r.id, greatest(0, sum(ct.total - ct.done - ct.cancelled)
@@ -167,7 +168,7 @@ async def count_waiting_jobs(connection: AsyncConnection) -> dict[int, int]:
 
 
 async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """The runner's current jobs; running ones come first."""
+    """The runner's current jobs, running jobs first."""
     rows = await connection.execute(
         text("""
         SELECT j.id AS job_id, j.campaign_id, c.name AS "case", j.run, j.attempt, j.state, a.started_at
@@ -183,8 +184,8 @@ async def list_jobs_in_flight(connection: AsyncConnection, runner_id: int, most:
 
 
 async def list_recent_outcomes(connection: AsyncConnection, runner_id: int, most: int) -> Sequence[Row[Any]]:
-    """The runner's latest outcomes. There is no index by runner, so only the newest outcomes of all runners are
-    searched."""
+    """The runner's latest outcomes. Only the newest outcomes of all runners are searched, because there is no index by
+    runner."""
     rows = await connection.execute(
         text(f"""
         WITH newest AS (
@@ -221,7 +222,7 @@ async def find_address(connection: AsyncConnection, runner_id: int) -> tuple[str
 
 
 async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | None) -> Registration | None:
-    """Another registration with this boot, without removed ones; None if there is none."""
+    """Another registration with this boot; None if there is none. Removed registrations are not included."""
     result = await connection.execute(
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
             # No registration has the id 0, so a new one excludes none.
@@ -235,7 +236,7 @@ async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | 
 
 
 async def remove_runner(connection: AsyncConnection, runner_id: int, reason: str = "removed") -> bool:
-    """Remove the runner. Its queued jobs go back to the queue, and a started one counts as lost.
+    """Remove the runner. Its queued jobs go back to the queue, and its started jobs count as lost.
 
     The jobs are changed first, because finishes lock rows in this order.
     """

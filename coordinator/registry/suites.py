@@ -1,13 +1,13 @@
 """Suites and their cases in the database. They are stored once for each revision, and never changed.
 
-The timing of a suite does not affect results and does not belong to its revision, so it is what a runner last declared.
-A runner serves whole suites, one per revision. A bundle may contain a part of a suite, so bundles have their own
-suites, and an import never adds to what is dispatched.
+The timing of a suite does not affect results, so it is not part of the revision. The timing that a runner declared last
+is stored. A runner serves whole suites, one per revision. A bundle may contain only a part of a suite. So bundles have
+their own suites, and an import never adds cases that are dispatched.
 
-All contents of one revision must agree about the cases that they share, which makes their cells comparable. A
-transaction that stores a suite writes its rows, locks the revision and then looks for disagreements, so that the second
-of two concurrent transactions sees the first. Targets and fingerprints are stored before this lock, because an import
-locks new ones until it ends.
+All contents of one revision must agree about the cases that they share, so that their cells can be compared. A
+transaction that stores a suite writes its rows, locks the revision, and then searches for disagreements, so that the
+second of two concurrent transactions sees the rows of the first. Targets and fingerprints are stored before this lock,
+because an import locks new ones until it ends.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def store_suites(connection: AsyncConnection, framework: str, catalogue: C
     """Store the suites of a runner's catalogue and return their ids. Raises a ``RunnerError``."""
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
-    # By their names, so that two transactions that store them do not wait for each other in a circle.
+    # In the order of names, so that two transactions that store suites do not deadlock.
     by_name = sorted(catalogue.suites, key=lambda suite: suite.name)
     return [await store_suite(connection, framework, suite) for suite in by_name]
 
@@ -81,7 +81,7 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The id of the bundles' suite with exactly these cases."""
+    """The id of the suite that consists of exactly these cases and belongs to bundles."""
     _, content_digest = await _content_and_digest(suite)
     new_id = await _insert(connection, framework, suite, "bundle", content_digest)
     if new_id is not None:
@@ -93,7 +93,7 @@ async def store_bundled_suite(connection: AsyncConnection, framework: str, suite
 
 
 async def _store_timing(connection: AsyncConnection, suite_id: int, suite: CatalogueSuite) -> None:
-    """Store the timing that the runner declares for the suite. A runner that declares none changes nothing."""
+    """Store the timing that the runner declares for the suite. If the runner declares none, nothing changes."""
     for column, value in _timing(suite).items():
         if value is not None:
             await connection.execute(
@@ -104,7 +104,8 @@ async def _store_timing(connection: AsyncConnection, suite_id: int, suite: Catal
 
 
 async def lock_revision(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> None:
-    """Lock the revision until the transaction ends. Take this lock last, because other transactions may wait for it."""
+    """Lock the revision until the transaction ends. This lock must be taken last, because other transactions may wait
+    for it."""
     lock = "SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"
     await connection.execute(text(lock), {"key": "\n".join(_key(framework, suite).values())})
 
@@ -119,7 +120,7 @@ async def require_agreement(connection: AsyncConnection, suite_id: int, framewor
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
 ) -> SuiteDifference:
-    """The cases that differ, other than in their tags, from another suite of this revision."""
+    """The cases that differ from another suite of this revision. Differences in tags do not count."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT ON (ours.position, ours.id) ours.name, ours.tags,
@@ -151,7 +152,8 @@ async def _disagreement(
 async def _insert(
     connection: AsyncConnection, framework: str, suite: CatalogueSuite, origin: Origin, digest: str
 ) -> int | None:
-    """Insert the suite with its cases and return its id; None if it already exists. Waits for concurrent writers."""
+    """Insert the suite with its cases and return its id; None if the suite already exists. Waits for concurrent
+    writers."""
     drawn_counts = await asyncio.to_thread(_drawn_counts, suite.cases)
     result = await connection.execute(
         upsert(suites)
@@ -168,8 +170,8 @@ async def _insert(
 
 
 def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
-    """The counts of generated cases. Only generated suites name the reference of their cases; in other suites, the
-    reason for a case is unknown."""
+    """The counts of generated cases. They exist only for generated suites, which name the reference of their cases. In
+    other suites, the reason for a case is unknown."""
     return {
         "drawn_cases": sum(not JUDGE_BY_TAG.keys().isdisjoint(case.tags) for case in cases),
         "wrong_on_host": sum(WRONG_ON_HOST in case.tags for case in cases),

@@ -1,1 +1,1 @@
-"""The study's tables and charts for any campaign, and the report that contains them all."""
+"""The study's tables and charts for any campaign, and the report that contains all of them."""

@@ -55,7 +55,7 @@ async def table(
     options: Options,
     format: TableForm = "json",
 ) -> Response:
-    """One table with its notes, its counting rule and the query behind it. As csv, only the rows."""
+    """One table with its notes, its counting rule and the SQL query of its rows. As csv, it has only the rows."""
     selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
     return await asyncio.to_thread(table_response, selected_table, format, headers)
@@ -136,7 +136,7 @@ def table_response(table: Table, form: TableForm, headers: dict[str, str] | None
 async def picture_response(
     renderer: ChartRenderer, spec: Spec, form: Form, theme: Theme, headers: dict[str, str] | None = None
 ) -> Response:
-    """The figure in a theme, as a drawing or as its specification. Only an svg can switch to dark colors by itself."""
+    """The figure in a theme, as a picture or as its specification. Only an svg can switch to dark colors by itself."""
     spec = dark(spec) if theme == "dark" else spec
     if form == "json":
         return JSONResponse(spec, headers=headers)

@@ -86,7 +86,7 @@ def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) 
     """The tables in the order of the report."""
     tables = [portability.portability(data), portability.counts(data), portability.classes(data)]
     if data.reference is not None:
-        # How often a function is used is known from the study's sample only.
+        # Only the study's sample says how often a function is used.
         tables += [
             portability.top20(data, data.reference),
             portability.failures_in_top20(data, data.reference),
@@ -114,7 +114,8 @@ def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) 
 
 def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) -> list[Figure]:
     """The figures in the order of the report. Figures of the study's sample need a reference."""
-    # Altair takes a third of a second to import: no command and no start of the coordinator waits for it.
+    # Imported here, because Altair takes a third of a second to import, and no command and no start of the coordinator
+    # should wait for it.
     from coordinator.reports.charts import cause_bars, density_lines, interval_dots, latency_scatter, verdict_bars
 
     of_the_sample = (verdict_bars.failures_by_decile, verdict_bars.failures_in_top20)

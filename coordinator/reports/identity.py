@@ -1,4 +1,4 @@
-"""The parts that every table has besides its figures: targets, counting rule, notes and query. Pure."""
+"""The parts of a table that do not depend on its content: targets, counting rule, notes and query. Pure."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def identity(data: ReportData, target: Target, counted_by: str) -> Row:
 
 
 def published_identity(reference: Reference, target: ReferenceTarget) -> Row:
-    """The identity of a published row. The study used one way of counting."""
+    """The target's columns in a published row. The study had only one way of counting."""
     return (reference.name, target_name(target), target.hardware, target.device_class, ANYWHERE.counted_by)
 
 

@@ -55,7 +55,8 @@ def extremes(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """The study's Tables 5 to 7: every function of a framework, largest slowdown first, next to the study's figures."""
+    """The study's Tables 5 to 7: every function of a framework, the largest slowdown first, next to the study's
+    numbers."""
     own = [comparison for comparison in comparisons if comparison.targets]
     rows = [row for comparison in (own if data.targets else comparisons) for row in _ratio_rows(data, comparison)]
     target_ids = {target for comparison in own for target in comparison.targets}
@@ -68,8 +69,8 @@ def latencies(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
-    """The study's Figures 3 and 7: the share of functions that are faster on the other device, and at least 1.5 times
-    faster."""
+    """The study's Figures 3 and 7: the shares of functions that are faster on the other device, and of those that are
+    at least 1.5 times as fast."""
     rows: list[Row] = []
     for comparison in comparisons:
         ratios = [function.value for function in comparison.functions]
@@ -96,7 +97,8 @@ def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
 
 
 def intolerable(data: ReportData, comparisons: Sequence[TargetRatios], factor: float = INTOLERABLE) -> Table:
-    """The study's third kind of failure: functions that run, but more than ``factor`` times slower."""
+    """The share of functions that run, but more than ``factor`` times slower. This is the study's third kind of
+    failure."""
     rows = [
         (*_pair(comparison), _share(function.value > factor for function in comparison.functions))
         for comparison in comparisons
@@ -172,7 +174,7 @@ def _pairs_table(
     remade_from: tuple[str, ...],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Build the table, with notes for the frameworks that have nothing to compare."""
+    """Build the table, with a note for each framework that has no targets to compare."""
     alone = [
         f"Only one target of {framework} is here: there is nothing to compare it with."
         for framework in data.frameworks
@@ -195,7 +197,7 @@ def _share(holds: Iterator[bool]) -> Cell:
 
 
 def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
-    """Rows of all charted functions, also of those that cannot be compared."""
+    """Rows for all charted functions, including those that cannot be compared."""
     study = _study_figures(data.reference, comparison.framework)
     for ratio in comparison.functions:
         yield (*_function_row(comparison, ratio), *study(ratio.function))
@@ -208,7 +210,7 @@ def _ratio_rows(data: ReportData, comparison: TargetRatios) -> Iterator[Row]:
 
 
 def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
-    """Rows of a target that is not compared with another one, with its latencies only."""
+    """Rows for a target that is not compared with another one. They contain only its own latencies."""
     study = _study_figures(data.reference, target.framework)
     latencies = data.medians[target.id]
     for function in sorted({row.function for row in data.by_target[target.id]}):
@@ -218,8 +220,8 @@ def _single_target_rows(data: ReportData, target: Target) -> Iterator[Row]:
 
 
 def _study_figures(reference: Reference | None, framework: str) -> Callable[[str], Row]:
-    """A function that returns the study's figures for a function: latency on the GPU, latency on the TPU, and their
-    ratio."""
+    """A function that returns the study's numbers for a function name: its latency on the GPU, on the TPU, and the
+    ratio of both."""
     if reference is None:
         return lambda function: ()
     ratios = published_ratios(reference, framework).functions
@@ -228,7 +230,7 @@ def _study_figures(reference: Reference | None, framework: str) -> Callable[[str
 
 
 def _speedups(reference: Reference, frameworks: Sequence[str]) -> Iterator[Row]:
-    """Shares for newer hardware from the study's text. The other values of its Figures 3 and 7 are only in a
+    """Rows for newer hardware, from the study's text. The other values of the study's Figures 3 and 7 are only in a
     picture."""
     silent = Missing.not_published
     for speedup in reference.speedups:

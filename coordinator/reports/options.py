@@ -14,7 +14,7 @@ from coordinator.results.report_data import MEASURES
 
 MOST_TOLERABLE = 1e12
 SUITES_OWN = ""
-"""Stands for the reference of the campaign's suite, if it has one."""
+"""The value that stands for the reference of the campaign's suite, if the suite has one."""
 NO_REFERENCE = "none"
 
 

@@ -1,4 +1,4 @@
-"""The study's tables of verdicts: how many functions port, and why others do not. Pure."""
+"""The study's tables of verdicts: how many functions port, and why the others do not. Pure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VERDICTS = ("success", "partial", "complete")
 FAILURES = ("partial", "complete")
 DECILES = tuple(f"decile{percent}" for percent in range(10, 101, 10))
 ALL = "all"
-"""The stratum that contains all functions."""
+"""The group that contains all functions."""
 
 
 def portability(data: ReportData) -> Table:
-    """The study's Tables 1 and 3."""
+    """The study's Tables 1 and 3: verdicts of all functions."""
     rows: list[Row] = [
         (*target, *(_rate(tally, verdict) for verdict in VERDICTS), tally["unknown"])
         for target, _, tally in _tallies(data)
@@ -58,7 +58,8 @@ def counts(data: ReportData) -> Table:
 
 
 def classes(data: ReportData) -> Table:
-    """Functions that pass every case; also separately for forward cases, gradients and cases in a 16-bit type."""
+    """The functions that pass every case, in all and separately for forward cases, for gradients, and for cases in a
+    16-bit type."""
     rules = (*SIDE_BY_SIDE, *CLASS_RULES)
     rows: list[Row] = []
     for target in data.run_targets:
@@ -80,7 +81,7 @@ def classes(data: ReportData) -> Table:
 
 
 def top20(data: ReportData, reference: Reference) -> Table:
-    """The study's Table 4."""
+    """The study's Table 4: the 20 most used functions."""
     rows: list[Row] = [
         (*target, _rate(top, *FAILURES), _rate(everything, *FAILURES))
         for (target, _, top), (_, _, everything) in zip(_tallies(data, (TOP,), reference), _tallies(data), strict=True)
@@ -96,7 +97,7 @@ def top20(data: ReportData, reference: Reference) -> Table:
 
 
 def failures_in_top20(data: ReportData, reference: Reference) -> Table:
-    """The study's Figure 5."""
+    """The study's Figure 5: failures among the 20 most used functions."""
     rows = [
         (*target, *(_rate(tally, verdict) for verdict in FAILURES))
         for target, _, tally in _tallies(data, (TOP,), reference)
@@ -108,7 +109,8 @@ def failures_in_top20(data: ReportData, reference: Reference) -> Table:
 
 
 def failures_by_decile(data: ReportData, reference: Reference) -> Table:
-    """The study's Figure 4. Deciles are those of the study's sample, by how often functions are used."""
+    """The study's Figure 4: failures by decile. The deciles are those of the study's sample, by how often functions are
+    used."""
     rows: list[Row] = [
         (*target, decile, *(_rate(tally, verdict) for verdict in FAILURES))
         for target, decile, tally in _tallies(data, DECILES, reference)
@@ -127,7 +129,7 @@ def causes(data: ReportData) -> Table:
         for rule in SIDE_BY_SIDE:
             failures = [row for row in data.by_target[target.id] if row.verdict_by(rule) in FAILURES]
             tally = Counter(_cause(failure, rule) for failure in failures)
-            # The alphabet decides between equals, as in the views.
+            # Causes with equal counts are ordered by name, as in the views.
             for cause, functions in sorted(tally.items(), key=lambda counted: (-counted[1], counted[0])):
                 rows.append((*identity(data, target, rule.counted_by), cause, Rate(functions, len(failures))))
     rows += _not_published(data, "functions", every="every cause")
@@ -161,10 +163,10 @@ def _tallies(
     strata: Sequence[str] = (ALL,),
     reference: Reference | None = None,
 ) -> Iterator[tuple[Row, str, Counter[str]]]:
-    """The counts of functions by verdict, for each target, way of counting, and stratum of the study.
+    """The numbers of functions by verdict, for each target, way of counting, and group of the study's sample.
 
-    There are two ways of counting: anywhere, and on the device. Functions that never use a device have no verdict on
-    the device. A third way leaves out host work.
+    The ways of counting are: anywhere, on the device, and without host work. Functions that never use a device have no
+    verdict on the device.
     """
     strata_by_function = reference.strata() if reference else {}
     for target in data.run_targets:
@@ -196,14 +198,14 @@ def _rate(tally: Counter[str], *verdicts: str) -> Cell:
 
 
 def _published_rows(data: ReportData, framework: str, device: str, cells: Row) -> list[Row]:
-    """The row that the study published for a target; empty if the report does not have the target's framework."""
+    """The row that the study published for a target. Empty if the report does not have the target's framework."""
     if data.reference is None or framework not in data.frameworks:
         return []
     return [(*published_identity(data.reference, data.reference.target(framework, device)), *cells)]
 
 
 def _not_published(data: ReportData, *columns: str, every: str | None = None) -> list[Row]:
-    """Rows for the study's targets without published numbers in these columns."""
+    """Rows for those of the study's targets that have no published numbers in these columns."""
     if data.reference is None:
         return []
     cells: Row = (*((every,) if every else ()), *(Missing.not_published for _ in columns))

@@ -1,4 +1,5 @@
-"""The table of the references that judged a campaign's cases, and whether each is independent of the function. Pure."""
+"""The table of references: which reference judged a campaign's cases, and whether it is independent of the function.
+Pure."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def html(report: CampaignReport) -> str:
 
 
 def frame(campaign: CampaignDetail) -> dict[str, object]:
-    """The values that the template needs in addition to ``make_report``, which it calls itself."""
+    """The values that the template needs besides the report. This function calls ``make_report`` itself."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,
@@ -143,7 +143,7 @@ def frame(campaign: CampaignDetail) -> dict[str, object]:
 
 
 def _facts(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """A fingerprint's fields as rows; a list of libraries becomes one line."""
+    """The fields of a fingerprint as rows. A list of libraries becomes one line."""
     for name, value in sorted(body.items()):
         if isinstance(value, Mapping):
             yield name, ", ".join(f"{library} {version}" for library, version in sorted(value.items()))

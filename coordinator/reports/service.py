@@ -1,4 +1,4 @@
-"""A campaign's tables, figures and report. The data are read in one snapshot, and computed outside of the event
+"""Makes a campaign's tables, figures and report. The data are read in one snapshot, and computed outside of the event
 loop."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def contents(
 
 
 async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> None:
-    """Raise the errors of ``contents`` early, before anything is computed."""
+    """Raise the errors that ``contents`` would raise for these options, before anything is computed."""
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await _reference(options, campaign, connection)
@@ -50,7 +50,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
     """The tables and figures of a reference without a campaign."""
     async with engine.connect() as connection:
         reference = await references.find(connection, name)
-    # Its figures came from no query.
+    # No query returned the study's numbers.
     alone = ReportData(name, (), (), (), "paper", reference, Queries("", "", "", ""))
     return await asyncio.to_thread(contents_of, alone, ReportOptions(name))
 
@@ -58,7 +58,7 @@ async def study(engine: AsyncEngine, name: str) -> ReportContents:
 async def report(
     engine: AsyncEngine, renderer: ChartRenderer, campaign_id: int, options: ReportOptions
 ) -> CampaignReport:
-    """The data of a report, with its figures drawn."""
+    """Make a report's data, and draw its figures."""
     report_contents = await contents(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -83,7 +83,7 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """The sentences of the report. A glob of functions or a device limits them to a part of the campaign."""
+    """The sentences of the report. A glob of functions or a device limits the sentences to a part of the campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -93,7 +93,7 @@ async def summary_of(
         data = data.narrow(function)
 
     def sections() -> tuple[Section, ...]:
-        # Sentences say no interval of a ratio.
+        # The sentences do not mention intervals of ratios.
         ratios = comparisons(data, options.reference_device or None, with_intervals=False)
         whole, *targets = summary(campaign, data, ratios, options.tolerable)
         if function is None and device is None:
@@ -105,7 +105,8 @@ async def summary_of(
 
 
 async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -> ReportData:
-    """The data that the tables are made of, up to date. They come from one snapshot, even while a campaign runs."""
+    """Read the data from which the tables are made. They are up to date, and from one snapshot, even while a campaign
+    runs."""
     campaign = await campaigns.detail(engine, campaign_id)
     await matrix.ensure_fresh(engine, campaign_id, at_any_size=True)
     measure = cast(Measure, options.measure or ("paper" if campaign.timing is TimingPolicy.paper else "level"))
@@ -124,7 +125,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     """The reference that the options name. Raises an error if any option is invalid."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(
-            f"the limit for intolerable latencies must be over 1 times slower, not {options.tolerable:g}"
+            f"the limit for intolerable latencies is {options.tolerable:g}: give a factor above 1, such as 10"
         )
     if options.measure and options.measure not in MEASURES:
         raise UnknownNameError(f"no measure is called {options.measure!r}; there are: {', '.join(MEASURES)}")
@@ -132,7 +133,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     name = {SUITES_OWN: own, NO_REFERENCE: None}.get(options.reference, options.reference)
     reference = None if name is None else await references.find(connection, name)
     if name not in (None, own):
-        # Figures of another suite's functions are not comparable with this one's.
+        # Results for functions of another suite cannot be compared with this campaign's.
         suites = ", ".join(repr(suite) for suite, reference_of_it in REFERENCE_OF.items() if reference_of_it == name)
         raise RequestError(
             f"the reference {name!r} is of the suite {suites}, and campaign {campaign.id} ran {campaign.suite!r}: "

@@ -1,5 +1,5 @@
-"""The table of coverage: the share of each framework's public functions that a campaign charted, plain and by use.
-Pure."""
+"""The table of coverage: the share of each framework's public functions that a campaign charted, unweighted and
+weighted by use. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A report's table: columns, rows, and the texts that must be shown with them. Pure.
 
-``table_renderer.py`` writes a table. A cell is text, a number, a figure with its n and interval (``Rate``,
-``Estimate``), or a word for a missing figure (``Missing``). A figure's data are an ordinary table.
+``table_renderer.py`` writes a table. A cell is text, a number, an estimate with its n and interval (``Rate``,
+``Estimate``), or the reason why there is no number (``Missing``). The data of a drawn figure are also a ``Table``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from coordinator.results.statistics import Estimate, Rate
 
 
 class Missing(StrEnum):
-    """The reason why a cell has no figure."""
+    """The reason why a cell has no number."""
 
     not_published = "not published"
-    """The reference does not give the figure."""
+    """The reference does not give the number."""
     not_measured = "not measured"
-    """No run was timed that passed with the required placement."""
+    """No timed run passed with the required placement."""
     none_counted = "none counted"
     """The denominator is empty."""
     host_only = "host only"
@@ -37,9 +37,9 @@ a published percentage without its n. ``ratio``: an ``Estimate`` or a published 
 @dataclass(frozen=True)
 class Column:
     name: str
-    """The name in files. It does not change between releases."""
+    """The column's name in files. It does not change between releases."""
     label: str
-    """The name for people."""
+    """The column's name for people."""
     kind: Kind = "text"
     unit: str | None = None
 
@@ -50,10 +50,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table to show in a terminal, write to a file or draw as a figure."""
+    """A table that can be shown in a terminal, written to a file or drawn as a figure."""
 
     id: str
-    """A stable identifier: ``portability``."""
+    """The table's name in URLs and files, such as ``portability``. It does not change between releases."""
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -63,9 +63,9 @@ class Table:
     revisions: tuple[str, ...]
     """The revisions of the suites: ``paper of torch, revision 3f…``."""
     query: str
-    """SQL over the views that returns the rows behind the table. It can be run as it is."""
+    """SQL over the views that returns the rows from which the table was computed. It can be run without changes."""
     remade_from: tuple[str, ...] = ()
-    """The study's figures that the table reproduces: ``table-1``."""
+    """The study's tables and figures that this table reproduces, such as ``table-1``."""
 
     def __post_init__(self) -> None:
         wrong = next((row for row in self.rows if len(row) != len(self.columns)), None)

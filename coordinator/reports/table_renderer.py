@@ -1,4 +1,5 @@
-"""A table as text for the terminal, as CSV and as JSON. Files contain exact figures; people see rounded ones."""
+"""Writes a table as text for the terminal, as CSV and as JSON. Files contain exact numbers; people see rounded
+numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ _MORE = {"rate": ("low", "high", "count", "n"), "ratio": ("low", "high", "n")}
 
 
 def to_terminal(table: Table) -> RenderableType:
-    """The table with its title above it, and its notes, counting rule and revisions below."""
+    """The table with its title above, and its notes, counting rule and suite revisions below."""
     grid = TerminalTable(title=Text(table.title, style="bold"), title_justify="left", pad_edge=False, show_edge=False)
     for column in table.columns:
         unit = f", {column.unit}" if column.unit else ""
@@ -28,12 +29,12 @@ def to_terminal(table: Table) -> RenderableType:
     for row in table.rows:
         grid.add_row(*(Text(cell_text(cell, column.kind)) for cell, column in zip(row, table.columns, strict=True)))
     below = [*table.notes, table.counting_rule, *table.revisions]
-    nothing = [] if table.rows else [Text("no figures")]
+    nothing = [] if table.rows else [Text("no rows")]
     return Group(grid, *nothing, *(Text(sentence, style="dim") for sentence in below))
 
 
 def to_csv(table: Table) -> str:
-    """The table as CSV (RFC 4180, with a header). A figure has additional columns for its interval and n."""
+    """The table as CSV (RFC 4180, with a header). An estimate has additional columns for its interval and n."""
     header = [name for column in table.columns for name in _names(column)]
     rows = (
         [value for cell, column in zip(row, table.columns, strict=True) for value in _values(cell, column)]
@@ -43,13 +44,13 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """The table as JSON: rows are objects, a figure is an object, and a missing figure is a word."""
+    """The table as JSON. Each row is an object, an estimate is an object, and a missing number is a word."""
     rows = [{name: _as_json(cell) for name, cell in record.items()} for record in table.records()]
     return {**vars(table), "columns": [{**vars(column)} for column in table.columns], "rows": rows}
 
 
 def from_json(body: Mapping[str, Any]) -> Table:
-    """The table from the output of ``to_json``."""
+    """The table that ``to_json`` has turned into JSON."""
     columns = tuple(Column(**column) for column in body["columns"])
     rows = tuple(tuple(_from_json(row[column.name]) for column in columns) for row in body["rows"])
     sentences = {name: tuple(body[name]) for name in ("notes", "revisions", "remade_from")}
@@ -100,7 +101,7 @@ def _names(column: Column) -> list[str]:
 
 
 def _values(cell: Cell, column: Column) -> Iterator[Any]:
-    """The values of a cell, one for each of the column's names in a file."""
+    """The values of a cell in a file. There is one for each name that the column has in files."""
     value = _as_json(cell)
     if isinstance(value, dict):
         yield from value.values()

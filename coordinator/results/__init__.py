@@ -1,1 +1,1 @@
-"""The findings of a campaign: cells, ratios, summaries, the query language, comparison, history and export."""
+"""The results of a campaign: cells, ratios, summaries, the query language, comparison, history and export."""

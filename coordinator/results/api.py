@@ -28,8 +28,8 @@ FORMER_PARAMETERS = ("by", "counted_by", "verdict_on_device")
 
 
 async def refuse_former_parameters(request: Request) -> None:
-    """Reject the parameters of earlier releases. Ignoring them would return a verdict by another rule than the caller
-    expects."""
+    """Reject the parameters of earlier releases. If they were ignored, the response could have a verdict by another
+    rule than the caller expects."""
     _refuse(request, FORMER_PARAMETERS)
 
 
@@ -85,7 +85,7 @@ async def matrix(
 
 @router.get("/campaigns/{campaign_id}/coverage")
 async def coverage(campaign_id: CampaignId, context: Context) -> CampaignCoverage:
-    """The share of each framework's public functions that the campaign has charted, plain and weighted by use."""
+    """The share of each framework's public functions that the campaign has charted, unweighted and weighted by use."""
     return await coverages.of_campaign(context.engine, campaign_id)
 
 
@@ -103,8 +103,8 @@ async def conditions(
     limit: Limit = 500,
     format: Literal["json", "csv"] = "json",
 ) -> Response | CampaignConditions:
-    """The conditions of each function with a case that fails or falls back: how many cases, with which options, and
-    which reference judged them."""
+    """The conditions of each function with a case that fails or falls back: how many cases do, with which options, and
+    which reference judged the cases."""
     if format == "json":
         return await condition_rows.of_campaign(context.engine, campaign_id, function, device, offset, limit)
     whole = await condition_rows.of_campaign(context.engine, campaign_id, function, device)
@@ -118,8 +118,8 @@ async def campaign_operations(
     context: Context,
     name: Annotated[Text, Query(max_length=200, description="text that the name of the operation contains")] = "",
 ) -> CampaignOperations:
-    """The framework's own operations that fell back, failed, diverged or lack a lowering. Operations with the most
-    cases come first."""
+    """The framework's own operations that fell back, failed, gave a wrong result or lack a lowering. The operation with
+    the most cases comes first."""
     return await operations.of_campaign(context.engine, campaign_id, name)
 
 

@@ -24,14 +24,14 @@ from protocol.enums import REFUSES, Cause, Judge
 
 
 class ConditionDetail(BaseModel):
-    """The options with which cases fail or fall back, in counts and in words."""
+    """The options with which cases fail or fall back, and the numbers of these cases."""
 
     aspect: str | None
-    """The aspect that the options belong to: dtype, positional (a number of arguments), keyword, value, without (a
-    keyword), inputs or kind. Null if every case fails, so that no option distinguishes failing cases."""
+    """The part of a call that the options belong to: dtype, positional (a number of arguments), keyword, value, without
+    (a keyword), inputs or kind. Null if every case fails, because then no option distinguishes failing cases."""
     options: list[str]
     failing: int
-    """How many cases with the options fail (or fall back)."""
+    """The number of cases with the options that fail (or fall back)."""
     of: int
     others_failing: int
     others: int
@@ -53,25 +53,25 @@ class ConditionDetail(BaseModel):
 
 
 class TargetCondition(BaseModel):
-    """The condition of a function on a target: how many cases fail, with which options, and which reference judged
-    them."""
+    """The condition of a function on a target: how many cases fail, with which options, and which reference judged the
+    cases."""
 
     framework: str
     function: str
     target_id: int
     target: str
     total: int
-    """Cases that passed or failed."""
+    """The number of cases that passed or failed."""
     failed: int
     fell_back: int
     """Cases that passed by falling back to the host."""
     accepted: int
-    """Cases that returned a result where the host raises an error. They are not in ``total``."""
+    """Cases that returned a result where the host raises an error. ``total`` does not include them."""
     independent: int
     """Cases that an independent reference judged."""
     judged: int
-    """Cases for which the suite names the reference. If none of them is independent, the same framework judged all of
-    them."""
+    """Cases for which the suite names the reference. If no reference is independent, the same framework judged all of
+    these cases."""
     dtypes: list[str]
     """The dtypes of the arrays of all cases."""
     fails: ConditionDetail | None
@@ -85,7 +85,7 @@ class CampaignConditions(BaseModel):
 
     campaign_id: int
     found: int
-    """The number of all matching functions; the rows are one page of them."""
+    """The number of all functions that match. The rows are one page of them."""
     offset: int
     rows: list[TargetCondition]
 
@@ -130,8 +130,8 @@ async def of_functions(
     functions: Sequence[FunctionName],
     target_ids: Sequence[int] | None = None,
 ) -> dict[tuple[str, str, int], FunctionCondition]:
-    """The conditions by framework, function and target, sorted. ``target_ids`` limits the targets. A function without a
-    counted case has none."""
+    """The conditions, keyed by framework, function and target, and sorted. ``target_ids`` limits the targets. A
+    function without a counted case is not included."""
     rows = await connection.execute(
         _CASES,
         {
@@ -169,7 +169,7 @@ async def of_campaign(
 
 
 def as_csv(conditions: CampaignConditions) -> str:
-    """One row per function and target, with a header and the conditions in words."""
+    """The conditions as CSV with a header: one row per function and target, with the conditions in words."""
     names = [name for name in TargetCondition.model_fields if name not in ("target_id", "sentences")]
     values = [[_in_words(getattr(row, name)) for name in names] for row in conditions.rows]
     return csv_text([names, *values])
@@ -200,7 +200,7 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: 
 
 
 def option_words(options: Mapping[str, Any]) -> str:
-    """A case's options as text, call by call: ``float16 and int64; 2 positional, axis=-1``."""
+    """A case's options in words, call by call: ``float16 and int64; 2 positional, axis=-1``."""
     calls = options.get("calls") or []
     call_texts = [
         ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
@@ -238,8 +238,8 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
 
 
 def stored_options(values: Mapping[str, Any]) -> CaseOptions:
-    """Build stored options without validation: they were validated on arrival, perhaps by the wider limits of an
-    earlier release."""
+    """Build stored options without validation. They were validated on arrival, and an earlier release may have had
+    wider limits."""
     calls = values.get("calls")
     read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]
     return CaseOptions.model_construct(**{**values, "calls": read})

@@ -1,8 +1,8 @@
-"""Conditions: the options that distinguish the failing cases of a function (or those that fall back) from its other
-cases. Pure.
+"""Conditions: the options that distinguish a function's failing cases, or those that fall back, from its other cases.
+Pure.
 
-A condition says no more than the cases do, so it contains its counts: cases with the option and cases without it. It is
-not a cause, and predicts nothing about a call that resembles none of the cases.
+A condition claims no more than the cases show. So it contains the numbers of cases with and without the options. It is
+not a cause, and says nothing about a call that resembles none of the cases.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def end_of_runs(runs: Sequence[tuple[Verdict, Placement, Cause | None]], *, host
 
 
 class Aspect(StrEnum):
-    """The aspect of a call in which options differ. Among equally exact conditions the earliest aspect is shown."""
+    """The part of a call in which options differ. Among equally exact conditions, the one with the earliest aspect is
+    shown."""
 
     dtype = "dtype"
     positional = "positional"
@@ -71,7 +72,7 @@ class EndedCase:
 
     @cached_property
     def option_names(self) -> Mapping[Aspect, frozenset[str] | None]:
-        """The case's options by aspect; None for an aspect that is not known."""
+        """The case's options by aspect. The value is None if the options of the aspect are unknown."""
         calls = self.options.calls if self.options else None
         keywords = None if calls is None else frozenset(name for call in calls for name in given_keywords(call))
         kinds = {str(self.options.kind)} if self.options and self.options.kind else set()
@@ -95,8 +96,8 @@ def given_keywords(call: CallOptions) -> list[str]:
 
 
 def values_of(call: CallOptions) -> list[str]:
-    """The plain values of a call's keywords: ``mode='bilinear'``. Arrays are left out, because nearly every case has
-    different ones."""
+    """The plain values of a call's keywords: ``mode='bilinear'``. Arrays are not included, because nearly every case
+    has different ones."""
     return [
         f"{name}={value!r}"
         for name, value in call.keywords.items()
@@ -106,21 +107,21 @@ def values_of(call: CallOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class Condition:
-    """Options of one aspect, and the numbers of cases with and without them. Together these are all cases of the
-    function."""
+    """Options of one aspect. It has the numbers of cases with and without these options, and of the failing cases
+    among them."""
 
     aspect: Aspect | None
     """None if every case fails, because then no option can separate the cases."""
     options: tuple[str, ...]
     failing: int
-    """How many cases with the options fail."""
+    """The number of cases with the options that fail."""
     of: int
     others_failing: int
     others: int
 
     @property
     def is_exact(self) -> bool:
-        """Whether all cases with the options fail, and no other case does."""
+        """Whether all cases with the options fail, and no other case fails."""
         return self.failing == self.of and not self.others_failing
 
     @property
@@ -155,7 +156,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class FunctionCondition:
-    """A function on a target: how many cases fail or fall back, with which options, and which reference judged them."""
+    """The condition of a function on a target: how many cases fail or fall back, with which options, and which
+    reference judged them."""
 
     total: int
     failed: int
@@ -168,15 +170,15 @@ class FunctionCondition:
     fails: Condition | None
     """Null if no case fails, or if no option separates the failing cases from the others."""
     falls_back: Condition | None
-    """The options with which passing cases fell back, unlike those that ran on the device."""
+    """The options that distinguish passing cases that fell back from cases that ran on the device."""
     accepted: int
-    """Cases that returned a result where the host raises an error. They are in no other count."""
+    """Cases that returned a result where the host raises an error. No other number includes them."""
     dtypes: tuple[str, ...]
     """The dtypes of the arrays of all cases."""
 
     @property
     def dtypes_tried(self) -> str:
-        """The dtypes that were tried, as a sentence without its subject."""
+        """A predicate about the dtypes that were tried, for a sentence whose subject is the function."""
         return dtypes_tried(self.dtypes)
 
     @property
@@ -189,7 +191,7 @@ class FunctionCondition:
 
     @property
     def short_failing(self) -> str:
-        """The failures in short: ``4 of 16; in float16``."""
+        """The failures in a few words: ``4 of 16; in float16``."""
         return self._short(self.failed, self.fails)
 
     @property
@@ -204,7 +206,7 @@ class FunctionCondition:
     @property
     def accusing_sentences(self) -> tuple[str, ...]:
         """One sentence for each kind of problem: cases that fail, fall back or are silently accepted. Empty if there is
-        none."""
+        no problem."""
         return self.sentences if self.failed or self.fell_back or self.accepted else ()
 
     @property
@@ -220,7 +222,7 @@ class FunctionCondition:
 
 
 def dtypes_tried(dtypes: Collection[str]) -> str:
-    """The dtypes of a function's cases and the usual dtypes that no case has, as a sentence without its subject."""
+    """A predicate about the dtypes of a function's cases and the usual dtypes that no case has."""
     if not dtypes:
         return "its cases do not say in which dtypes they are"
     missing = [dtype for dtype in USUAL_DTYPES if dtype not in dtypes]
@@ -228,7 +230,7 @@ def dtypes_tried(dtypes: Collection[str]) -> str:
 
 
 def accepted_sentence(cases: int) -> str:
-    """A sentence without its subject about a number of silently accepted cases."""
+    """A predicate about a number of silently accepted cases."""
     return f"silently accepts what the host refuses in {plural(cases, 'case')}"
 
 
@@ -252,7 +254,7 @@ def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:
 
 
 def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> Condition | None:
-    """The simplest condition that separates the failing cases from the others; None if none fails or no option
+    """The simplest condition that separates the failing cases from the others. None if no case fails, or if no option
     separates them."""
     failing = [case for case in cases if is_failing(case)]
     others = [case for case in cases if not is_failing(case)]
@@ -272,7 +274,7 @@ def condition_of(cases: Sequence[Case], is_failing: Callable[[Case], bool]) -> C
 
 
 def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[EndedCase]) -> Iterator[Condition]:
-    """The conditions of one aspect. None are yielded if the options of any case are unknown."""
+    """The conditions of one aspect. There are none if the options of any case are unknown."""
     wrong, right = [[case.option_names[aspect] for case in side] for side in (failing, others)]
     known_wrong, known_right = [[names for names in side if names is not None] for side in (wrong, right)]
     if len(known_wrong) < len(wrong) or len(known_right) < len(right):
@@ -296,7 +298,7 @@ def _of_aspect(aspect: Aspect, failing: Sequence[EndedCase], others: Sequence[En
 
 
 def _cover(cases: Sequence[frozenset[str]], names: Set[str]) -> tuple[str, ...]:
-    """Few names that together occur in as many cases as possible, chosen greedily."""
+    """A few names that together occur in as many of the cases as possible, chosen greedily."""
     left, cover = list(cases), list[str]()
     while len(cover) < MOST_OPTIONS:
         counts = Counter(name for case in left for name in case & names)
@@ -318,7 +320,8 @@ def _by_chance(condition: Condition) -> float:
 
 
 def _rank(condition: Condition) -> tuple[Any, ...]:
-    """The sort key of conditions: exact ones first, then fewest exceptions, fewest options, order of aspects."""
+    """The sort key of conditions: exact conditions first, then by number of exceptions, number of options, and order of
+    aspects."""
     exceptions = condition.of - condition.failing + condition.others_failing
     assert condition.aspect is not None
     return exceptions, len(condition.options), list(Aspect).index(condition.aspect), condition.options
@@ -329,14 +332,14 @@ class CallSite:
     """A call in user code, as far as the source shows it."""
 
     positional: int
-    """The number of positional arguments; for a method, those after its receiver."""
+    """The number of positional arguments. For a method, the object itself is not counted."""
     keywords: Mapping[str, Any]
-    """Values by name, as in JSON. A value that the source does not show is ``UNKNOWN_VALUE``."""
+    """Keyword values by name, as in JSON. A value that the source does not show is ``UNKNOWN_VALUE``."""
 
 
 class Unknown(Enum):
-    """The type of a value that the source does not show. It is an enum, because a member stays the same object when
-    pickled."""
+    """The type of the value that stands for a value which the source does not show. It is an enum, because a member of
+    an enum stays the same object when it is pickled."""
 
     computed = auto()
 
@@ -346,10 +349,10 @@ UNKNOWN_VALUE = Unknown.computed
 
 
 def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
-    """The cases whose calls all resemble the user's call: the same number of arguments, the same keywords, no different
-    known value.
+    """The cases whose calls all resemble the user's call: the number of arguments and the keywords are the same, and no
+    known value differs.
 
-    A case of several calls can fail at any of them, so the case is no evidence if one of its calls differs.
+    A case with several calls can fail at any of them. So it is no evidence if one of its calls differs.
     """
     return [
         case
@@ -368,6 +371,6 @@ def _is_alike(site: CallSite, call: CallOptions) -> bool:
 
 
 def _may_be(value: Any, of_case: Any) -> bool:
-    """Whether the user's value can equal the case's value. It cannot only if both are plain and differ."""
+    """Whether the user's value can equal the case's value. It cannot only if both are plain values and differ."""
     is_plain = value is not UNKNOWN_VALUE and not isinstance(of_case, dict)
     return not is_plain or (type(value) is type(of_case) and value == of_case)

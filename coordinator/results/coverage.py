@@ -1,4 +1,4 @@
-"""Coverage: the share of each framework release that a campaign has charted, plain and weighted by use."""
+"""Coverage: the share of each framework release that a campaign has charted, unweighted and weighted by use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignCoverage
 
 
 async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[Coverage]:
-    """The coverages of a campaign, from the stored matrix."""
+    """The coverage of each release by a campaign, from the stored matrix."""
     async with engine.connect() as connection:
         # Read the key before the functions, so that the coverage can be newer than its key but never older.
         key = campaign_id, suite, await store.made_at(connection, campaign_id)
@@ -51,7 +51,7 @@ async def of_matrix(engine: AsyncEngine, campaign_id: int, suite: str) -> list[C
 
 
 def of_report(suite: str, data: ReportData) -> list[Coverage]:
-    """The coverages of a campaign, from a report's rows, which come from one snapshot."""
+    """The coverage of each release by a campaign, from the rows of a report, which come from one snapshot."""
     targets = {target.id: (target.framework, target.version) for target in data.targets}
     functions_by_release: dict[tuple[str, str], set[str]] = {}
     for row in data.verdicts:
@@ -61,8 +61,8 @@ def of_report(suite: str, data: ReportData) -> list[Coverage]:
 
 
 def coverages(suite: str, functions_by_release: ChartedFunctions) -> list[Coverage]:
-    """One coverage per charted release, computed against its own surface or the nearest surface that comes with
-    Portolan."""
+    """The coverage of each charted release, compared with its own surface. If this surface does not ship with Portolan,
+    with the nearest one that does."""
     release_coverages = []
     for (framework, version), functions in sorted(functions_by_release.items()):
         name, charted_release = nearest(framework, version), f"{framework}@{version}"

@@ -12,9 +12,10 @@ Combination = str
 
 
 def failing_inputs(failing: Collection[Combination], passing: Collection[Combination]) -> str | None:
-    """``only on empty and 0-dim input``, or ``on some plain input``; None if no case failed or no case passed.
+    """A phrase such as ``only on empty and 0-dim input`` or ``on some plain input``. None if no case failed or no case
+    passed.
 
-    The text says *only* if every failed case has a kind of input that no passed case has.
+    The phrase says *only* if every failed case has a kind of input that no passed case has.
     """
     wrong, right = [[frozenset(kinds.split()) for kinds in side] for side in (failing, passing)]
     if not wrong or not right:
@@ -26,7 +27,7 @@ def failing_inputs(failing: Collection[Combination], passing: Collection[Combina
 
 
 def _cover(wrong: Collection[frozenset[str]], kinds: frozenset[str]) -> list[str]:
-    """A small set of kinds that includes a kind of each failed case, chosen greedily."""
+    """A small set of kinds that includes at least one kind of each failed case, chosen greedily."""
     left, cover = list(wrong), set[str]()
     while left:
         best = max(_in_order(kinds - cover), key=lambda kind: sum(kind in case for case in left))

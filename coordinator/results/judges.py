@@ -1,4 +1,5 @@
-"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each judged. Pure."""
+"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each one judged.
+Pure."""
 
 from __future__ import annotations
 
@@ -35,11 +36,11 @@ class JudgeCount:
     judge: Judge
     cases: int
     functions: int
-    """The number of functions with such a case."""
+    """The number of functions with a case that the reference judged."""
 
 
 def judge_counts(case_groups: Sequence[JudgedCases]) -> list[JudgeCount]:
-    """Counts by reference, the most independent first. Empty if no suite names a reference."""
+    """The counts of each reference, the most independent reference first. Empty if no suite names a reference."""
     rows = {judge: [row for row in case_groups if row.judged_by == judge] for judge in Judge}
     return [
         JudgeCount(judge, sum(row.cases for row in groups), len({(row.framework, row.function) for row in groups}))
@@ -49,7 +50,7 @@ def judge_counts(case_groups: Sequence[JudgedCases]) -> list[JudgeCount]:
 
 
 def independent_functions(case_groups: Sequence[JudgedCases]) -> int:
-    """Functions with a case that an independent reference judged."""
+    """The number of functions with a case that an independent reference judged."""
     independent = [judge for judge in Judge if judge.is_independent]
     return len({(row.framework, row.function) for row in case_groups if row.judged_by in independent})
 

@@ -68,7 +68,7 @@ def _check(campaign_id: int, field: str, name: str | None, valid_names: Iterable
 
 
 async def nobody_charted(connection: AsyncConnection, framework: str, function: str) -> str:
-    """An error sentence for a function that no campaign has charted, with similar names of any framework."""
+    """An error message about a function that no campaign has charted, with similar names from any framework."""
     rows = (await connection.execute(_CHARTED)).all()
     own = sorted({row.framework for row in rows if row.function == function})
     if own:

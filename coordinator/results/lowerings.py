@@ -1,7 +1,7 @@
-"""Words and the rate for targets that only lower programs and do not run them. Pure.
+"""The words and the rate for targets that only lower programs and do not run them. Pure.
 
-On such a target no case passes or fails and nothing is timed, so it has no rate of ported functions. Its rate is the
-share of functions without a missing lowering among the functions with a lowered case.
+On such a target, no case passes or fails and nothing is timed, so there is no rate of ported functions. Instead, the
+rate is the share of functions without a missing lowering, among the functions with a lowered case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ LABEL = "functions without a missing lowering"
 
 
 class LoweredFunction(Protocol):
-    """A function on a target: its counts of cases, and the operation that the most cases lack a lowering for."""
+    """A function on a target, with its counts of cases and the operation whose missing lowering affects the most
+    cases."""
 
     @property
     def lowered(self) -> int: ...
@@ -32,7 +33,8 @@ class LoweredFunction(Protocol):
 
 
 def lowering_words(function: LoweredFunction) -> str | None:
-    """``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``. None if no case of the function was lowered."""
+    """The function's lowering in words: ``lowered``, or ``not lowered: geqp3 (3 of 18 cases)``. None if no case of the
+    function was lowered."""
     if function.lowering is None:
         return None
     if function.lowering == Cause.lowered:
@@ -42,13 +44,13 @@ def lowering_words(function: LoweredFunction) -> str | None:
 
 
 def lowering_rate(lowerings: Iterable[str | None]) -> Rate:
-    """The share of functions without a missing lowering, from the ``lowering`` word of each function."""
+    """The share of functions without a missing lowering. ``lowerings`` has the stored word of each function."""
     counts = Counter(lowerings)
     return Rate(counts[Cause.lowered], counts[Cause.lowered] + counts[Cause.not_lowered])
 
 
 def lowering_sentence(rate: Rate) -> str:
-    """The rate as a sentence, the same in the terminal, on the pages and in the report."""
+    """The rate as a sentence. The terminal, the pages and the report all show this sentence."""
     if not rate.n:
         return "No function was lowered."
     return f"{rate.count:,} of {rate.n:,} {LABEL} ({percent(rate.share or 0)})."

@@ -20,8 +20,8 @@ from coordinator.targets.models import Target
 _PLAIN_COLUMNS = tuple(name for name in Figures.model_fields if name != "counts")
 _COUNT_COLUMNS = {f"{field.name}{rule.suffix}": (rule, field.name) for rule in RULES for field in fields(Counts)}
 CELL_COLUMNS = (*_PLAIN_COLUMNS, *_COUNT_COLUMNS)
-"""The columns of a cell in a flat row: the counts of each rule, such as ``verdict_on_device``, follow the other
-figures."""
+"""The columns of a cell in a flat row. The counts of each rule, such as ``verdict_on_device``, follow the other
+columns."""
 
 
 class FunctionKey(NamedTuple):
@@ -33,8 +33,8 @@ class FunctionKey(NamedTuple):
 
 
 def is_rated(anywhere: Counts, of_another_device: int) -> bool:
-    """Whether a function with these counts is in a rate of its target. It is not if no case counts, or if every counted
-    case failed because it needs another device, which is no evidence about a port."""
+    """Whether the rate of a target includes a function with these counts. It does not if no case counts, or if every
+    counted case failed because it needs another device. Such failures say nothing about porting."""
     whole = anywhere.verdict == "complete" and of_another_device == anywhere.failed
     return anywhere.verdict != "unknown" and not whole
 
@@ -54,38 +54,38 @@ class Cell(CountedFunction, Figures):
 
     @property
     def fails_on(self) -> str | None:
-        """The kinds of input on which the function fails if it fails some cases: ``only on empty input``."""
+        """The kinds of input on which the function fails, if it fails some of its cases: ``only on empty input``."""
         return failing_inputs(self.failed_inputs or (), self.passed_inputs or ())
 
     @property
     def lowering_words(self) -> str | None:
-        """The function's lowering in words, on a target that runs no cases."""
+        """The function's lowering in words, for a target that only lowers programs."""
         return lowering_words(self)
 
     @property
     def uncounted(self) -> Counts:
-        """Counts of zero. If no case of the function counts, the cause says why."""
+        """Counts of zero. The cause says why no case of the function counts."""
         return replace(NOTHING_COUNTED, cause=None if self.anywhere.total else self.not_counted_cause)
 
     def counts_by(self, rule: CountingRule) -> Counts | None:
         """The function's counts by the rule; None if it has no verdict by the rule. If no case of the function counts,
-        the cause says why."""
+        the counts are zero, and the cause is the reason."""
         counts = self.by(rule)
         return counts and replace(counts, cause=counts.cause or self.uncounted.cause)
 
     def shown_counts(self, rule: CountingRule) -> Counts:
-        """The counts by the rule, or the counts by *anywhere* if the function has no verdict by the rule."""
+        """The function's counts by the rule. If it has no verdict by the rule, its counts by *anywhere*."""
         return self.counts_by(rule) or self.counts_by(ANYWHERE) or self.uncounted
 
     @property
     def main_cause(self) -> str | None:
-        """The main cause by the rule *anywhere*, otherwise on the device. If no case of the function counts, the cause
-        why."""
+        """The main cause by the rule *anywhere*, otherwise by the rule *on device*. If no case of the function counts,
+        the reason."""
         on_device = self.on_device
         return self.anywhere.cause or (on_device and on_device.cause) or self.not_counted_cause
 
     def columns(self) -> dict[str, Any]:
-        """Every figure by column name, for a flat row with the counts of all rules."""
+        """Every value by column name, for a flat row with the counts of all rules."""
         counts = {column: getattr(self.by(rule), name, None) for column, (rule, name) in _COUNT_COLUMNS.items()}
         return {name: getattr(self, name) for name in _PLAIN_COLUMNS} | counts
 
@@ -110,7 +110,8 @@ class Cell(CountedFunction, Figures):
 
 
 class Freshness(BaseModel):
-    """The number of outcomes in the stored matrix, and its time of refresh. A cancelled job counts as an outcome."""
+    """The number of outcomes in the stored matrix, and the time of its last refresh. A cancelled job counts as an
+    outcome."""
 
     outcomes: int
     of: int
@@ -118,17 +119,17 @@ class Freshness(BaseModel):
     at: datetime | None
     """The time of the last refresh; None if there was none."""
     current: bool
-    """Whether no outcome, cause or definition of a figure has changed since the last refresh."""
+    """Whether no outcome, cause or definition of a column has changed since the last refresh."""
 
 
 class Module(BaseModel):
-    """A module of the matrix: some adjacent rows."""
+    """A module of the matrix. Its functions are consecutive rows."""
 
     framework: str
     name: str
     functions: int
     first: int
-    """The number of rows before its first row."""
+    """The number of rows before the module's first row."""
 
 
 class MatrixRow(BaseModel):
@@ -147,7 +148,7 @@ class MatrixPage(BaseModel):
     name: str
     suite: str
     sample: str | None = None
-    """The name of the sample, if the campaign's functions are one."""
+    """The name of the sample; null if the campaign's functions are not a sample."""
     state: str
     rule: str
     """The counting rule that the query uses."""
@@ -177,13 +178,13 @@ class HistoryCell(Cell):
     suite: str
     suite_revision: str
     cases_digest: str | None
-    """A digest of everything that decides the results of the function's cases. Cells with equal digests are comparable,
-    even across revisions of the suite. If it is null (the runner gives no digests), only cells of one revision are
-    comparable."""
+    """A digest of everything that decides the results of the function's cases. Cells with equal digests can be
+    compared, even across revisions of the suite. If it is null (the runner gives no digests), only cells of the same
+    revision can be compared."""
     simulated: bool
     sentences: list[str]
     changed: bool
-    """Whether a verdict differs from the previous cell in time with the same device, hardware, suite and cases."""
+    """Whether the verdict differs from the previous cell in time with the same device, hardware, suite and cases."""
 
 
 class History(BaseModel):
@@ -201,7 +202,8 @@ class PortRate(BaseModel):
     n: int
     percent: float | None
     low: float | None
-    """The lower bound of the 95 % interval, in percent; `high` is the upper bound. Null without functions."""
+    """The lower bound of the 95 % interval, in percent. `high` is the upper bound. Both are null if there are no
+    functions."""
     high: float | None
 
     @classmethod
@@ -221,10 +223,10 @@ class SampleRate(BaseModel):
     target_id: int
     target: str
     part: str
-    """``all``, or the way in which the part was drawn."""
+    """The part: ``all``, or the group from which its functions were drawn."""
     drawn: int
     charted: int
-    """Functions for which the suite has cases. Functions without cases are excluded from the rates."""
+    """The number of functions for which the suite has cases. The rates do not include other functions."""
     ports: PortRate
     """The rate that counts a fallback to the host as passing."""
     ports_on_device: PortRate

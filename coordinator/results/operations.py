@@ -1,6 +1,6 @@
-"""Operations that fell back, failed, diverged or lack a lowering, with the functions and cases that use them.
+"""Operations that fell back, failed, gave a wrong result or lack a lowering, with their functions and cases.
 
-People call functions; a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
+People call functions, but a device has kernels for a framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
 Operations that ran on the device are not recorded, so an operation is listed only if a case that uses it failed or fell
 back.
 """
@@ -38,17 +38,17 @@ class OperationSummary(BaseModel):
 
 
 class CampaignOperations(BaseModel):
-    """The operations of a campaign that fell back, failed or lack a lowering. Operations with the most cases come
+    """The operations of a campaign that fell back, failed or lack a lowering. The operation with the most cases comes
     first."""
 
     campaign_id: int
     operations: list[OperationSummary]
     more: bool
-    """Whether more operations match. A longer `name` narrows the list."""
+    """Whether there are more operations than listed. A longer `name` narrows the list."""
 
 
 class OperationCase(BaseModel):
-    """A case that uses the operation, on one target, over its runs."""
+    """A case that uses the operation, on one target. Its runs are combined."""
 
     target_id: int
     target: str
@@ -58,11 +58,12 @@ class OperationCase(BaseModel):
     met: Met
     runs: int
     times: int | None
-    """For a fallback: how often the operation ran on the host, in the run with the most calls."""
+    """For a fallback, how often the operation ran on the host. If the runs differ, the number of the run with the most
+    calls."""
     dtypes: list[str]
-    """For a failure: the dtypes of the operation's arrays."""
+    """For a failure, the dtypes of the operation's arrays."""
     kernels: str | None
-    """For a failure: the device's kernels for the operation, if known."""
+    """For a failure, the device's kernels for the operation, if they are known."""
     cause: str | None
 
 
@@ -125,7 +126,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int, name: str = "") -> 
 
 
 async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> OperationCases:
-    """The cases in which the operation is involved. Raises ``NotFoundError`` if it fell back or failed in none."""
+    """The cases in which the operation is involved. Raises ``NotFoundError`` if there are none."""
     target_labels, rows = await _read(engine, campaign_id, _CASES, MOST_CASES, operation=operation)
     if not rows:
         raise NotFoundError(
@@ -146,7 +147,8 @@ async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> Ope
 async def _read(
     engine: AsyncEngine, campaign_id: int, sql: TextClause, most: int, **values: str
 ) -> tuple[dict[int, str], list[dict[str, Any]]]:
-    """The labels of the campaign's targets, and at most ``most`` + 1 rows. The extra row shows that there are more."""
+    """The labels of the campaign's targets, and at most ``most`` + 1 rows. The last row shows that there are more than
+    ``most``."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         target_labels = labels(await targets.of_campaign(connection, campaign_id))

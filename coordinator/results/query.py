@@ -1,9 +1,9 @@
 """The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. Pure.
 
-A query consists of words. A function matches if all words match; a word with a minus before it must not match. A bare
-word is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other words have the form
-``key:TARGET``. They match if the condition holds on at least one target that TARGET names: a device (``xla``) or a
-selector (``torch@2.9/xla``). Without TARGET, any target can match.
+A query consists of words. A function matches if all words match. A word with a minus before it must not match. A word
+without a colon is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other words
+have the form ``key:TARGET``. Such a word matches if its condition holds on at least one of the targets that TARGET
+names. TARGET is a device (``xla``) or a selector (``torch@2.9/xla``). Without TARGET, any target can match.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ CountedColumn = Literal["flaky", "fell_back", "accepted", "unknown_placement", "
 
 @dataclass(frozen=True)
 class NameTerm:
-    """A term that matches the name of the function or its module as a glob. A bare word matches a part of the
-    function's name."""
+    """A term that matches the name of the function or of its module, as a glob or as a part of the name."""
 
     glob: str
     of: Literal["bare", "function", "module"] = "bare"
@@ -81,7 +80,7 @@ class CountTerm:
 
 @dataclass(frozen=True)
 class RatioTerm:
-    """A term that matches if the ratio to the CPU on a target is over (or under) a number."""
+    """A term that matches if the ratio to the CPU on a target is above (or below) a number."""
 
     target: Selector | None
     than: float
@@ -115,13 +114,13 @@ def parse(text: str) -> Query:
     words = list(re.finditer(r"\S+", text))
     if len(words) > MOST_WORDS:
         raise QueryError(
-            f"a query has at most {MOST_WORDS} words, this one has {len(words)}", words[MOST_WORDS].start()
+            f"this query has {len(words)} words, and the limit is {MOST_WORDS}: use fewer", words[MOST_WORDS].start()
         )
     return tuple(_term(word.group(), word.start()) for word in words)
 
 
 def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "") -> None:
-    """Raise ``QueryError`` for a word whose target is none of these targets."""
+    """Raise ``QueryError`` for a word that names none of these targets."""
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
         if not isinstance(term, NameTerm) and term.target is not None and not matching_ids(term, targets):
             there = ", ".join(map(target_name, targets)) or "none"
@@ -211,6 +210,6 @@ def _close(word: str, choices: Sequence[str]) -> str:
 
 
 def like_pattern(glob: str) -> str:
-    """The LIKE pattern of a glob."""
+    """The LIKE pattern of SQL that matches the same names as a glob."""
     literal = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return literal.replace("*", "%").replace("?", "_")

@@ -1,8 +1,8 @@
 """Ratios of latency between two targets, function by function. Pure.
 
-The ratio of a case is computed if both targets measured it. The ratio of a function is the geometric mean over its
-cases; medians of different cases are never divided. The reference study published one latency per function, so its
-ratio is the quotient.
+The ratio of a case is computed if it was measured on both targets. The ratio of a function is the geometric mean over
+the ratios of its cases. Medians of different cases are never divided. The reference study published one latency per
+function, so its ratio is the quotient of two latencies.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ NO_BASES: Mapping[int, int] = {}
 
 @dataclass(frozen=True)
 class FunctionRatio:
-    """Times slower on the other target than on the base."""
+    """How many times slower a function is on the other target than on the base."""
 
     function: str
     base_ms: float
     other_ms: float
     ratio: Estimate | float
-    """An estimate over cases, or the published number alone."""
+    """The estimated ratio over cases. For the reference, only the published ratio."""
 
     @property
     def value(self) -> float:
@@ -42,7 +42,7 @@ class FunctionRatio:
 
 @dataclass(frozen=True)
 class TargetRatios:
-    """The ratios of one framework on two targets. Functions that slowed down most come first."""
+    """The ratios of one framework on two targets. The function that slowed down most comes first."""
 
     source: str
     framework: str
@@ -50,17 +50,17 @@ class TargetRatios:
     other: str
     functions: tuple[FunctionRatio, ...]
     targets: tuple[int, ...] = ()
-    """Ids of the campaign's targets; empty for the reference."""
+    """The ids of the campaign's targets; empty for the reference."""
 
 
 def with_bases(
     targets: Sequence[Target], base: str | None = None, cpu_bases: Mapping[int, int] = NO_BASES
 ) -> list[tuple[Target, Target]]:
-    """Pairs of a base and another target of the same framework.
+    """Pair each target with its base, which is a target of the same framework.
 
     The base is on the device named by ``base``, otherwise on a GPU, otherwise on the CPU. Among several CPU targets,
-    ``cpu_bases`` chooses; among other bases, the first with the same version is used. Simulated targets, and targets
-    that only lower programs, are not compared.
+    ``cpu_bases`` chooses. Among several other targets, the first one with the same version is chosen. Simulated
+    targets, and targets that only lower programs, are not compared.
     """
     real = [target for target in targets if target.is_compared]
     pairs = []
@@ -74,7 +74,8 @@ def with_bases(
 
 
 def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bool = True) -> list[TargetRatios]:
-    """The ratios between the campaign's targets, then the reference's published ratios for the same frameworks."""
+    """The ratios between the campaign's targets, followed by the reference's published ratios for the same
+    frameworks."""
     latencies_by_target = _by_case(data.latencies)
     target_ratios = [
         TargetRatios(
@@ -95,7 +96,7 @@ def comparisons(data: ReportData, base: str | None = None, *, with_intervals: bo
 
 
 def published_ratios(reference: Reference, framework: str) -> TargetRatios:
-    """The study's measurements for a framework: the ratio of the TPU to the GPU."""
+    """The ratios that the study measured for a framework: the TPU to the GPU."""
     latencies = {
         (latency.function, latency.device): latency.milliseconds
         for latency in reference.latencies
@@ -156,7 +157,7 @@ def _ratios(base: Cases, other: Cases, with_intervals: bool) -> Iterator[Functio
 
 
 def _common(base: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
-    """The milliseconds on the base and on the other target, for each case that both measured."""
+    """For each case that was measured on both, the milliseconds on the base and on the other target."""
     return [(before, other[case]) for case, before in base.items() if case in other]
 
 

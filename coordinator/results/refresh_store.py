@@ -1,4 +1,5 @@
-"""Refreshes the stored matrix: the statement that writes it, and queries for how current each campaign's matrix is."""
+"""Refreshes the stored matrix: the statement that writes it, and queries for how current the matrix of a campaign
+is."""
 
 from __future__ import annotations
 
@@ -26,12 +27,12 @@ from coordinator.results.report_store import JUDGES, PLACEMENTS, PLACES
 WORK_MEMORY = "64MB"
 """PostgreSQL's work_mem for a refresh. It sorts up to a million outcomes; the default of 4 MB would use the disk."""
 LOCK = 0x6D617478
-"""With a campaign's number, the advisory lock that protects the refresh of its matrix."""
+"""Together with a campaign's number, this is the advisory lock for refreshing the campaign's matrix."""
 
 _KEY = "campaign_id, framework, function, target_id"
 _OF_CASES = ("low_ms", "first_cold_ms", "mean_cold_ms")
 _SOURCES: Mapping[str, type[BaseModel]] = {"v": CountedFigures, "l": MeasuredFigures, "r": ComparedFigures}
-"""The figures that come from each source of the statement below, by the source's alias there."""
+"""The columns that come from each source of the statement below, by the source's alias in this statement."""
 _FIGURES = tuple(f"{source}.{name}" for source, figures in _SOURCES.items() for name in figures.model_fields)
 _VALUES = ("module", *(figure.partition(".")[2] for figure in _FIGURES))
 _COUNTED = tuple(name for name in CountedFigures.model_fields if name != "counts")
@@ -45,13 +46,13 @@ _MODULE = "CASE WHEN strpos(v.function, '.') > 0 THEN regexp_replace(v.function,
 
 
 def _in_order(value: str) -> str:
-    """SQL for an array of one value of all cases of a function, sorted."""
+    """SQL for a sorted array with one value of each case of a function."""
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
-# One statement sees one moment: what is noted in matrices is what the cells were made from. A job that was cancelled is
-# done with as well: its case misses a run from then on.
-# The latencies of cases, of which all others and the ratios are made, are computed once.
+# A single statement sees a single moment, so what is recorded in matrices is what the cells were computed from. A
+# cancelled job is also done: from then on, its case lacks a run. The latencies of cases, from which all others and the
+# ratios are computed, are computed only once.
 _REFRESH = f"""
 WITH seen AS (
     SELECT coalesce(sum(done + cancelled), 0) AS done, coalesce(sum(reclassifications), 0) AS reclassifications
@@ -117,7 +118,7 @@ ON CONFLICT (campaign_id) {_replacing("done", "reclassifications", "made_at", "t
 """
 
 DEFINITION = hashlib.sha256("\n".join((_REFRESH, *(view.query for view in VIEWS))).encode()).hexdigest()[:16]
-"""The version of the definition of stored figures: a hash of this statement and the views. A matrix with another
+"""The version of the definition of the stored columns: a hash of this statement and the views. A matrix with another
 version is rebuilt."""
 
 _NOW = """
@@ -134,7 +135,7 @@ SELECT n.campaign_id, p.state = 'running' AS running, n.done, coalesce(m.done, 0
 
 
 async def now(connection: AsyncConnection, campaign_id: int) -> Row[Any] | None:
-    """The progress of the campaign and of its matrix."""
+    """The progress of the campaign, and of its matrix."""
     result = await connection.execute(
         text(f"{_NOW} WHERE n.campaign_id = :campaign"), {"campaign": campaign_id, "definition": DEFINITION}
     )
@@ -150,9 +151,10 @@ async def outdated_campaigns(connection: AsyncConnection) -> Sequence[Row[Any]]:
 
 
 async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wait: bool) -> bool:
-    """Lock the campaign's matrix for this transaction; False if another process has the lock.
+    """Lock the campaign's matrix for this transaction. Returns False if another process has the lock.
 
-    From here on, the statements of the transaction have no short timeout, including one that waits for another refresh.
+    After this call, the statements of the transaction have no short timeout, because a statement may wait for another
+    refresh.
     """
     await allow_long_statements(connection)
     function = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
@@ -163,9 +165,9 @@ async def lock_exclusively(connection: AsyncConnection, campaign_id: int, *, wai
 
 
 async def refresh(connection: AsyncConnection, campaign_id: int, *, anew: bool) -> None:
-    """Update the campaign's cells. ``anew`` first deletes cells that were computed by another definition."""
+    """Update the campaign's cells. With ``anew``, cells that were computed by another definition are first deleted."""
     await connection.execute(text(f"SET LOCAL work_mem = '{WORK_MEMORY}'"))
-    # PostgreSQL expects one row of each view, and would go through the latencies once for every verdict.
+    # PostgreSQL expects one row from each view, and would read the latencies once for every verdict.
     await connection.execute(text("SET LOCAL enable_nestloop = off"))
     started_at = time.monotonic()
     if anew:

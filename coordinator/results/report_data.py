@@ -29,7 +29,7 @@ MEASURES: dict[Measure, str] = {
 
 @dataclass(frozen=True)
 class FunctionVerdict(CountedFunction):
-    """A function on a target, with the figures of its cell that reports use."""
+    """A function on a target, with the values of its cell that reports use."""
 
     target_id: int
     function: str
@@ -58,36 +58,36 @@ class FunctionVerdict(CountedFunction):
 
 @dataclass(frozen=True)
 class FunctionLatencies:
-    """The measured cases of a function on one target. The runs of each case are combined as the measure defines."""
+    """The measured cases of a function on one target. The measure says how the runs of each case are combined."""
 
     target_id: int
     function: str
     host_only: bool
     by_case: Mapping[int, float]
-    """Milliseconds by case id, in the order of the cases' names. A case has one id on all targets and in all revisions.
-    """
+    """Milliseconds by case id, in the order of the cases' names. A case has the same id on all targets and in all
+    revisions."""
 
 
 @dataclass(frozen=True)
 class PlacementCount:
-    """How many of a target's passed cases have one placement."""
+    """The number of a target's passed cases that have one placement."""
 
     target_id: int
     placement: str
-    """``host_only`` for functions that never use a device; otherwise the placement proven over all runs."""
+    """The placement proven over all runs; ``host_only`` for functions that never use a device."""
     cases: int
 
 
 @dataclass(frozen=True)
 class FirstCallLatency:
-    """One function on one target: the time of the first call in a process, and of a first call after other cases."""
+    """One function on one target: the time of its first call in a process, and of its first call after other cases."""
 
     target_id: int
     function: str
     first_cold_ms: float
-    """The first call of the first case of a process."""
+    """The first call of a case that was the first in its process."""
     later_cold_ms: float | None
-    """The first call of a case after other cases in its process; None without such a run."""
+    """The first call of a case after other cases in its process; None if there is no such run."""
     steady_ms: float
 
 
@@ -115,7 +115,7 @@ class StoredFingerprint:
 
 @dataclass(frozen=True)
 class Queries:
-    """The SQL that produced the rows. It can be run as it stands."""
+    """The SQL that returned the rows. It can be run without changes."""
 
     verdicts: str
     latencies: str
@@ -126,10 +126,10 @@ class Queries:
 
 @dataclass(frozen=True)
 class ReportData:
-    """All data of a campaign that reports use, with the reference data to compare with."""
+    """All data of a campaign that reports use, with the data of the reference to compare with."""
 
     name: str
-    """The name in the source column: ``campaign 3``."""
+    """The name of the campaign in columns of sources: ``campaign 3``."""
     targets: tuple[Target, ...]
     verdicts: tuple[FunctionVerdict, ...]
     latencies: tuple[FunctionLatencies, ...]
@@ -139,19 +139,19 @@ class ReportData:
     placements: tuple[PlacementCount, ...] = ()
     first_calls: tuple[FirstCallLatency, ...] = ()
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
-    """The CPU target that the latencies of each target are compared with, by target."""
+    """For each target, the CPU target with which its latencies are compared."""
     coverages: tuple[Coverage, ...] = ()
-    """How much of each release was charted."""
+    """For each release, how much of it was charted."""
     sample: ChartedSample | None = None
-    """The sample that the campaign's functions are, if they are one."""
+    """The sample; None if the campaign's functions are not a sample."""
     conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)
-    """Conditions by target and function, for the functions that sentences mention."""
+    """The conditions by target and function, for those functions that sentences mention."""
     judged: tuple[JudgedCases, ...] = ()
     """The cases that ran, grouped by function and reference."""
 
     @cached_property
     def frameworks(self) -> tuple[str, ...]:
-        """The charted frameworks, or the frameworks of the reference if there is no campaign."""
+        """The charted frameworks. Without a campaign, the frameworks of the reference."""
         everywhere: Sequence[Target | ReferenceTarget] = self.targets or (
             self.reference.targets if self.reference else ()
         )
@@ -166,7 +166,7 @@ class ReportData:
 
     @cached_property
     def medians(self) -> dict[int, dict[str, float]]:
-        """The median over the cases of each function, by target."""
+        """For each target, the median over the cases of each function."""
         by_target: dict[int, dict[str, float]] = {target.id: {} for target in self.targets}
         for row in self.latencies:
             by_target[row.target_id][row.function] = statistics.median(row.by_case.values())
@@ -182,7 +182,7 @@ class ReportData:
         return tuple(target for target in self.targets if target.is_lowered)
 
     def lowering_rate(self, target: Target) -> Rate:
-        """The rate of functions without a missing lowering, on a target that runs no programs."""
+        """The share of functions without a missing lowering, for a target that only lowers programs."""
         return lowering_rate(verdict.lowering for verdict in self.by_target[target.id])
 
     @cached_property
@@ -198,7 +198,7 @@ class ReportData:
         )
 
     def published_targets(self) -> tuple[ReferenceTarget, ...]:
-        """The reference's targets with this campaign's frameworks."""
+        """Those of the reference's targets that have one of this campaign's frameworks."""
         if self.reference is None:
             return ()
         return tuple(target for target in self.reference.targets if target.framework in self.frameworks)

@@ -1,4 +1,4 @@
-"""Reads the rows of reports from the database. It contains all SQL of reports."""
+"""Reads the rows of reports from the database. This module contains all SQL of reports."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ RowT = TypeVar("RowT")
 PLACES = ("fell_back", "host_only", "on_device", "unknown")
 """The placements of passed cases, which are columns of ``matrix_targets``."""
 
-# The queries below are shown beside the tables that are made of their rows, so that anybody can run them: only views,
-# no parameters. The tables are made from the same rows in the stored matrix, which is faster than the views.
+# The queries below are shown next to the tables that are made from their rows, so that anybody can run them. So they
+# use only views and no parameters. The tables are made from the same rows in the stored matrix, which is faster than
+# the views.
 _VERDICTS = """\
 SELECT *
   FROM function_verdicts
@@ -88,7 +89,7 @@ SELECT target_id, function, first_cold_ms, later_cold_ms, steady_ms
  ORDER BY function, target_id
 """)
 
-# A case was judged where one of its runs passed or failed.
+# A case was judged if one of its runs passed or failed.
 JUDGES = """\
 SELECT framework, function, judged_by, count(*) FILTER (WHERE ran) AS cases
   FROM (SELECT framework, function, judged_by, suite, "case", bool_or(verdict IN ('passed', 'failed')) AS ran
@@ -117,7 +118,8 @@ def queries(campaign_id: int, measure: Measure) -> Queries:
 async def read(
     connection: AsyncConnection, campaign_id: int, measure: Measure, reference: Reference | None
 ) -> ReportData:
-    """Read all rows for a campaign's tables from its stored matrix. ``reference`` is added to the data."""
+    """Read all rows for a campaign's tables from its stored matrix. ``reference`` becomes a part of the returned
+    data."""
     kept_latencies = text(_KEPT_LATENCIES.format(column=_COLUMNS[measure]))
     latencies = await connection.execute(kept_latencies, {"campaign": campaign_id})
     of_targets = (await connection.execute(_KEPT_TARGETS, {"campaign": campaign_id})).all()
@@ -146,7 +148,7 @@ def _verdict(target: int, function: str, counts: str, *figures: Any) -> Function
 
 
 def _latency_rows(rows: Iterable[Sequence[Any]]) -> Iterator[FunctionLatencies]:
-    """The functions with a measured case. A case of 0 ms is excluded, because it has no ratio."""
+    """The functions with a measured case. A case of 0 ms is not included, because it has no ratio."""
     for target, function, host_only, cases, values in rows:
         by_case = {case: value for case, value in zip(cases, values, strict=True) if value is not None and value > 0}
         if by_case:
@@ -172,7 +174,7 @@ SELECT DISTINCT ON (o.target_id, c.function)
 
 
 async def failures(connection: AsyncConnection, campaign_id: int, most: int) -> tuple[FailedCase, ...]:
-    """The first case to run again of each failed function on each target, at most ``most``."""
+    """For each failed function on each target, the first case to run again, at most ``most`` in all."""
     return await _rows(connection, FailedCase, _FAILURES, campaign=campaign_id, most=most)
 
 

@@ -1,4 +1,4 @@
-"""The rates of a sample: how many of its functions port on each target, overall and by the way in which they were
+"""The rates of a sample: how many of its functions port on each target, in all and for each group from which they were
 drawn."""
 
 from __future__ import annotations
@@ -38,11 +38,13 @@ class JudgedFunction(Protocol):
 
 
 async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
-    """The campaign's sample and its rates. Raises ``NotFoundError`` if the campaign's functions are no sample."""
+    """The campaign's sample and its rates. Raises ``NotFoundError`` if the campaign's functions are not a sample."""
     campaign = await campaigns.detail(engine, campaign_id)
     sample = await campaigns.sample(engine, campaign_id)
     if sample is None:
-        raise NotFoundError(f"the functions of campaign {campaign_id} are not a sample: submit one with --sample")
+        raise NotFoundError(
+            f"the functions of campaign {campaign_id} are not a sample: submit a sample with `portolan submit --sample`"
+        )
     await matrix.ensure_fresh(engine, campaign_id)
     targets = await matrix.targets(engine, campaign_id)
     async with engine.connect() as connection:
@@ -82,7 +84,7 @@ def sample_rates(
 
 
 def _parts(sample: ChartedSample) -> Iterator[tuple[str, int, Collection[str]]]:
-    """Each part of the sample: its name, its number of functions, and the names of the charted ones."""
+    """Each part of the sample: its name, its number of functions, and the names of its charted functions."""
     kinds = {ALL: sample.drawn}
     for row in sample.drawn:
         part = TOP if row.stratum.startswith("top") else DECILES

@@ -47,13 +47,13 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class MatrixQuery:
-    """A reader's selection of a matrix: its query, rule, device and rows."""
+    """The part of a matrix that a reader selects: a query, a rule, a device, and a range of rows."""
 
     query: str = ""
     rule: CountingRule = ANYWHERE
-    """The counting rule that the words of the query use."""
+    """The counting rule by which the words of the query are decided."""
     device: str | None = None
-    """Only targets on this device, and functions with an outcome there."""
+    """The device. Only its targets are shown, and only functions with an outcome on one of them."""
     offset: int = 0
     limit: int | None = None
 
@@ -116,8 +116,8 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
 
 
 async def ensure_fresh(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
-    """The freshness of the matrix. A small campaign's matrix is updated first; with ``at_any_size`` a large one's as
-    well."""
+    """The freshness of the matrix. A small campaign's matrix is updated first; with ``at_any_size``, also a large
+    campaign's."""
     async with engine.connect() as connection:
         state = await refresh_store.now(connection, campaign_id)
     if state is not None and not state.current and (at_any_size or state.done <= SMALL):
@@ -144,7 +144,7 @@ async def column_of(engine: AsyncEngine, campaign_id: int, target_id: int) -> li
 
 
 async def history(engine: AsyncEngine, framework: str, function: str) -> History:
-    """Every cell of the function in any campaign. The matrices of small campaigns that have just ended are updated
+    """Every cell of the function in any campaign. Matrices of small campaigns that have just ended are updated
     first."""
     async with engine.connect() as connection:
         behind = [
@@ -169,8 +169,8 @@ def _history_cell(row: Row[Any]) -> HistoryCell:
 
 
 def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
-    """Mark each cell whose verdict differs from the previous comparable cell in time (the same suite, with the same
-    cases)."""
+    """Mark each cell whose verdict differs from the previous comparable cell in time. Cells of the same suite with the
+    same cases are comparable."""
     cells: list[HistoryCell] = []
     earlier: dict[tuple[str, ...], tuple[str, str | None]] = {}
     for cell in reversed(newest_first):
@@ -182,7 +182,7 @@ def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
 
 
 async def refresh_forever(engine: AsyncEngine) -> None:
-    """Keep matrices up to date until cancelled. Several coordinators can do this at once."""
+    """Keep matrices up to date until this coroutine is cancelled. Several coordinators can do this at once."""
     while True:
         try:
             await refresh_outdated(engine)
@@ -192,7 +192,8 @@ async def refresh_forever(engine: AsyncEngine) -> None:
 
 
 async def refresh_outdated(engine: AsyncEngine) -> None:
-    """Refresh each outdated matrix. If a refresh takes long while the campaign runs, it happens less often."""
+    """Refresh each outdated matrix. While a campaign runs, its matrix is refreshed less often if a refresh takes
+    long."""
     async with engine.connect() as connection:
         behind = await refresh_store.outdated_campaigns(connection)
     for matrix in behind:

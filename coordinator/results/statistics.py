@@ -1,8 +1,8 @@
 """Rates, medians, ratios and densities, each with its n and an interval. Pure.
 
 Intervals are 95 % intervals. The intervals of rates are Wilson's: they stay within 0 and 1, and are useful even for 0
-of 3. The intervals of medians and geometric means are percentile bootstraps with a fixed seed, so equal data have equal
-intervals.
+of 3. The intervals of medians and geometric means come from a percentile bootstrap with a fixed seed, so equal data
+have equal intervals.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 FEWEST = 5
-"""The minimum number of values for an interval or a density. With fewer, a bootstrap only shows how similar they happen
-to be."""
+"""The minimum number of values for an interval or a density. With fewer values, a bootstrap only shows how similar they
+are by chance."""
 SEED = 2023
 KEPT_UP_TO = 256
 BLOCK = 1_000_000
@@ -35,7 +35,7 @@ _Z = statistics.NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 @dataclass(frozen=True)
 class Rate:
-    """A share ``count`` of ``n``; there is no share if n is 0."""
+    """A share: ``count`` of ``n``. If n is 0, there is no share."""
 
     count: int
     n: int
@@ -56,7 +56,7 @@ class Rate:
         share, z2 = self.count / self.n, _Z * _Z
         middle = (share + z2 / (2 * self.n)) / (1 + z2 / self.n)
         half = _Z / (1 + z2 / self.n) * math.sqrt(share * (1 - share) / self.n + z2 / (4 * self.n * self.n))
-        # At the ends it is exact, but for the last digits of a double.
+        # At the ends the interval is exact, except for the last digits of a double.
         low = 0.0 if self.count == 0 else max(0.0, middle - half)
         high = 1.0 if self.count == self.n else min(1.0, middle + half)
         return low, high
@@ -64,7 +64,8 @@ class Rate:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure over ``n`` values. It is None without values, and has no interval with too few."""
+    """An estimated value over ``n`` values. It is None if there are no values, and has no interval if there are too
+    few."""
 
     value: float | None
     interval: tuple[float, float] | None
@@ -92,13 +93,14 @@ def median(values: Sequence[float]) -> Estimate:
 
 
 def geometric_mean(ratios: Sequence[float], *, with_interval: bool = True) -> Estimate:
-    """The geometric mean; for the ratios 2 and 1/2 it is 1. Every ratio must be over 0."""
+    """The geometric mean. For example, the mean of the ratios 2 and 1/2 is 1. Every ratio must be above 0."""
     (estimate,) = geometric_means([ratios], with_intervals=with_interval)
     return estimate
 
 
 def geometric_means(sets: Sequence[Sequence[float]], *, with_intervals: bool = True) -> list[Estimate]:
-    """The ``geometric_mean`` of each set, much faster for many small sets. Intervals take nearly all of the time."""
+    """The ``geometric_mean`` of each set. For many small sets, this is much faster than separate calls. Intervals take
+    nearly all of the time."""
     logarithms = [[math.log(ratio) for ratio in ratios] for ratios in sets]
     intervals = _intervals_of_means(logarithms) if with_intervals else [None] * len(sets)
     return [_exponential(values, interval) for values, interval in zip(logarithms, intervals, strict=True)]
@@ -112,13 +114,14 @@ def _exponential(logarithms: Sequence[float], interval: tuple[float, float] | No
 
 
 def deciles(values: Sequence[float]) -> tuple[float, ...]:
-    """The nine values that divide the values into ten parts of equal size; for one value, that value."""
+    """The nine values that divide the values into ten parts of equal size. A single value is returned alone."""
     return tuple(statistics.quantiles(values, n=10, method="inclusive") if len(values) > 1 else [*values] * 9)
 
 
 @dataclass(frozen=True)
 class Density:
-    """The density of ``n`` values along a logarithmic axis: ``heights`` per decade at ``places``."""
+    """The density of ``n`` values along a logarithmic axis. ``heights`` has the density per decade at each of
+    ``places``."""
 
     places: tuple[float, ...]
     heights: tuple[float, ...]
@@ -126,9 +129,10 @@ class Density:
 
 
 def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
-    """A Gaussian kernel density over the decimal logarithm, with Scott's bandwidth; None for too few or equal values.
+    """A Gaussian kernel density over the decimal logarithm, with Scott's bandwidth. None if there are too few values,
+    or if all are equal.
 
-    Values and places must be over 0. The area under the density over the decades is 1.
+    Values and places must be above 0. Over the decades, the area under the density is 1.
     """
     if len(values) < FEWEST:
         return None
@@ -136,7 +140,7 @@ def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
 
     logarithms = np.log10(np.asarray(values, dtype=float))
     spread = float(np.std(logarithms, ddof=1))
-    # Equal values have a spread of a few last digits.
+    # Because of rounding, equal values can have a spread in their last digits.
     if spread < 1e-9:
         return None
     width = spread * len(values) ** -0.2
@@ -146,14 +150,14 @@ def density(values: Sequence[float], places: Sequence[float]) -> Density | None:
 
 
 def logarithmic(low: float, high: float, points: int) -> tuple[float, ...]:
-    """Places from low to high with a constant ratio between neighbors."""
+    """``points`` values from low to high. Neighboring values have a constant ratio."""
     import numpy as np
 
     return tuple(np.geomspace(low, high, points).tolist())
 
 
 def _intervals_of_means(sets: Sequence[Sequence[float]]) -> list[tuple[float, float] | None]:
-    """The bootstrap interval of each set's mean. Sets of one size share their resamples, so all means are one matrix
+    """The bootstrap interval of each set's mean. Sets of equal size share their resamples, so all means are one matrix
     product."""
     by_size: dict[int, list[int]] = {}
     for place, values in enumerate(sets):
@@ -208,7 +212,8 @@ def _resamples(n: int) -> Iterable[NDArray[Any]]:
 
 @lru_cache(maxsize=32)
 def _cached_resamples(n: int) -> NDArray[Any]:
-    """The resamples of a small size, drawn once: small sets are many, and drawing takes most of their time."""
+    """The resamples for a small size, drawn only once, because there are many small sets and drawing takes most of
+    their time."""
     import numpy as np
 
     return np.concatenate(list(_draw_resamples(n))).astype(np.int16)

@@ -1,4 +1,4 @@
-"""The stored matrix in the database: finding rows by a query, reading cells."""
+"""The stored matrix in the database: finds rows by a query, and reads cells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from coordinator.targets.models import Target
 
 
 def columns(names: Iterable[str]) -> str:
-    """SQL for columns of ``matrix_cells m``. The counts are read as text, so that equal ones are parsed only once."""
+    """SQL for columns of ``matrix_cells m``. The counts are read as text, so that equal counts are parsed only once."""
     return ", ".join("CAST(m.counts AS text) AS counts" if name == "counts" else f"m.{name}" for name in names)
 
 
@@ -43,10 +43,10 @@ async def keys(
     *,
     of_all: bool,
 ) -> tuple[list[FunctionKey], int]:
-    """The rows that match the query, in the order of the matrix, and the total number of rows.
+    """The rows that match the query, in the order of the matrix, and the number of all rows.
 
-    Unless ``of_all`` is set, ``targets`` are only some of the campaign's targets, and rows without a cell on them are
-    left out.
+    Unless ``of_all``, ``targets`` are only some of the campaign's targets, and rows without a cell on any of them are
+    not included.
     """
     condition, values = _condition(query, targets, rule)
     there = "true"
@@ -107,7 +107,7 @@ async def campaign_cells(connection: AsyncConnection, campaign_id: int) -> list[
 
 
 async def made_at(connection: AsyncConnection, campaign_id: int) -> datetime | None:
-    """When the cells were last made; None without cells."""
+    """The time at which the cells were computed; None if there are no cells."""
     result = await connection.execute(
         text("SELECT made_at FROM matrices WHERE campaign_id = :campaign"), {"campaign": campaign_id}
     )
@@ -143,7 +143,8 @@ async def all_cells(connection: AsyncConnection, campaign_id: int, target_id: in
 
 
 def count_of(rule: CountingRule, figure: str) -> str:
-    """SQL for one of a rule's counts in a row of ``matrix_cells``, as text; null if there is no verdict by the rule."""
+    """SQL for one of a rule's counts in a row of ``matrix_cells``, as text. It is null if there is no verdict by the
+    rule."""
     return f"counts -> '{rule.name}' ->> '{figure}'"
 
 
@@ -218,6 +219,6 @@ def _on_target(term: OnTarget, rule: CountingRule, name: str) -> tuple[str, Any]
 
 
 def pattern(term: NameTerm) -> str:
-    """The LIKE pattern for a glob. A word without a wildcard matches anywhere in the name."""
+    """The LIKE pattern for a name term. A word without a wildcard matches anywhere in the name."""
     bare = term.of == "bare" and "*" not in term.glob and "?" not in term.glob
     return like_pattern(f"*{term.glob}*" if bare else term.glob)

@@ -1,4 +1,4 @@
-"""A campaign's results in plain sentences, for its report and for the terminal. Pure."""
+"""A campaign's results in plain sentences. The report and the terminal show them. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Section(BaseModel):
 
 
 class Summary(BaseModel):
-    """The sentences about the whole campaign, then about each target."""
+    """The sentences about the whole campaign, followed by those about each target."""
 
     sections: tuple[Section, ...]
 
@@ -43,7 +43,7 @@ class Summary(BaseModel):
 def summary(
     campaign: CampaignDetail, data: ReportData, comparisons: Sequence[TargetRatios], tolerable: float
 ) -> tuple[Section, ...]:
-    """The sections about the whole campaign, then about each target."""
+    """The section about the whole campaign, followed by a section for each target."""
     targets = [
         Section(heading=data.labels[target.id], sentences=tuple(_of_target(data, target, comparisons, tolerable)))
         for target in data.targets
@@ -91,7 +91,8 @@ def _cancellation(campaign: CampaignDetail) -> list[str]:
 
 
 def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
-    """The first sentences of a summary: cases without a result, and functions that have no verdict because of them."""
+    """The first sentences of a summary: how many cases have no result, and which functions have no verdict because of
+    this."""
     missing = [verdict for verdict in data.verdicts if verdict.incomplete]
     if not missing:
         return []
@@ -139,8 +140,8 @@ def _of_target(data: ReportData, target: Target, comparisons: Sequence[TargetRat
 
 
 def _lowering_rate(data: ReportData, target: Target) -> list[str]:
-    """The rate of functions without a missing lowering on a target that runs no programs, and the functions that lack
-    one."""
+    """For a target that only lowers programs: the rate of functions without a missing lowering, and the other
+    functions."""
     lacking = [verdict for verdict in data.by_target[target.id] if verdict.not_lowered]
     examples = [f"{verdict.function} ({lowering_words(verdict)})" for verdict in lacking[:NAMED]]
     more = [f"{len(lacking) - NAMED:,} more"] if len(lacking) > NAMED else []
@@ -152,8 +153,11 @@ def _lowering_rate(data: ReportData, target: Target) -> list[str]:
 
 
 def ports_in_short(anywhere: Mapping[str, int], on_device: Mapping[str, int]) -> str | None:
-    """``47 of 60 functions pass every case, 33 of 54 on the device``, from the counts of rated functions by verdict;
-    None if no function has a verdict."""
+    """The rates in one phrase: ``47 of 60 functions pass every case, 33 of 54 on the device``. None if no function has
+    a verdict.
+
+    The arguments are the numbers of rated functions by verdict.
+    """
     (passing, of), (own, own_of) = (
         (words["success"], words["success"] + words["partial"] + words["complete"]) for words in (anywhere, on_device)
     )
@@ -168,7 +172,8 @@ def _passing_text(passing: int, of: int) -> str:
 
 
 def _ports(rated_verdicts: Sequence[FunctionVerdict], missing: int) -> str:
-    """The rate of the functions with a verdict. If some functions lack cases, also the bounds over all functions."""
+    """The rate of the functions with a verdict. If some functions lack cases, also the lowest and highest possible rate
+    over all functions."""
     words = Counter(verdict.anywhere.verdict for verdict in rated_verdicts)
     rate = Rate(words["success"], len(rated_verdicts))
     assert rate.interval is not None
@@ -200,19 +205,19 @@ def named_with_condition(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _partial(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
-    """The functions that fail some cases, those with the most failed cases first."""
+    """The functions that fail some cases, the function with the most failed cases first."""
     partial = [verdict for verdict in verdicts if verdict.is_rated and verdict.anywhere.verdict == "partial"]
     return sorted(partial, key=lambda row: (-row.anywhere.failed, row.function))
 
 
 def _falling_back(verdicts: Sequence[FunctionVerdict]) -> list[FunctionVerdict]:
-    """The functions with cases that passed by falling back, those with the most such cases first."""
+    """The functions with cases that passed by falling back, the function with the most such cases first."""
     falling_back = [row for row in verdicts if row.verdict_by(ON_DEVICE) not in (None, "unknown") and row.fell_back]
     return sorted(falling_back, key=lambda row: (-row.fell_back, row.function))
 
 
 def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions that fail some cases, with the options that separate the failing cases, if there are any."""
+    """The functions that fail some cases. If options separate a function's failing cases, they are named."""
     partial = _partial(rated_verdicts)
     if not partial:
         return []
@@ -225,9 +230,9 @@ def _in_part(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> lis
 
 
 def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """How many functions only the same framework judged, and the rate of the other functions."""
+    """The number of functions that only the same framework judged, and the rate of the other functions."""
     if not judge_counts(data.judged):
-        return []  # no suite says who judged
+        return []  # no suite names its references
     independent = [verdict for verdict in rated_verdicts if verdict.verdict_by(INDEPENDENT) not in (None, "unknown")]
     alone = len(rated_verdicts) - len(independent)
     if not alone:
@@ -243,7 +248,8 @@ def _judged_by_itself(data: ReportData, rated_verdicts: Sequence[FunctionVerdict
 
 
 def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The functions that fail every case, those with the most cases first, and how many of them have a single case."""
+    """The functions that fail every case, the function with the most cases first, and how many of them have only one
+    case."""
     failing = sorted(
         (verdict for verdict in rated_verdicts if verdict.anywhere.verdict == "complete"),
         key=lambda row: (-row.anywhere.total, row.function),
@@ -259,7 +265,7 @@ def _not_at_all(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _without_host_work(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The rate without the cases that do host work, which no accelerator or compiler is made for."""
+    """The rate without cases that are work of the host, which no accelerator or compiler is made for."""
     cases = sum(verdict.host_work for verdict in rated_verdicts)
     if not cases:
         return []
@@ -304,7 +310,8 @@ def _falling(data: ReportData, verdict: FunctionVerdict) -> str:
 
 
 def _by_class(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The rates for gradients and 16-bit types next to the rate for other cases, if the suite has such cases."""
+    """The rates for gradients and for 16-bit types, next to the rate for other cases. Empty if the suite has no such
+    cases."""
     rates = {rule: _rate_by(rated_verdicts, rule) for rule in CLASS_RULES}
     forward = rates.pop(FORWARD)
     if not forward.n or not any(rate.n for rate in rates.values()):
@@ -317,7 +324,8 @@ def _by_class(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _rate_by(verdicts: Sequence[FunctionVerdict], rule: CountingRule) -> Rate:
-    """The share of functions that pass every case that the rule counts, among the functions that it rates."""
+    """The share of functions that pass every case that the rule counts. Only functions that the rule rates are
+    included."""
     words = [word for verdict in verdicts if (word := verdict.verdict_by(rule)) not in (None, "unknown")]
     return Rate(words.count("success"), len(words))
 
@@ -339,7 +347,8 @@ def _causes(rated_verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _acceptances(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    """The cases that no rate counts, because a result where the host raises an error is neither right nor wrong."""
+    """A sentence about silently accepted cases. No rate counts them, because a result where the host raises an error is
+    neither right nor wrong."""
     accepting = sorted((row for row in verdicts if row.accepted), key=lambda row: (-row.accepted, row.function))
     if not accepting:
         return []
@@ -363,7 +372,7 @@ def _of_another_device(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
-    # One whose cases were silently accepted has been named as such.
+    # Functions with silently accepted cases were already named.
     unknown = [verdict for verdict in verdicts if verdict.anywhere.verdict == "unknown" and not verdict.accepted]
     without_run = [verdict for verdict in unknown if not verdict.is_missing_cases]
     missing = [verdict for verdict in unknown if verdict.is_missing_cases]
@@ -378,7 +387,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
 
 
 def _most_frequent(causes: Counter[str]) -> str:
-    # The alphabet decides between equals, as in the tables.
+    # Functions with equal ratios are ordered by name, as in the tables.
     main = sorted(causes.items(), key=lambda counted: (-counted[1], counted[0]))[:MAIN]
     return join_words([f"{cause} ({functions:,})" for cause, functions in main])
 
@@ -416,7 +425,8 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
 
 
 def _without_latency(data: ReportData, target: Target) -> list[str]:
-    """The functions without a ratio because of their placement. The slowest functions may be among them."""
+    """A sentence about functions that have no ratio because of their placement. The slowest functions may be among
+    them."""
     latencies = data.medians[target.id]
     left_out = [
         verdict.function

@@ -1,1 +1,2 @@
-"""Requests to runners: allowed addresses, limits for responses, and the errors that responses mean."""
+"""Requests to runners: the addresses to which they may go, the limits on responses, and the errors for failed
+responses."""

@@ -1,4 +1,4 @@
-"""The addresses at which runners are allowed. The address of each connection is checked, never a name.
+"""The addresses at which runners are allowed. Each connection's address is checked. A name alone is never enough.
 
 Addresses in ``NEVER`` are refused even if a setting allows them.
 """
@@ -34,13 +34,13 @@ WORDS = {
 }
 
 _NEVER = tuple((reason, tuple(map(ipaddress.ip_network, networks))) for reason, networks in NEVER)
-# Beside ::1, an address of this range is an IPv4 address in an old disguise.
+# Except for ::1, an address in this range is an old form of an IPv4 address.
 _COMPATIBLE = ipaddress.ip_network("::/96")
 
 
 @dataclass(frozen=True)
 class RunnerNetworks:
-    """The networks in which runners are allowed. ``RunnerNetworks.parse("loopback 10.8.0.0/16")``."""
+    """The networks in which runners are allowed: ``RunnerNetworks.parse("loopback 10.8.0.0/16")``."""
 
     text: str
     allowed: tuple[Network, ...]
@@ -55,12 +55,13 @@ class RunnerNetworks:
         return cls(" ".join(parts), tuple(map(ipaddress.ip_network, networks)))
 
     def refusal(self, address: str) -> str | None:
-        """The reason why no runner is allowed at this address, as the end of a sentence; None if one is allowed."""
+        """The reason why no runner is allowed at this address, as the end of a sentence; None if the address is
+        allowed."""
         parsed_address = ipaddress.ip_address(address)
         if isinstance(parsed_address, IPv6Address) and parsed_address.scope_id is not None:
-            return "is of one link only, and no runner is allowed there"
+            return "is a link-local address, and no runner is allowed there"
         if parsed_address in _COMPATIBLE and not parsed_address.is_loopback and not parsed_address.is_unspecified:
-            return "is an IPv4 address in disguise, and no runner is allowed there"
+            return "is an IPv6 form of an IPv4 address, and no runner is allowed there"
         for reason, networks in _NEVER:
             if any(parsed_address in network for network in networks):
                 return f"is {reason}, and no runner is allowed there"

@@ -1,4 +1,4 @@
-"""The errors that a runner's responses mean, for the dispatcher and for the conformance check."""
+"""Turns a runner's failed responses into errors, for the dispatcher and for the conformance check."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ def _reason_of(error: Exception) -> str:
 
 
 def raise_for_status(response: httpx.Response, url: str) -> None:
-    """Raise the ``RunnerError`` for a response that is not a success."""
+    """Raise the ``RunnerError`` that fits a response which is not a success."""
     if response.is_success:
         return
     if response.status_code in (401, 403):
         raise RunnerRefusedError(f"the runner at {url} refused the secret: give the one it was started with")
     if response.status_code == 409:
-        raise RunnerChangedError(f"the runner at {url} is another boot or revision: {excerpt(response)}")
+        raise RunnerChangedError(
+            f"the runner at {url} has restarted, or serves another suite revision, since it was last read: "
+            f"{excerpt(response)}"
+        )
     if response.status_code == 410:
         raise EventsTrimmedError(
             f"another client acknowledged events of the runner at {url}, so they are lost; "
@@ -56,7 +59,7 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
 
 
 def problem_detail(response: httpx.Response) -> str:
-    """The detail of a problem document, otherwise the beginning of the response."""
+    """The detail of a problem document. For another response, its beginning."""
     try:
         return plain_text(Problem.model_validate_json(response.content).detail[:500])
     except ValidationError:
@@ -68,7 +71,7 @@ def excerpt(response: httpx.Response) -> str:
 
 
 class AnswerNumbers(BaseModel):
-    """The numbers of a problem document that are needed even if the rest cannot be parsed."""
+    """The numbers of a problem document. They are read even if the rest of the document cannot be parsed."""
 
     protocol: int | None = None
     acknowledged: Annotated[int, Field(ge=0, lt=2**63)] | None = None

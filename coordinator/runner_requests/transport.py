@@ -1,9 +1,9 @@
-"""The transport of requests to runners: only to checked addresses, and with limits on every part of the response.
+"""The transport of requests to runners. It connects only to checked addresses, and limits every part of the response.
 
-A name is resolved once per connection, each of its addresses is checked, and the connection goes to one of the allowed
-addresses. A later change of the name has no effect. Redirects are not followed, and proxies from the environment are
-not used. The time limit is for the whole response, not for each read, so that a runner that sends a byte a second also
-fails. A response is never decompressed.
+A name is resolved once per connection. Each of its addresses is checked, and the connection goes to an allowed address.
+If the name later gets another address, this has no effect. Redirects are not followed, and proxies from the environment
+are not used. The time limit is for the whole response and not for each read, so that a runner that sends one byte per
+second also fails. A response is never decompressed.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def _ssl_context() -> ssl.SSLContext:
 
 
 class RunnerTransport(httpx.AsyncHTTPTransport):
-    """``httpx.AsyncClient(transport=RunnerTransport(networks, answer_s=30.0))``. Without networks, every address is
-    allowed."""
+    """Used as ``httpx.AsyncClient(transport=RunnerTransport(networks, answer_s=30.0))``. Without networks, every
+    address is allowed."""
 
     def __init__(self, networks: RunnerNetworks | None, *, answer_s: float) -> None:
         context = _ssl_context()
         super().__init__(verify=context, trust_env=False)
         self._answer_s = answer_s
         self._backend = _CheckedBackend(networks)
-        # httpx hands no backend through to its pool.
+        # httpx does not pass a backend on to its connection pool.
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
             max_connections=MAX_CONNECTIONS,
@@ -131,10 +131,10 @@ class _CheckedBackend(httpcore.AnyIOBackend):
         self._streams: WeakSet[httpcore.AsyncNetworkStream] = WeakSet()
 
     async def close_all(self) -> None:
-        """Also close connections that the pool has dropped.
+        """Close all connections, including those that the pool no longer lists.
 
-        The pool removes idle connections before it closes them one by one. If a request is cancelled meanwhile, the
-        rest of them stay open.
+        The pool removes idle connections from its list before it closes them one by one. If a request is cancelled
+        during this, the remaining connections stay open.
         """
         for stream in list(self._streams):
             await stream.aclose()

@@ -1,1 +1,1 @@
-"""Targets: framework, version and device on one hardware; their names and selectors."""
+"""Targets: a framework, version and device on one hardware. Their names and selectors."""

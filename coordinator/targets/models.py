@@ -31,9 +31,9 @@ class Target(BaseModel):
     suite: str
     suite_revision: str
     drawn_cases: int = Field(default=0, exclude=True)
-    """If the target is the host: the number of generated cases in its suite."""
+    """For a target on the host, the number of generated cases in its suite."""
     wrong_on_host: int = Field(default=0, exclude=True)
-    """The number of these cases that the host failed when they were generated."""
+    """The number of these generated cases that the host failed when they were generated."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -44,7 +44,7 @@ class Target(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The sentences that must be shown with any figure of the target."""
+        """The sentences that must be shown with any result of the target."""
         return target_sentences(
             self.device,
             self.device_class,
@@ -73,9 +73,9 @@ def target_sentences(
     drawn_cases: int = 0,
     wrong_on_host: int = 0,
 ) -> tuple[str, ...]:
-    """The sentences that must be shown with any figure of a target: first the runner's, then Portolan's.
+    """The sentences that must be shown with any result of a target: the runner's sentences, followed by Portolan's.
 
-    The numbers of cases are for the host: the cases that its suite generated from the host's results.
+    For a target on the host, the numbers are about the cases that its suite generated from the host's results.
     """
     sentences = list(notes)
     if drawn_cases:
@@ -84,14 +84,14 @@ def target_sentences(
         where = "the host CPU" if device_class == "cpu" else f"a device of class {device_class}"
         sentences.append(f"XLA on {where}, not a TPU")
     if is_lowered(device):
-        sentences.append(f"{NOT_RUN}: no case passed or failed, and its figures are not compared")
+        sentences.append(f"{NOT_RUN}: no case passed or failed, and its results are not compared")
     if simulated:
-        sentences.append("simulated: its figures are not compared")
+        sentences.append("simulated: its results are not compared")
     return tuple(dict.fromkeys(sentences))
 
 
 def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
-    """The note that a rate on the host only shows how cases were chosen."""
+    """The note that a rate on the host shows only how cases were chosen."""
     if not wrong_on_host:
         return f"100 % by construction: all {drawn_cases:,} drawn cases are in the suite because the CPU was right"
     right = drawn_cases - wrong_on_host
@@ -99,7 +99,8 @@ def _by_construction(drawn_cases: int, wrong_on_host: int) -> str:
 
 
 def labels(targets: Sequence[Target]) -> dict[int, str]:
-    """The label of each target: its name, with hardware and environment if two targets have the same name."""
+    """The label of each target: its name. If two targets have the same name, the labels include hardware and
+    environment."""
     names = Counter(target.target for target in targets)
     machines = Counter((target.target, target.hardware) for target in targets)
     label_by_id = {}
@@ -111,5 +112,6 @@ def labels(targets: Sequence[Target]) -> dict[int, str]:
 
 
 def notes(targets: Iterable[Target]) -> list[str]:
-    """The sentences that must be shown with any figure of these targets, without repetition, each with its target."""
+    """The sentences that must be shown with any result of these targets. Each names its target, and none is
+    repeated."""
     return list(dict.fromkeys(f"{target.target}: {sentence}" for target in targets for sentence in target.sentences))

@@ -1,7 +1,7 @@
 """Target selectors: ``torch/cpu``, ``torch@2.9/*``, ``*/xla``. Pure.
 
-The form is ``framework[@version]/device``. Framework and device are globs. A version matches itself and everything
-below it (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
+The form is ``framework[@version]/device``. Framework and device are globs. A version matches itself and all versions
+that begin with its numbers (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Selector:
         return cls(match["framework"], match["version"], match["device"])
 
     def matches_name(self, target: str) -> bool:
-        """Whether the selector matches a target name written by ``target_name``."""
+        """Whether the selector matches a target name that ``target_name`` made."""
         framework, _, rest = target.partition("@")
         version, _, device = rest.rpartition("/")
         return self.matches(TargetName(0, framework, version, device))

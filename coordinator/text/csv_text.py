@@ -1,10 +1,10 @@
-"""CSV (RFC 4180) in which no text is a formula.
+"""Writes CSV (RFC 4180) in which no text is a formula.
 
-Spreadsheets calculate cells that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end, and such a formula can
-read other cells and send their content away. A *text* with such a beginning gets an apostrophe in front, which tells
-spreadsheets that it is text. Numbers stay as they are, including texts that are numbers (``-1.5``). Nothing is lost: a
-text that already has apostrophes before such a character gets one more. So a reader that removes one apostrophe from
-every cell that ``PROTECTED`` matches gets the original values.
+Spreadsheets calculate cells that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line end. Such a formula can read
+other cells and send their content away. So a *text* with such a beginning gets an apostrophe in front, by which
+spreadsheets recognize text. Numbers are not changed, and neither are texts that are numbers (``-1.5``). No information
+is lost: a text that already has apostrophes before such a character gets one more. So a reader that removes one
+apostrophe from every cell that ``PROTECTED`` matches gets the original values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False)
-    # Members of enums and numbers cannot hold a formula.
+    # Members of enums and numbers cannot contain a formula.
     if not isinstance(value, str) or _FORMULA.match(value) is None or _NUMBER.fullmatch(value) is not None:
         return value
     return f"'{value}"

@@ -1,4 +1,4 @@
-"""Text that a database column can store."""
+"""Makes text storable in a database column."""
 
 from __future__ import annotations
 

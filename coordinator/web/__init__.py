@@ -1,6 +1,6 @@
-"""The pages: HTML for people, next to the REST API and from the same services.
+"""The pages: HTML for people. They use the same services as the REST API.
 
-Each module is one kind of page: its routes, and pure functions that prepare a service's results for the template.
-``site.py`` combines them; ``pages.py`` has the parts that all pages share. Everything works offline, and without
-scripts except for live progress and interactive figures.
+Each module is one kind of page. It has the page's routes, and pure functions that prepare a service's results for the
+template. ``site.py`` combines the modules. ``pages.py`` has the parts that all pages share. Everything works offline.
+Only live progress and interactive figures need scripts.
 """

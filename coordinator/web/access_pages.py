@@ -31,7 +31,7 @@ Next = Annotated[Text | None, Query(max_length=2000)]
 
 @open_router.get("/login")
 async def login(request: Request, context: Context, once: Once = None, next: Next = None) -> Response:
-    """The sign-in form. A link that signs in once needs no input."""
+    """The sign-in form. A person who comes with a login link does not have to fill it in."""
     if once is None:
         return _form(request, next)
     # Another site must not be able to sign its readers in as a user of its choice (login CSRF), also by a link.

@@ -67,7 +67,7 @@ async def front(
 async def function(request: Request, file: PathName, context: Context, keeper: Keeper) -> Response:
     current = await keeper.current()
     name = _function_of_file(current.atlas, file.removesuffix(".html"))
-    # Surfaces are read at first.
+    # This runs in a thread, because surfaces are read from files at first.
     if (charted_as := await asyncio.to_thread(charted_name, current.atlas, name)) != name:
         return RedirectResponse(f"{ROOT}{as_link(function_path(charted_as))}")
     framework = await asyncio.to_thread(_framework_of, current.atlas, name)
@@ -83,7 +83,8 @@ async def framework(request: Request, file: PathName, keeper: Keeper) -> Respons
         if framework_path(one.name) == f"frameworks/{file}":
             data = {module: len(functions) for module, functions in one.modules.items()}
             return _page(request, bodies.framework_page(one), data, kept=current)
-    raise NotFoundError(f"no function of a framework {name_of(file.removesuffix('.html')) or file} was charted")
+    name = name_of(file.removesuffix(".html")) or file
+    raise NotFoundError(f"no function of a framework {name} was charted: the front page lists the charted frameworks")
 
 
 @router.get("/atlas/modules/{file}")
@@ -105,7 +106,9 @@ async def target(request: Request, file: PathName, keeper: Keeper) -> Response:
             if target_path(column.target, column.evidence.hardware) == f"targets/{file}":
                 data = {"target": column.target, "hardware": column.evidence.hardware, "counts": column.counts}
                 return _page(request, bodies.target_page(framework, column), data, kept=current)
-    raise NotFoundError("nothing was charted on a target of that address: the front of the atlas lists all")
+    raise NotFoundError(
+        "nothing was charted on a target of that address: the front page of the atlas lists all targets"
+    )
 
 
 @router.get("/atlas/operations/{file}")
@@ -121,7 +124,7 @@ async def operation(request: Request, file: PathName, keeper: Keeper) -> Respons
 
 
 def front_of(request: Request, current: KeptAtlas, data: Any, **more: Any) -> Response:
-    """The front page. ``more`` are the results of a search in its atlas, or of reading a script."""
+    """The front page. ``more`` has the results of a search in the atlas, or of reading a script."""
     values = {
         "assessed": None,
         "may_assess": caller_of(request).may_change,
@@ -140,20 +143,22 @@ def _page(request: Request, content: bodies.Page, data: Any, **more: Any) -> Res
 
 
 async def _stored_columns(context: Context, framework: str, function: str) -> list[TargetColumn]:
-    """The columns with the cases of one function, which a database's atlas does not contain."""
+    """The columns of one function, with its cases. The atlas of a database does not contain cases."""
     evidence = await service.evidence_of_functions(context.engine, framework, [function])
     return [column_of(target, frozenset()) for target in evidence]
 
 
 def _function_of_file(atlas: Atlas, file: str) -> str:
-    """The function for a page's file name. A shortened name is looked up among the charted functions."""
+    """The function that a page's file name stands for. If the name was shortened, it is searched among the charted
+    functions."""
     name = name_of(file)
     names = (name for framework in atlas.frameworks for name in framework.functions)
     return name or next((one for one in names if file_name(one) == file), file)
 
 
 def charted_name(atlas: Atlas, function: str) -> str:
-    """The name under which a function or an equivalent one was charted; its own name if neither was charted."""
+    """The name under which a function, or an equivalent one, was charted. If neither was charted, the function's own
+    name."""
     names = {name for framework in atlas.frameworks for name in framework.ranks}
     if function in names:
         return function
@@ -161,7 +166,8 @@ def charted_name(atlas: Atlas, function: str) -> str:
 
 
 def _framework_of(atlas: Atlas, function: str) -> FrameworkOverview:
-    """The framework of a function, charted or not. Raises ``NotFoundError`` with similar names."""
+    """The framework of a function, whether the function is charted or not. Raises ``NotFoundError`` with similar
+    names."""
     for framework in atlas.frameworks:
         if function in framework.ranks:
             return framework

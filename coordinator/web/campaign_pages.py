@@ -59,14 +59,13 @@ class CampaignProgress:
 
 @dataclass(frozen=True, slots=True)
 class CauseCount:
-    """A cause, and the number of functions on a target for which it is the main cause, by each rule shown side by
-    side."""
+    """A cause, and the number of functions on a target whose main cause it is, by each rule that is shown."""
 
     cause: str
     functions: dict[str, int]
     """The number of functions by the name of the rule."""
     addresses: dict[str, str]
-    """The addresses of the matrices with these functions, by the name of the rule."""
+    """The addresses of matrices that show these functions, by the name of the rule."""
 
     @property
     def is_failure(self) -> bool:
@@ -75,7 +74,7 @@ class CauseCount:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """The latest failures of one function on one target with one cause."""
+    """The latest failures of one function on one target that have the same cause."""
 
     function: str
     framework: str
@@ -100,9 +99,9 @@ class TargetLine:
     answer: str | None
     """How many functions port, as a sentence; None while no function has a verdict."""
     lowering: str | None
-    """The rate in words for a target that only lowers programs; its functions have no verdict."""
+    """For a target that only lowers programs, the rate in words. Its functions have no verdict."""
     waits: bool
-    """Whether jobs are left that no runner serves."""
+    """Whether the target has jobs left but no runner serves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class Overview:
 
     campaign: CampaignDetail
     freshness: Freshness | None
-    """The number of outcomes that the functions were counted from; None while the campaign runs."""
+    """The number of outcomes from which the functions were counted; None while the campaign runs."""
     progress: CampaignProgress
     targets: tuple[TargetLine, ...]
     causes: tuple[CauseCount, ...]
@@ -121,7 +120,7 @@ class Overview:
     coverage: tuple[str, ...]
     """The share of each framework that was charted, in sentences."""
     sample: CampaignSample | None
-    """The sample that the campaign's functions form, if they do."""
+    """The sample that the campaign's functions form; None if they are not a sample."""
 
 
 @router.get("/campaigns")
@@ -159,7 +158,7 @@ async def cancel(campaign_id: CampaignId, context: Context, caller: CurrentCalle
 
 async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     campaign = await service.detail(engine, campaign_id)
-    # The matrix of a running campaign is refreshed beside the requests, a moment behind.
+    # The matrix of a running campaign is refreshed in the background, so it is a moment old.
     freshness = None if campaign.state == "running" else await matrix.ensure_fresh(engine, campaign_id)
     verdicts = await service.verdicts(engine, campaign_id)
     failures = await service.failures(engine, campaign_id, FAILURES) if campaign.counters.failed else []
@@ -219,7 +218,8 @@ def causes(campaign_id: int, verdicts: Iterable[VerdictCount]) -> tuple[CauseCou
 
 
 def group_failures(failures: Iterable[RecentFailure]) -> tuple[FailureGroup, ...]:
-    """Group failures of one function on one target with one cause, in the order of their latest."""
+    """Group the failures of one function on one target with one cause. The group with the latest failure comes
+    first."""
     groups: dict[tuple[str, str, str | None], list[RecentFailure]] = defaultdict(list)
     for failure in failures:
         target = f"{failure.framework}@{failure.version}/{failure.device}"
@@ -260,7 +260,7 @@ def _line(
 
 
 def _row(line: TargetLine) -> dict[str, Any]:
-    """The target's row of the csv."""
+    """The row of a target in the csv."""
     target = line.target
     return {
         **target.model_dump(include={"target", "hardware", "environment", "simulated", "suite_revision"}),

@@ -73,7 +73,7 @@ async def compare(
 
 
 def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange]]:
-    """The changes by heading, the most important first. Headings without changes are left out."""
+    """The changes by heading, the most important heading first. Headings without changes are not included."""
     changes_by_heading: dict[str, list[VerdictChange]] = {heading: [] for heading in _HEADINGS}
     for change in changes:
         changes_by_heading[_heading(change)].append(change)
@@ -81,7 +81,7 @@ def by_heading(changes: Iterable[VerdictChange]) -> dict[str, list[VerdictChange
 
 
 def by_speed(changes: Iterable[LatencyChange]) -> dict[str, list[LatencyChange]]:
-    """The changes of latency by heading, the greatest first, then those without sufficient data."""
+    """The changes of latency by heading, the greatest change first, followed by functions with too few data."""
     by_ratio = sorted(changes, key=lambda change: change.ratio or 0)
     slower = [change for change in reversed(by_ratio) if change.change == "slower"]
     faster = [change for change in by_ratio if change.change == "faster"]

@@ -1,5 +1,5 @@
-"""The coverage: the share of each framework's public functions, plain and by use, that registered runners' suites
-chart."""
+"""The page of coverage: the share of each framework's public functions that the suites of registered runners chart,
+unweighted and weighted by use."""
 
 from __future__ import annotations
 

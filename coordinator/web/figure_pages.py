@@ -1,4 +1,4 @@
-"""A campaign's figures, tables and report, compared with the study; and the page of the study."""
+"""The pages of a campaign's figures, tables and report, compared with the study, and the page of the study itself."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def report(
     options: Options,
     download: bool = False,
 ) -> Response:
-    """The report. The page is the same file that can be sent to a colleague."""
+    """The report. The page is the same file that a reader can download and send to a colleague."""
     campaign = await campaigns.detail(context.engine, campaign_id)
     await service.check(context.engine, campaign_id, options)
 
@@ -111,12 +111,12 @@ async def report(
 
 @router.get("/reference")
 async def reference(request: Request, context: Context) -> Response:
-    """The study's published figures, with their errors."""
+    """The study's published results, including their errors."""
     if request.query_params.get("as") == "json":
         return page(request, "reference.html", contents_data(await service.study(context.engine, PAPER)))
 
     async def contents() -> ReportContents:
-        """The tables and figures of the study, without figures that its data are not enough for."""
+        """The tables and figures of the study. Figures for which its data are not enough are not included."""
         study = await service.study(context.engine, PAPER)
         figures = tuple(figure for figure in study.figures if figure.bare is not None)
         return replace(study, figures=figures, tables=tuple(table for table in study.tables if table.rows))
@@ -172,6 +172,6 @@ async def _picture(
     drawing_key: str | None,
     theme: Theme,
 ) -> Response:
-    """The figure that a page has drawn, if it is still stored; otherwise it is computed again."""
+    """The figure that a page has drawn. If it is no longer stored, it is computed again."""
     spec = context.renderer.recall(drawing_key) or (await contents()).figure(figure).drawing(with_title=False)
     return await picture_response(context.renderer, spec, form, theme, {} if drawing_key is None else UNCHANGING)

@@ -1,4 +1,4 @@
-"""Filters of the templates: they format figures for people, with non-breaking spaces. Pure."""
+"""Filters of the templates. They format values for people, with non-breaking spaces. Pure."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def duration(seconds: float | None) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """A time to the second, in UTC, as in the database."""
+    """The time to the second, in UTC, as in the database."""
     return UNKNOWN if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def unproven(reason: str) -> str:
-    """A sentence about why a placement is unknown. A word from a newer version is shown unchanged."""
+    """A sentence that explains why a placement is unknown. A word from a newer version is shown unchanged."""
     return Unproven(reason).sentence if reason in set(Unproven) else reason
 
 
 def pretty(value: Any) -> str:
-    """JSON with indentation, for reading."""
+    """The value as JSON with indentation."""
     return json.dumps(value, indent=2, ensure_ascii=False)

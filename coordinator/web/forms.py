@@ -1,4 +1,4 @@
-"""Forms that change something: their CSRF tokens, and the only place that checks the tokens."""
+"""Forms that change something: makes their CSRF tokens. No other module checks the tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FormProtection:
 
 
 async def protect(request: Request, context: Context) -> None:
-    """Refuse a form without its reader's token. Every page depends on this."""
+    """Refuse a form without a valid CSRF token. Every page depends on this."""
     key = await context.form_key.get()
     cookie = request.cookies.get(COOKIE)
     session = session_secret(request) or ""
@@ -43,7 +43,7 @@ async def protect(request: Request, context: Context) -> None:
 
 
 def form_token(request: Request) -> Markup:
-    """The token field, which every form must contain that changes something."""
+    """The hidden field with the CSRF token. Every form that changes something must contain it."""
     protection: FormProtection = request.state.forms
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, protection.token())
 

@@ -60,7 +60,7 @@ def _records(detail: FunctionDetail) -> Iterator[dict[str, Any]]:
 
 
 def _summary(scale: PlotScale | None, case: CaseDetail) -> dict[str, Any]:
-    """The runs of a case side by side."""
+    """The runs of a case, next to each other."""
     worst = next((run for run in case.runs if run.verdict != "passed"), case.runs[0])
     message = readable(worst.said) if worst.said else ""
     return {

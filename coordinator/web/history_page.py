@@ -43,6 +43,6 @@ def lines(cells: Sequence[HistoryCell]) -> dict[Line, list[HistoryCell]]:
 
 
 def _scale(cells: Sequence[HistoryCell]) -> PlotScale | None:
-    """A scale for the steady times of all these cells."""
+    """A scale that fits the steady times of all these cells."""
     scale = scale_of([[cell.low_ms for cell in cells if cell.low_ms is not None]])
     return scale and scale.at_least(10)

@@ -39,7 +39,7 @@ QueryText = Annotated[Text, Query(max_length=1000)]
 
 
 async def _room_for_file(request: Request, context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
-    """Reserve a download slot until a file has been sent. A page needs no slot."""
+    """Hold a download slot until a file has been sent. A page needs no slot."""
     if request.query_params.get("as") != "csv":
         yield
         return
@@ -95,11 +95,12 @@ class FrameworkTable:
     framework: str
     targets: tuple[Target, ...]
     modules: tuple[tuple[Module, list[tuple[MatrixRow, list[Any]]]], ...]
-    """Each module with its rows. A row has, for every target, the cell and its counts by two rules, or None."""
+    """Each module with its rows. For every target, a row has the cell and its counts by two rules; None without a
+    cell."""
 
 
 def tables(part: MatrixPage, rule: CountingRule) -> Iterator[FrameworkTable]:
-    """The rows by framework, and within it by module."""
+    """The rows by framework, and for each framework by module."""
     by_name = {(module.framework, module.name): module for module in part.modules}
     for framework, own in groupby(part.rows, key=lambda row: row.framework):
         rows = list(own)
@@ -121,7 +122,7 @@ def _cell_counts(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[An
 
 
 def other_rule(rule: CountingRule) -> CountingRule:
-    """The rule whose counts are shown next to this rule's counts if they differ."""
+    """The rule whose counts are also shown where they differ from the counts by this rule."""
     return ON_DEVICE if rule == ANYWHERE else ANYWHERE
 
 
@@ -133,7 +134,7 @@ def by_two_rules(cell: Cell, rule: CountingRule) -> tuple[Counts, Counts | None]
 
 
 async def _csv(parts: AsyncIterator[MatrixPage]) -> AsyncIterator[str]:
-    """All rows that match the query, not only one page: one row per function and target."""
+    """One row for each function and target. The file has all rows that match the query, not only those of one page."""
     yield csv_text([(*_OF_ROW, *_OF_TARGET, "notes", *_OF_CELL, "fails_on")])
     async for part in parts:
         yield csv_text(_lines(part))

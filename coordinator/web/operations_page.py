@@ -1,4 +1,5 @@
-"""The operations of a campaign that fell back, failed or lack a lowering, and the cases that use one of them."""
+"""The page of operations that fell back, failed or lack a lowering in a campaign, and of the cases that use one of
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One outcome with all details, and a form to set the cause of a failure."""
+"""The page of one outcome with all details, and the form to set the cause of a failure."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def undo(campaign_id: CampaignId, job_id: JobId, context: Context) -> Resp
 
 
 def problems(error: ValidationError | ConflictError) -> dict[str, str]:
-    """The error sentence for each invalid field. The sentence under ``form`` is about the form as a whole."""
+    """An error sentence for each invalid field. The sentence under the key ``form`` is about the form as a whole."""
     if isinstance(error, ConflictError):
         return {"form": str(error)}
     return {str(problem["loc"][0]): _PROBLEMS[str(problem["loc"][0])] for problem in error.errors()}

@@ -1,4 +1,4 @@
-"""The parts that all pages share: templates, the same data as JSON and csv, and problems as pages."""
+"""The parts that all pages share: templates, the data of a page as JSON and csv, and problems as pages."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ HERE = Path(__file__).parent
 STATIC = HERE / "static"
 
 templates = Environment(
-    # A report is made of the same tables as a page, a published site of the same bodies, an assessment of the same
-    # findings.
+    # Reports use the same tables as pages, published sites the same page bodies, and assessments the same findings.
     loader=FileSystemLoader(
         [HERE / "templates", *(HERE.parent / folder / "templates" for folder in ("reports", "atlas", "assess"))]
     ),
@@ -79,9 +78,9 @@ def page(
     status: int = 200,
     **more: Any,
 ) -> Response:
-    """The page as HTML; with ``?as=json`` its ``data``, and with ``?as=csv`` its ``rows``, if it has any.
+    """The page as HTML. With ``?as=json``, its ``data``. With ``?as=csv``, its ``rows`` if it has any.
 
-    The template gets ``data``, ``more`` and ``link``, which returns the current address with another query.
+    The template gets ``data``, ``more`` and ``link``. ``link`` returns the current address with another query.
     """
     form = request.query_params.get("as")
     if form == "json":
@@ -99,7 +98,8 @@ def page(
 def stream_page(
     request: Request, template: str, data: Any, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
-    """A page that is sent while it is rendered. Coroutine functions that the template calls are awaited at that point.
+    """A page that is sent while it is rendered. If the template calls a coroutine function, it is awaited at this
+    point.
 
     The response sets no cookie, so a page with a form that changes something cannot be sent in this way.
     """
@@ -119,7 +119,7 @@ def _values(request: Request, data: Any) -> dict[str, Any]:
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Combine fragments into large pieces. If the next fragment is not ready, send everything that is."""
+    """Combine fragments into large pieces. While the next fragment is not ready, all fragments so far are sent."""
     waiting: list[str] = []
     step = asyncio.ensure_future(anext(body, None))
     try:
@@ -135,7 +135,7 @@ async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
             if ready and text is None:
                 return
     except Exception:
-        # The status went out with the first piece, so the page itself must say it.
+        # The status was sent with the first piece, so the page itself must report the error.
         log.exception("a page could not be finished")
         yield f'{"".join(waiting)}<p class="error">This page could not be finished: load it again in a moment.</p>'
     finally:

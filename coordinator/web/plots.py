@@ -69,7 +69,7 @@ def dot(value: float | None, scale: PlotScale | None, width: int = 120) -> Marku
 
 
 def thin(values: Sequence[float]) -> list[float]:
-    """At most ``MOST_DOTS`` of the values, sorted, including the smallest and the largest."""
+    """At most ``MOST_DOTS`` of the values, sorted. They include the smallest and the largest value."""
     by_size = sorted(values)
     if len(by_size) <= MOST_DOTS:
         return by_size

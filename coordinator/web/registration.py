@@ -1,4 +1,4 @@
-"""Registering a runner: a form, the progress of the conformance check, and its result."""
+"""The page that registers a runner: a form, the progress of the conformance check, and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ router = PageRouter()
 
 @dataclass
 class RunningCheck:
-    """A running check, whose findings can be read as they are made. It ends with the runner registered, or with a
+    """A running check, whose findings can be read while it runs. At its end, the runner is registered, or there is a
     reason why not."""
 
     context: HandlerContext
@@ -82,8 +82,8 @@ async def send(
     secret: Annotated[str, Form()] = "",
     anyway: Annotated[str, Form()] = "",
 ) -> Response:
-    """Handle the form. Mistakes that are found at once are shown at their fields; otherwise the response is a page that
-    shows the progress of the check."""
+    """Handle the form. Mistakes that need no check are shown at their fields. Otherwise the response is a page with the
+    progress of the check."""
     try:
         registration = RunnerRegistration(url=url.strip(), secret=secret.strip())
         runner_id = await admission.find_registered(context.engine, registration, context.times)
@@ -115,7 +115,7 @@ async def _update(context: HandlerContext, registration: RunnerRegistration, run
 
 
 def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:
-    """The error sentence for each invalid field."""
+    """An error sentence for each invalid field."""
     if isinstance(error, UnicodeError):
         return {"secret": "a runner can be checked with a secret of ASCII letters only: start it with such a one"}
     if isinstance(error, RunnerError):

@@ -1,4 +1,4 @@
-"""The page about the calls of the REST API. It loads nothing from other sites."""
+"""The page that describes the calls of the REST API. It loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = PageRouter()
 class Parameter:
     name: str
     where: str
-    """Where the parameter belongs: in the path, the query, or the body."""
+    """The part of the request to which the parameter belongs: the path, the query, or the body."""
     required: bool
     said: str
 
@@ -67,7 +67,7 @@ def _parameters(call: Mapping[str, Any]) -> Iterator[Parameter]:
 
 
 def _body(document: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Parameter]:
-    """The members of a JSON body that has its own model."""
+    """The members of a JSON body, if it has its own model."""
     content = call.get("requestBody", {}).get("content", {})
     reference = content.get("application/json", {}).get("schema", {}).get("$ref", "")
     model = document.get("components", {}).get("schemas", {}).get(reference.rpartition("/")[2], {})

@@ -39,7 +39,7 @@ async def show_runner(request: Request, runner_id: RunnerId, context: Context) -
     runner = await service.get(context.engine, runner_id)
     work = await service.work(context.engine, runner_id, RECENT)
     waiting = (await service.waiting(context.engine)).get(runner_id, 0)
-    # Members of a later protocol are shown as they come.
+    # Members of a later protocol are shown as they are.
     facts = {
         name: str(value)
         for name, value in runner.fingerprint.items()

@@ -77,7 +77,7 @@ class ScriptTable:
 
 
 def script_tables(atlas: Atlas, functions: Sequence[str]) -> list[ScriptTable]:
-    """The marks of the functions by framework. A framework that nobody charted is left out."""
+    """The marks of the functions, by framework. Frameworks that nobody charted are not included."""
     tables = []
     for framework in atlas.frameworks:
         root = ROOTS.get(framework.name, framework.name)

@@ -28,7 +28,7 @@ from coordinator.web import (
 from coordinator.web.forms import protect
 from coordinator.web.pages import STATIC
 
-# A page that is called new has no campaign's or runner's id: addresses with words come before those with numbers.
+# Routes with words come before those with ids, so that /campaigns/new is not taken for a campaign.
 FORMS = (submission, registration)
 OF_CAMPAIGNS = (campaign_pages, figure_pages, function_page, matrix_page, operations_page, outcome_pages)
 OTHERS = (access_pages, atlas_pages, comparison_page, coverage_page, history_page, rest, runner_pages, script_page)

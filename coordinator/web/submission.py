@@ -1,4 +1,4 @@
-"""Submitting a campaign: a form, a preview of its plan, and the submission itself."""
+"""The page that submits a campaign: a form, a preview of the plan, and the submission itself."""
 
 from __future__ import annotations
 
@@ -52,25 +52,25 @@ Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as it was filled in, with every value as text. An empty value has its default over REST."""
+    """The form as a person filled it in, with every value as text. An empty value stands for the default of REST."""
 
     name: Typed = ""
     suite: Typed = DEFAULT_SUITE
     targets: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Form(max_length=100)] = ()
-    """The targets of the selected checkboxes."""
+    """The targets whose checkboxes are selected."""
     other: Typed = ""
     """Further selectors, one per line."""
     functions: Typed = ""
     runs: Typed = "3"
     timing: Typed = ""
-    """The timing policy; empty for the suite's default."""
+    """The timing policy. Empty for the suite's default."""
     timed_cases: Typed = ""
-    """The timed cases; empty for the suite's default."""
+    """The cases to time. Empty for the suite's default."""
     verdicts_first: Typed = ""
     """``true`` if its checkbox is set."""
     timeout_s: Typed = f"{DEFAULT_TIMEOUT_S:g}"
     rerun: Typed = ""
-    """The campaign of which a part is run again."""
+    """The campaign a part of which is run again."""
     which: Typed = ""
 
     @property
@@ -123,7 +123,8 @@ async def form(
     which: Which = "failed",
     like: CampaignNumber = None,
 ) -> Response:
-    """An empty form, or one filled in from a campaign or from the query, whose address can be sent to others."""
+    """The form. It is empty, or filled in from a campaign or from the query. An address with a query can be sent to
+    others."""
     choices = offer(await registry.list_runners(context.engine))
     earlier = rerun or like
     if earlier is None:
@@ -142,8 +143,8 @@ async def send(
     do: Annotated[Literal["preview", "submit"], Form()] = "preview",
     key: Annotated[str | None, Form(max_length=200, pattern="^[!-~]+$")] = None,
 ) -> Response:
-    """Preview or submit the campaign. If the form was already sent with this ``key``, for example before a reload,
-    nothing is submitted."""
+    """Preview or submit the campaign. If the form was already sent with this ``key``, as after a reload, nothing is
+    submitted."""
     plan, errors = None, {}
     try:
         campaign_request = fields.request()
@@ -158,7 +159,7 @@ async def send(
 
 
 def problems(error: ValidationError | RequestError) -> dict[str, str]:
-    """The error sentence for each invalid field. The sentence under ``form`` is about no single field."""
+    """An error sentence for each invalid field. The sentence under the key ``form`` is about no single field."""
     if isinstance(error, RequestError):
         return {(error.field if isinstance(error, UnknownNameError) else None) or "form": str(error)}
     sentences: dict[str, str] = {}
@@ -179,8 +180,8 @@ def words(text: str) -> list[str]:
 
 
 def offer(runners: Sequence[Runner]) -> Choices:
-    """The targets and suites of the runners that can get jobs now. One selector stands for all of a target's
-    hardware."""
+    """The targets and suites of the runners that can get jobs now. Targets with the same selector but different
+    hardware are one choice."""
     live = [runner for runner in runners if runner.state == "online"]
     by_target: dict[str, list[Runner]] = {}
     for runner in live:
@@ -209,8 +210,8 @@ def _sort_unique(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def first(choices: Choices) -> Filled:
-    """The default choice: the study's suite if it is offered, otherwise the first suite, on all targets that have
-    it."""
+    """The default choice: the study's suite if a runner serves it, otherwise the first suite, on all targets that have
+    this suite."""
     suite = DEFAULT_SUITE
     if choices.suites and suite not in choices.suites:
         suite = choices.suites[0]
@@ -218,7 +219,7 @@ def first(choices: Choices) -> Filled:
 
 
 def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
-    """The form that submits this campaign again, or only its failed or incomplete part."""
+    """A form that submits this campaign again, or only its failed or incomplete part."""
     return Filled(
         name=f"{campaign.name}, what was {which}"[:200] if which else campaign.name,
         suite=campaign.suite,
@@ -235,7 +236,7 @@ def of_campaign(campaign: CampaignDetail, which: Which | None) -> Filled:
 
 
 def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
-    """Replace fields of the form by values of the query. ``targets`` may be repeated."""
+    """Replace fields of the form by values from the query. ``targets`` may be repeated."""
     from_url: dict[str, Any] = {name: value for name, value in query if name in (*FIELDS, "other")}
     if "targets" in from_url:
         from_url["targets"] = tuple(value for name, value in query if name == "targets")
@@ -243,7 +244,7 @@ def from_query(fields: Filled, query: Sequence[tuple[str, str]]) -> Filled:
 
 
 def address(fields: Filled) -> str:
-    """The address of the form with these values."""
+    """The address of the form that is filled in with these values."""
     values = asdict(fields) | {"which": fields.which if fields.rerun else ""}
     return f"/campaigns/new?{urlencode({name: value for name, value in values.items() if value}, doseq=True)}"
 

@@ -1,4 +1,5 @@
-"""Writes a bundle: as ``FILE.part``, continued after an interruption, and renamed when complete.
+"""Writes a bundle. The file has the name ``FILE.part`` until it is complete, and can be continued after an
+interruption.
 
 Every outcome is one line and is written at once, so that a killed runner loses at most the running case.
 ``protocol/bundle.py`` describes the format.
@@ -21,15 +22,15 @@ from protocol.model import Message
 from runners.errors import BundleError
 
 Run = tuple[str, int]
-"""A case's id and the number of the run."""
+"""A case's id and a run's number."""
 _OPENING = b'{"type":"portolan-bundle",'
 
 
 class BundleWriter:
-    """A bundle that is being written. ``done`` contains the case and run of each of its outcomes."""
+    """A bundle that is being written. ``done`` has the case and run of each outcome in it."""
 
     def __init__(self, path: Path) -> None:
-        """Reserve the bundle's file. Nothing is written yet."""
+        """Reserve the bundle's file. Nothing is written to it yet."""
         self.path = path
         self.part = path.with_name(f"{path.name}.part")
         self.done: set[Run] = set()
@@ -67,7 +68,7 @@ class BundleWriter:
         outcome."""
         first = self._stream.readline()
         if not first.endswith(b"\n") and first[: len(_OPENING)] == _OPENING[: len(first)]:
-            # Empty, or killed within the header.
+            # The file is empty, or the runner was killed while it wrote the header.
             self._stream.seek(0)
             self._stream.truncate()
             self._write(header)
@@ -98,7 +99,8 @@ class BundleWriter:
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes before the first other line, which is the end of the bundle or a line truncated by a crash."""
+        """The outcomes from the beginning of the file up to the first line of another kind. This line is the end of the
+        bundle, or a line that a crash truncated."""
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -117,7 +119,7 @@ class BundleWriter:
         self.failing += outcome.outcome.verdict is Verdict.failed
 
     def complete(self) -> None:
-        """Write the last line and rename the file."""
+        """Write the last line, and give the file its final name."""
         end = BundleEnd(outcomes=len(self.done), sha256=self._digest.hexdigest())
         self._write(end)
         os.fsync(self._stream.fileno())
@@ -125,7 +127,7 @@ class BundleWriter:
         self.part.rename(self.path)
 
     def close(self) -> None:
-        """Close the file. If this run created it and it has no outcomes, delete it."""
+        """Close the file. If this run created it and it has no outcomes, it is deleted."""
         if self._found_empty and not self.done:
             self.part.unlink(missing_ok=True)
         self._stream.close()
@@ -149,7 +151,7 @@ class BundleWriter:
 
 
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
-    """The differences between two headers that cannot share one bundle, as text for a person."""
+    """The differences because of which two headers cannot share one bundle, as text for people."""
     one, other = _comparable(earlier), _comparable(now)
     fields = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
     if not fields and earlier.suite.cases != now.suite.cases:
@@ -158,8 +160,8 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """The values that must be equal, as a flat mapping. The boot and the start time are left out, because every start
-    has new ones."""
+    """The values that must be equal, as a flat mapping. The boot and the start time are not included, because every
+    start has new ones."""
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

@@ -1,7 +1,7 @@
-"""Charting: runs a whole suite on one device into a bundle, without a coordinator.
+"""Charting: runs a whole suite on one device and writes a bundle, without a coordinator.
 
-Every case runs like a posted job, in the coordinator's order: run 1 of all cases before run 2 of any. Progress goes to
-stderr.
+Every case runs like a posted job. The order is the coordinator's: run 1 of all cases comes before run 2 of any case.
+Progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -56,16 +56,17 @@ class ChartingOptions:
     runs: int
     timeout_s: float
     timing: TimingPolicy | None
-    """None for the suite's own timing policy."""
+    """The timing policy; None for the suite's own."""
     timed_cases: TimedCases | None
-    """None for the suite's own choice."""
+    """The timed cases; None for the suite's own choice."""
     memory_limit: int | None
     slots: int
     out: Path
 
 
 async def chart(order: ChartingOptions) -> None:
-    """Run the suite, or the rest of it after an interrupted run. Raises ``BundleError``."""
+    """Run the suite. If an interrupted run has left a part of the bundle, only the rest runs. Raises
+    ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         target = order.framework, order.device
@@ -93,7 +94,7 @@ async def chart(order: ChartingOptions) -> None:
 
 
 def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
-    """The header of the bundle. Raises ``BundleError`` for a value that a bundle must not have."""
+    """The header of the bundle. Raises ``BundleError`` for a value that a bundle cannot contain."""
     try:
         return BundleHeader(
             portolan=_version(),
@@ -151,8 +152,8 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
 
 
 def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, tuple[str, ...]]:
-    """The suite with the cases of these functions, and the globs that match nothing. Raises ``BundleError`` if all
-    match nothing."""
+    """The suite with the cases of these functions, and the globs that match nothing. Raises ``BundleError`` if no glob
+    matches."""
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
@@ -166,8 +167,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
 
 class Progress:
-    """A progress line: done of total, failing, rate and time left. On a terminal it is overwritten, elsewhere printed
-    at intervals."""
+    """A progress line: done of total, failing, rate and time left. On a terminal the line is overwritten. Elsewhere a
+    new line is printed at intervals."""
 
     def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
         self._bundle = bundle
@@ -214,7 +215,8 @@ class Progress:
 
 
 def progress_line(jobs_done: int, total: int, failing: int, jobs_kept: int, elapsed_s: float) -> str:
-    """``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``. The rate counts only jobs of this start."""
+    """The progress in words: ``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``. The rate counts only jobs that ran
+    since this start."""
     line = f"{jobs_done:,}/{total:,} done, {failing:,} failing"
     if jobs_done == jobs_kept or elapsed_s <= 0:
         return line

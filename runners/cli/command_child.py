@@ -33,23 +33,23 @@ FAILED, LATE, INTERRUPTED = 1, 3, 130
 
 @dataclass(frozen=True)
 class ChildOrder:
-    """A command and the way in which it is run."""
+    """A command, and how to run it."""
 
     framework: str
     device: str
     job: str
-    """The kind of job, one that ``runners.recording.child`` accepts."""
+    """The kind of job, which is one of those that ``runners.recording.child`` accepts."""
     interpreter: Interpreter
     command: Command
     timeout_s: float
     variables: Mapping[str, str]
-    """Environment variables in addition to the device's."""
+    """Environment variables that are set in addition to the device's."""
 
 
 @dataclass
 class ReportedEntry:
-    """An entry reported by the child, with its call sites: a distinct call, a crossing, a reason, a fallback or an
-    error."""
+    """An entry that the child reported, with its call sites. It is a distinct call, a crossing, a reason, a fallback or
+    an error."""
 
     kind: str
     facts: dict[str, Any]
@@ -96,7 +96,7 @@ class Ended:
     """The command's own exit code; None if it was killed at its deadline."""
     words: str
     code: int
-    """The exit code of ``portolan-runner`` for this ending."""
+    """The exit code that ``portolan-runner`` returns for this ending."""
 
 
 def run_child(order: ChildOrder, report: Told) -> Ended:
@@ -144,7 +144,7 @@ def _take(lines: Iterable[bytes], report: Told) -> None:
 
 
 class ChildLines:
-    """The lines of a pipe until its process ends. If an exception interrupts the reading, no line is lost."""
+    """The lines of a pipe until its process ends. No line is lost if an exception interrupts the reading."""
 
     def __init__(self, pipe: int, process: subprocess.Popen[bytes]) -> None:
         self._pipe = pipe
@@ -152,8 +152,8 @@ class ChildLines:
         self._rest = b""
 
     def until(self, deadline: float) -> Iterator[bytes]:
-        """Yield lines until the process ends or the deadline passes. Processes that the command left running do not
-        keep the pipe open."""
+        """Yield lines until the process ends or the deadline passes. If the command left other processes running, they
+        are not waited for, although they keep the pipe open."""
         while time.monotonic() < deadline:
             while b"\n" in self._rest:
                 line, self._rest = self._rest.split(b"\n", 1)
@@ -164,14 +164,14 @@ class ChildLines:
             self._rest += piece
             if not piece and (has_ended or ready):
                 if not has_ended:
-                    # The pipe is closed, and the command goes on without a recorder.
+                    # The pipe is closed, and the command continues without a recorder.
                     with suppress(subprocess.TimeoutExpired):
                         self._process.wait(max(0.0, deadline - time.monotonic()))
                 return
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command with everything that it started, if it still runs."""
+    """Kill the command, if it still runs, and everything that it started."""
     if process.poll() is None:
         processes.kill(lambda table: processes.descendants([process.pid], table))
     process.wait()

@@ -1,4 +1,5 @@
-"""``portolan-runner``: serve a device, run a case or a suite, list cases, targets or a surface, set up an environment.
+"""``portolan-runner``: serves a device, runs a case or a suite, lists cases, targets or a surface, and sets up
+environments.
 
 Exit codes: 0 done or passed, 1 failed, 2 wrong usage or not possible here, 3 incomplete.
 """
@@ -109,7 +110,7 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
 
 
 async def _serve(options: argparse.Namespace) -> int:
-    # The one command that needs a web framework.
+    # This is the only command that needs a web framework.
     from runners.http.service import serve
 
     return await serve(_serve_options(options))
@@ -142,7 +143,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret from the file, otherwise from the variable. None means that a new one is generated."""
+    """The secret in the file, otherwise in the variable. None if there is neither; then a new secret is generated."""
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -153,7 +154,7 @@ def _secret(file: Path | None) -> str | None:
 
 
 def _set_up(options: argparse.Namespace) -> Iterator[Path]:
-    """Set up the environments for a framework's devices, or for one release of the framework."""
+    """Set up the environments for a framework's devices, or the environment for one release of the framework."""
     framework, is_release, version = options.framework.partition("==")
     plain = framework.partition("[")[0] if is_release else framework
     frameworks.require(plain)
@@ -169,7 +170,7 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     devices = options.devices or ["cpu"]
     for device in devices:
         if options.added:
-            # The packages may bring it.
+            # The packages may add this device.
             frameworks.require_served(framework, device)
         else:
             require_target(framework, device)
@@ -183,8 +184,8 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python with the framework: the chosen one, otherwise Portolan's own, otherwise the one of the framework's
-    environment."""
+    """The Python that has the framework: the one that an option names, otherwise Portolan's own, otherwise that of the
+    framework's environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:
@@ -366,7 +367,7 @@ async def _cases(options: argparse.Namespace) -> int:
 
 
 def outcome_lines(outcome: Outcome) -> list[str]:
-    """An outcome as lines for a person, the most important first."""
+    """An outcome as lines for people, the most important line first."""
     lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
     fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())
     devices = ", ".join(outcome.proof.devices)

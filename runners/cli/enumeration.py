@@ -1,7 +1,7 @@
 """``portolan-runner enumerate``: lists the public surface of an installed framework as lines of JSON.
 
 A child process imports the framework. If a module crashes the child or makes it hang, the module is reported, and the
-next child skips it. So one bad module loses only its own entries.
+next child skips it. So only the entries of this module are missing.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ CHILD = "runners.surface.child"
 SILENCE_S = 300.0
 """The maximum silence during an import or the walk. On a busy machine, importing a framework takes a minute."""
 MOST_CHILDREN = 40
-"""The maximum number of children. Each module that crashes or blocks a child costs one."""
+"""The maximum number of children. Each module that crashes or blocks its child needs another child."""
 _PIECE = 65_536
 
 
 @dataclass
 class Walk:
-    """The state of a walk over several children."""
+    """The state of an enumeration that several children share."""
 
     skipped: dict[str, str] = field(default_factory=dict)
     importing: str | None = None
@@ -48,7 +48,7 @@ class Walk:
     broken: str | None = None
 
     def begin(self) -> None:
-        """Discard the entries of a child that did not finish."""
+        """Discard the entries from a child that did not finish."""
         self.importing, self.failed, self.printed, self.entries = None, {}, {}, []
 
     def take(self, message: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
 
 
 def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
-    """The lines of a pipe until its end. Raises ``TimeoutError`` if none arrives for this long."""
+    """The lines of a pipe until its end. Raises ``TimeoutError`` if no line arrives for this long."""
     rest = b""
     deadline = time.monotonic() + silence_s
     while True:
@@ -141,7 +141,7 @@ def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
 
 
 def _lines(framework: str, walk: Walk) -> bytes:
-    """The surface as it is stored. Equal installations give equal bytes."""
+    """The lines of the surface's file. Equal installations give equal bytes."""
     assert walk.end is not None
     try:
         header = SurfaceHeader(
@@ -160,7 +160,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
 
 
 def compress(lines: bytes) -> bytes:
-    """The lines, compressed without a time or a name."""
+    """Compress the lines. Neither a time nor a name is stored."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(lines)

@@ -1,4 +1,4 @@
-"""Builds one environment: installs and checks the packages, marks the result as complete, reports progress."""
+"""Builds one environment: installs and checks the packages, marks the environment as complete, and reports progress."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Say = Callable[[str], None]
 
 
 class Builder:
-    """Builds one environment step by step, and reports its progress with at most one line every few seconds."""
+    """Builds one environment step by step. Progress is reported with at most one line every few seconds."""
 
     def __init__(self, what: str, framework: str, target: Path, say: Say) -> None:
         self.what = what
@@ -51,8 +51,8 @@ class Builder:
         return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
     def begin(self) -> None:
-        """Create an empty environment, replacing an interrupted one."""
-        # In place, not beside it: an environment's scripts hold its path and cannot be moved.
+        """Create an empty environment. An incomplete one is replaced."""
+        # It is built in place, because its scripts contain its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
             shutil.rmtree(self.target)
@@ -71,18 +71,20 @@ class Builder:
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
     def check(self, spared_packages: str | None = None) -> None:
-        """Check the installed packages now instead of in a runner. ``spared_packages`` may be missing."""
+        """Check the installed packages, so that a runner does not fail because of them later. ``spared_packages`` may
+        be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
             if spared_packages is None or not locks.lack_only(error.words, spared_packages):
                 raise
-        # No device is needed here. All symbols are bound at once, so that one that no library has is found now.
+        # No device is needed for this. All symbols are bound at once, so that a symbol that no library has is detected
+        # now.
         variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared_packages is None else {"LD_BIND_NOW": "1"})}
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 
     def complete(self, **facts: Any) -> None:
-        """Mark the environment as complete, with facts about it."""
+        """Mark the environment as complete, and store facts about it."""
         mark = {"name": self.what, "seconds": round(self.seconds, 1), **facts}
         (self.target / COMPLETE).write_text(json.dumps(mark) + "\n")
 
@@ -134,7 +136,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The uv next to this Python, otherwise the one on the path."""
+    """The path of uv: the one next to this Python, otherwise the one on the search path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

@@ -1,13 +1,13 @@
-"""Environments: installations of a framework. Each is identified by everything that determines its content, and built
-once.
+"""Environments: installations of a framework. An environment is identified by everything that determines its content,
+and built once.
 
-An environment contains exactly the packages of a lock, by version and hash. The lock is next to the framework:
-``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also
-includes the Python, the machine, and the packages that add devices; targets with equal keys share an environment. It
-contains only third-party packages; the project itself is imported from its own folder.
+An environment contains exactly the packages of a lock, by version and hash. The lock is in the framework's folder:
+``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also depends
+on the Python, the machine, and the packages that add devices. Targets with equal keys share an environment. An
+environment contains only third-party packages, because the project itself is imported from its own folder.
 
-Some packages are used only by some devices, such as CUDA's in torch. Environments for other devices omit them. A
-*whole* environment has them and serves all devices.
+Some packages are used only by some devices, such as CUDA's packages in torch. Environments for other devices omit these
+packages. A *whole* environment has all packages and serves all devices.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LEFT_OUT = "portolan-left-out.txt"
 
 
 def name(framework: str, device: str = "") -> str:
-    """The name of the environment for a device: the framework's, or the device's own if one is declared."""
+    """The name of the environment for a device. It is the framework's, unless the device declares its own."""
     device_target = OURS[framework].devices.get(device) if framework in OURS else None
     return f"{framework}-{device}" if device_target is not None and device_target.own_environment else framework
 
@@ -58,7 +58,7 @@ def lock(framework: str, device: str = "") -> Path:
 
 
 def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> str:
-    """The key of an environment: 12 hex digits of a hash over everything that determines its content.
+    """The key of an environment: 12 hexadecimal digits of a hash over everything that determines its content.
 
     Raises ``OSError`` if there is no lock.
     """
@@ -77,7 +77,7 @@ def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: b
 
 
 def _content(package: str) -> str:
-    """A digest of an additional package: of its files if it is a local folder or file, otherwise of the requirement as
+    """A digest of an additional package. For a local folder or file, of its content; otherwise of the requirement as
     written."""
     source = Path(package).expanduser()
     if not source.exists():
@@ -93,14 +93,15 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> Path:
-    """The folder of the environment for the current lock. It may not exist yet."""
+    """The folder for the environment of the current lock. The folder may not exist yet."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, packages, whole)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The complete environment for a device of the framework; a whole one if there is no other.
+    """The complete environment for a device of the framework. If there is none, a whole environment.
 
-    For a device that a package adds, it is the environment with this package; among several, the one set up last.
+    For a device that a package adds, it is the environment with this package. Among several, it is the one that was set
+    up last.
     """
     try:
         bringing = devices_of_packages(framework).get(device)
@@ -116,7 +117,7 @@ def _is_complete(environment: Path) -> bool:
 
 
 def devices_of_packages(framework: str) -> dict[str, Path]:
-    """The devices that packages add in the framework's environments, each with the environment set up last."""
+    """The devices that packages add in the framework's environments. Each has the environment that was set up last."""
     by_device: dict[str, Path] = {}
     try:
         plain_keys = {key(framework, whole=whole) for whole in (False, True)}
@@ -135,7 +136,7 @@ def devices_of_packages(framework: str) -> dict[str, Path]:
 def set_up(
     framework: str, device: str = "", say: Say | None = None, additions: Sequence[str] = (), whole: bool = False
 ) -> Path:
-    """Install the environment for a device of the framework unless it exists. Returns its path.
+    """Install the environment for a device of the framework, unless it exists. Returns the environment's path.
 
     ``additions`` are packages that add devices or suites: requirements, or local folders and files. A ``whole``
     environment also has the packages that this device does not use.
@@ -149,7 +150,7 @@ def set_up(
         target = path(framework, device, packages, whole)
         if _is_complete(target):
             say(f"{what}: its environment is ready in {target}")
-            # Of several that bring a device, the one set up last serves it.
+            # If several environments add the same device, the one that was set up last serves it.
             (target / COMPLETE).touch()
             return target
         with _lock(target, what, say):
@@ -166,9 +167,11 @@ def set_up(
 
 
 def set_up_release(requirement: str, say: Say | None = None, whole: bool = False) -> Path:
-    """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it exists. Returns its path.
+    """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it exists. Returns the
+    environment's path.
 
-    There is no lock for it: the other packages are the newest compatible ones of the day.
+    There is no lock for such an environment. Its other packages are the newest compatible ones at the time of
+    installation.
     """
     say = say or _print
     packages = [requirement, "numpy", "scipy"]
@@ -195,7 +198,7 @@ def _print(line: str) -> None:
 
 @contextlib.contextmanager
 def _naming_the_place(what: str) -> Iterator[None]:
-    """Turn errors of the file system into an error that names the folder."""
+    """Turn errors of the file system into an error whose message names the folder."""
     try:
         yield
     except OSError as error:
@@ -206,7 +209,7 @@ def _naming_the_place(what: str) -> Iterator[None]:
 
 
 def _requirement(package: str) -> str:
-    """A package in uv's form: a local folder or file becomes an absolute path."""
+    """A package in the form that uv expects. The path of a local folder or file is made absolute."""
     source = Path(package).expanduser()
     if package and source.exists():
         return str(source.resolve())
@@ -240,7 +243,7 @@ def _build_release(packages: Sequence[str], builder: Builder, left_out: SparedPa
     if left_out is None:
         builder.install([["install", *packages]])
     else:
-        # What it would bring is only known once it is resolved, which needs no download of it.
+        # The devices that a package adds are known only when it has been resolved, which does not download it.
         request, full_lock = builder.keep("portolan-asked.txt", "\n".join(packages)), builder.target / LOCK
         builder.install(
             [["compile", "--quiet", "--no-header", "--no-annotate", "--output-file", str(full_lock), request]]
@@ -257,8 +260,8 @@ def _installing(
     any_build_will_do: bool,
     left_out: SparedPackages | None,
 ) -> Iterator[list[str]]:
-    """Yield the commands of uv: one for the packages of the lock, and one for additional packages that keep the locked
-    versions."""
+    """Yield the commands of uv. The first installs the packages of the lock. The second installs additional packages
+    without changing the locked versions."""
     versions = ["--constraint", str(lock_file), "--no-verify-hashes"]
     if left_out is not None:
         lock = lock_file.read_text()
@@ -268,7 +271,8 @@ def _installing(
         never = "".join(f"{name} ; python_version < '0'\n" for name in names)
         versions += ["--override", builder.keep(LEFT_OUT, never)]
     if any_build_will_do:
-        # Resolved, not synchronised: another build of a package may need fewer packages, as torch for the CPU does.
+        # The packages are resolved and not synchronized, because another build of a package may need fewer packages, as
+        # torch for the CPU does.
         yield ["install", "-r", str(lock_file.with_name(lock_file.name.replace("lock", "requirements", 1))), *versions]
     else:
         yield ["sync", "--require-hashes", str(lock_file) if left_out is None else without]
@@ -277,7 +281,7 @@ def _installing(
 
 
 def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
-    """Install replacements for omitted packages, and check the environment. Raises ``StubError`` if it does not
+    """Install stubs in place of the omitted packages, and check the environment. Raises ``StubError`` if it does not
     work."""
     if left_out is None:
         builder.check()
@@ -298,8 +302,8 @@ def _give_up(builder: Builder, error: StubError) -> None:
 
 
 def _unseen(package: Path) -> list[str]:
-    """Options that make uv rebuild a folder's package. Otherwise it reuses an earlier build unless pyproject.toml has
-    changed."""
+    """Options that make uv rebuild the package of a folder. Without them, uv reuses an earlier build unless
+    pyproject.toml has changed."""
     try:
         return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
     except (OSError, ValueError, KeyError):
@@ -307,7 +311,7 @@ def _unseen(package: Path) -> list[str]:
 
 
 def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
-    """The devices or suites of the framework that installed packages add, as named by their entry points."""
+    """The devices or suites that installed packages add to the framework, as their entry points name them."""
     distributions = metadata.distributions(path=[str(packages)])
     entries = [entry for distribution in distributions for entry in distribution.entry_points]
     return sorted(entry.name for entry in entries if entry.group == group and entry.name.startswith(f"{framework}."))
@@ -315,8 +319,8 @@ def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
 
 @contextlib.contextmanager
 def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
-    """Hold an environment's lock, so that only one process builds it at a time. The kernel releases it when the holder
-    ends."""
+    """Hold the lock of an environment, so that only one process builds it at a time. The kernel releases the lock when
+    this process ends."""
     environment.parent.mkdir(parents=True, exist_ok=True)
     with environment.with_name(f"{environment.name}.lock").open("a") as lock_file:
         try:

@@ -1,6 +1,6 @@
 """Runs the cases of one command in the foreground, with a supervisor but without an HTTP service.
 
-Isolation, deadline and memory limit are the same as for posted jobs.
+Isolation, deadlines and memory limits are the same as for posted jobs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def any_build(variables: Mapping[str, str]) -> bool:
 
 
 def index_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables for uv: those of pip apply unless uv's own are set."""
+    """The variables for uv. The variables of pip are used unless uv's own are set."""
     variables = dict(environment)
     for ours, theirs in (
         ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),
@@ -26,7 +26,7 @@ def index_variables(environment: Mapping[str, str]) -> dict[str, str]:
     ):
         if theirs in environment and not any(name in environment for name in (ours, f"{ours}_URL")):
             variables[ours] = environment[theirs]
-    # Compiled once here, or on every start of every runner.
+    # Compile the packages once here. Otherwise every start of every runner compiles them.
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV"):
         variables.pop(name, None)
     variables["UV_COMPILE_BYTECODE_TIMEOUT"] = variables.get("UV_COMPILE_BYTECODE_TIMEOUT", "300")

@@ -1,4 +1,5 @@
-"""Lock files: packages with their versions and hashes, in the format of uv and pip. Pure functions of texts."""
+"""Lock files: packages with their versions and hashes, in the format of uv and pip. All functions here take and return
+texts. Pure."""
 
 from __future__ import annotations
 
@@ -31,12 +32,12 @@ def lack_only(lines: Iterable[str], packages: str) -> bool:
 
 
 def normalize(name: str) -> str:
-    """A package's name in the spelling of file names and indexes."""
+    """A package's name in the spelling that file names and indexes use."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _entries(lock: str) -> Iterator[tuple[str, str]]:
-    """Each package with its lines, the first of which begins with its name. Comments have an empty name."""
+    """Each package with its lines. The first of them begins with the package's name. Comments have an empty name."""
     name, text = "", ""
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):

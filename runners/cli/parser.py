@@ -1,4 +1,4 @@
-"""The commands of ``portolan-runner`` and their options: only what its help needs, not what they do."""
+"""Defines the commands of ``portolan-runner`` and their options. It contains only what their help needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DESCRIPTION = (
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells a wrong call in one line, without the usage. The parsers of the commands are of this class too."""
+    """Reports a usage error in one line, without the usage text. The parsers of the commands also have this class."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"portolan-runner: {message}: see {self.prog} --help\n")

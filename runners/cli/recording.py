@@ -43,11 +43,11 @@ class RecordOrder:
     timeout_s: float
     with_values: bool
     target: str | None
-    """The device that the command is recorded for, if any."""
+    """The device for which the command is recorded, if an option names one."""
 
     @property
     def spoken_device(self) -> str:
-        """The device that arrays claim to be on while recording; empty for the CPU."""
+        """The device that arrays claim to be on during the recording; empty for the CPU."""
         return self.target if self.target in frameworks.load(self.framework).spoken_devices else ""
 
 
@@ -64,7 +64,11 @@ def record(order: RecordOrder) -> int:
         ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), report
     )
     if report.version is None:
-        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+        raise RecordingError(
+            report.broken
+            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
+            f"{order.framework} is installed in it"
+        )
     recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
         raise RecordingError(f"{end.words} before it called a function of {order.framework}: nothing was recorded")
@@ -98,7 +102,7 @@ def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: 
 
 
 def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
-    """The calls in order; calls with equal descriptions are merged."""
+    """The calls in order. Calls with equal descriptions are merged."""
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         key = entry.facts["function"], entry.facts["name"]
@@ -118,7 +122,7 @@ def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]
 
 
 def require_writable(out: Path) -> None:
-    """Raise ``RecordingError`` if the file cannot be written. Call it before the command runs."""
+    """Raise ``RecordingError`` if the file cannot be written. Must be called before the command runs."""
     if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
         raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that you may write to")
 

@@ -16,7 +16,7 @@ class ChosenSuites:
 
     by_name: tuple[str, ...]
     own: tuple[OwnSuite, ...]
-    """The suites that were given as paths."""
+    """The suites that the command line selects by their paths."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -28,20 +28,21 @@ class ChosenSuites:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The suites in which a case is searched; empty for all.
+        """The suites in which a case is searched. Empty if all are searched.
 
-        A path adds a suite and excludes no other suite, so that one command repeats any case of a runner that has both.
+        A path adds a suite and does not exclude others. So one command repeats any case of a runner that serves both.
         """
         return self.names if self.by_name else ()
 
     def only(self) -> str | None:
-        """The one suite of a command; None if none is selected. Raises ``UsageError`` for several."""
+        """The only suite that the command line names; None if it names none. Raises ``UsageError`` if it names
+        several."""
         if len(self.names) > 1:
             raise UsageError("--out runs one suite: give --suite once, and run each suite into its own file")
         return next(iter(self.names), None)
 
     def require_paths(self, framework: str) -> None:
-        """Raise ``UsageError`` for a suite name, in commands that accept only paths of suites."""
+        """Raise ``UsageError`` for the name of a suite. Some commands accept only paths of suites."""
         if self.by_name:
             raise UsageError(
                 f"--suite {self.by_name[0]}: a runner serves every suite that {framework} has by name; "
@@ -50,7 +51,7 @@ class ChosenSuites:
 
 
 def chosen_suites(texts: Sequence[str]) -> ChosenSuites:
-    """The suites that values of ``--suite`` select. Raises ``SuiteError`` for a path without a suite."""
+    """The suites that the values of ``--suite`` select. Raises ``SuiteError`` for a path without a suite."""
     return ChosenSuites(
         by_name=tuple(text for text in texts if not own_suites.is_path(text)),
         own=tuple(own_suites.at(text) for text in texts if own_suites.is_path(text)),

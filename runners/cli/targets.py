@@ -1,4 +1,4 @@
-"""The names of targets for which a runner can be started on this machine. No framework is imported."""
+"""The names of targets for which this machine can start a runner. No framework is imported."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def require_target(framework: str, device: str) -> None:
 
 
 def _devices(framework: str) -> list[str]:
-    """The framework's own devices, then the devices of packages installed here or in one of its environments."""
+    """The framework's own devices, followed by devices of packages that are installed here or in one of its
+    environments."""
     devices = frameworks.devices(frameworks.load(framework))
     return list(dict.fromkeys([*devices, *environments.devices_of_packages(framework)]))

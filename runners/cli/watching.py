@@ -35,8 +35,8 @@ class WatchOrder:
 
 
 def watch(order: WatchOrder) -> int:
-    """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if that is not
-    possible."""
+    """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if the command cannot be
+    watched."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
             f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"
@@ -48,7 +48,11 @@ def watch(order: WatchOrder) -> int:
         ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), report
     )
     if report.version is None:
-        raise RecordingError(report.broken or f"no command runs under {order.interpreter.path}: it ended at once")
+        raise RecordingError(
+            report.broken
+            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
+            f"{order.framework} is installed in it"
+        )
     run = WatchedRun(
         portolan=metadata.version("portolan"),
         framework=order.framework,

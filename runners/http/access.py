@@ -26,13 +26,13 @@ class Access:
         """Set when a request has arrived with the new secret."""
 
     def tell_secrets(self, on_secret: Callable[[str], object]) -> None:
-        """Call ``on_secret`` with every accepted secret, now and later."""
+        """Call ``on_secret`` with every accepted secret, now and whenever another secret is accepted."""
         self._on_secret = on_secret
         for secret in filter(None, (self._own, self._provisional)):
             on_secret(secret)
 
     def propose(self) -> str:
-        """Make a new provisional secret that replaces the previous one. A coordinator that answers an earlier request
+        """Make a new provisional secret, which replaces the previous one. A coordinator that handles an earlier request
         late can then no longer probe the runner."""
         self._provisional = secrets.token_urlsafe(24)
         self._on_secret(self._provisional)
@@ -44,7 +44,7 @@ class Access:
 
     def opens(self, authorization: bytes) -> bool:
         """Whether the value of the ``Authorization`` header is accepted."""
-        # Its time does not depend on where a wrong secret differs, so that it does not help to guess one.
+        # The comparison takes constant time, so that it does not help to guess the secret.
         if hmac.compare_digest(authorization, _bearer(self._own)):
             if self._adopted and not self.confirmed.is_set():
                 self._provisional = None

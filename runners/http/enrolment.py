@@ -1,7 +1,7 @@
-"""Enrollment: a runner sends its address to a coordinator and gets its own secret.
+"""Enrollment: a runner sends its address to a coordinator and receives its own secret.
 
-It repeats the request until the coordinator has called it with this secret. If a coordinator does not respond, the
-runner waits for it; if a coordinator refuses, the runner ends.
+The runner repeats the request until the coordinator has called it with this secret. If the coordinator does not
+respond, the runner waits. If the coordinator refuses, the runner ends.
 """
 
 from __future__ import annotations
@@ -44,24 +44,25 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class EnrolmentOptions:
-    """The coordinator to enroll with, the token file, and the runner's name and address."""
+    """The coordinator at which to enroll, the token file, and the runner's name and address."""
 
     coordinator: str
     token_file: Path
     name: str
     advertise: str | None = None
-    """The URL at which the coordinator reaches the runner; None: the address from which the runner reaches the
-    coordinator."""
+    """The URL at which the coordinator reaches the runner. If None, the URL has the address from which the runner
+    reaches the coordinator."""
     confirmed_within_s: float = 60.0
-    """The seconds to wait for the coordinator's first request. It comes at once, or after a takeover from a dead
-    coordinator (30 s)."""
+    """The seconds to wait for the coordinator's first request. It comes at once, or after the takeover from a
+    coordinator that was killed (30 s)."""
     first_pause_s: float = 0.5
-    """The seconds before a coordinator that does not respond is called again. They double up to ``longest_pause_s``."""
+    """The seconds until a coordinator that does not respond is called again. The pause doubles each time, up to
+    ``longest_pause_s``."""
     longest_pause_s: float = 10.0
 
 
 def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: str) -> EnrolmentOptions:
-    """Check the options for enrollment before anything is started. Raises ``RefusedError``."""
+    """Check the options for enrollment before anything else is started. Raises ``RefusedError``."""
     address = _require_url("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
         raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
@@ -72,13 +73,14 @@ def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: 
 
 
 def default_name(host: str, framework: str, device: str) -> str:
-    """A default name for a runner, the same at every start on this host."""
+    """A default name for a runner. It is the same at every start on this host."""
     target = f"-{framework}-{device}"
     return re.sub(r"[^A-Za-z0-9_.-]", "-", host)[: MAX_NAME - len(target)] + target
 
 
 def read_token(path: Path) -> str:
-    """The enrollment token. It is read at every attempt, so that the file can be changed while the runner waits."""
+    """Read the enrollment token. It is read at every attempt, so that the file can be changed while the runner
+    waits."""
     try:
         with path.open() as file:
             token = file.read(MAX_TOKEN_FILE).strip()
@@ -106,7 +108,7 @@ def reached_at(listening: Address, local: str) -> str:
     if own.is_unspecified and own.version < outgoing.version:
         raise RefusedError(f"the runner listens on {host} and the coordinator is reached over IPv6: use --host ::")
     if address.is_link_local and address.version == 6:
-        raise RefusedError(f"{address} is an address of one link only: say another with --advertise URL")
+        raise RefusedError(f"{address} is a link-local address: give another with --advertise URL")
     return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
 
 
@@ -135,7 +137,7 @@ async def enrol(options: EnrolmentOptions, listening: Address, access: Access, s
 
 
 def _request(options: EnrolmentOptions, listening: Address, provisional: str) -> Enrolled:
-    """Send one enrollment request, and block until the response."""
+    """Send one enrollment request, and wait for the response in this thread."""
     coordinator = urlsplit(options.coordinator)
     connect = http.client.HTTPSConnection if coordinator.scheme == "https" else http.client.HTTPConnection
     connection = connect(coordinator.hostname or "", coordinator.port, timeout=ANSWER_S)
@@ -170,14 +172,14 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    """End the connection, even during a request."""
+    """End the connection, even while a request is being sent."""
     late.set()
     with contextlib.suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
-    """The coordinator's response. Raises ``UnansweredError`` if another attempt may help, otherwise
+    """Return the coordinator's response. Raises ``UnansweredError`` if another attempt may help, otherwise
     ``RefusedError``."""
     stranger = RefusedError(f"what answers at {coordinator} does not enrol runners ({status}): check --enrol")
     try:
@@ -206,7 +208,7 @@ def _require_url(option: str, url: str) -> str:
 
 
 async def _in_thread(work: Callable[[], Value]) -> Value:
-    """Like ``asyncio.to_thread``, but when the runner stops, the thread is not waited for."""
+    """Run ``work`` as ``asyncio.to_thread`` does. When the runner stops, it does not wait for the thread."""
     future: Future[Value] = Future()
     future.set_running_or_notify_cancel()
 
@@ -221,5 +223,5 @@ async def _in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _line(text: str) -> str:
-    """Text from another program, safe for one line of a message."""
+    """The text of another program in a form that is safe in a one-line message."""
     return printable(" ".join(text.split()), 500)

@@ -13,7 +13,7 @@ from runners.settings import variables
 
 
 def fingerprint(framework: str, device: str, description: dict[str, Any], options: str) -> Fingerprint:
-    """The fingerprint of a runner, from its device's description, its installation and its host."""
+    """Make the fingerprint of a runner from its device's description, its installation and its host."""
     return Fingerprint(
         hardware=printable(description["hardware"], MAX_NAME),
         environment=description["environment"],

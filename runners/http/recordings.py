@@ -1,8 +1,8 @@
 """Accepts recordings over HTTP, if the runner was started with ``--accept-recordings``.
 
-A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. If it does, the runner
-begins a new boot with the recording as an additional suite. If this boot fails, the runner continues without the
-recording. The files are deleted when the runner ends.
+A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. An accepted recording is
+an additional suite of the runner's next boot, which begins at once. If this boot fails, the runner continues without
+the recording. The files are deleted when the runner ends.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class RecordingInbox:
         """Set from the acceptance of a recording until a boot with it has begun."""
 
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
-        """Accept a recording for the next boot. Raises ``RequestError`` if it is refused."""
+        """Accept a recording for the next boot. Raises ``RequestError`` if the recording is refused."""
         if recording.framework != self._framework:
             raise RequestError(f"this runner serves {self._framework}, but the recording is of {recording.framework}")
         for call in recording.calls:
@@ -68,8 +68,8 @@ class RecordingInbox:
         self._forget()
 
     def drop(self) -> str | None:
-        """Remove the recording that was accepted last, because a boot with it failed. Returns its suite, or None if
-        there is none."""
+        """Remove the recording that was accepted last, because a boot with it failed. Returns the name of its suite;
+        None if no recording was removed."""
         suite = self._accepted
         self._forget()
         return suite

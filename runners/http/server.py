@@ -1,7 +1,7 @@
 """The runner API, version 1, over HTTP. It works with any ``Executor``.
 
-``Service`` has the state that the calls need; ``build`` makes the ASGI application. The two frequent calls (jobs in,
-events out) validate and serialize a whole batch at a time.
+``Service`` has the state that the calls need. ``build`` makes the ASGI application. The two most frequent calls
+(posting jobs, reading events) validate and serialize a whole batch at a time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Service:
         heartbeat_s: float = HEARTBEAT_S,
         inbox: RecordingInbox | None = None,
     ) -> None:
-        """``inbox`` accepts recordings; None if the runner accepts none."""
+        """``inbox`` accepts recordings. It is None if the runner accepts no recordings."""
         self.info = info
         self.offer = offer
         self.log = log
@@ -125,7 +125,7 @@ class Service:
         return self._inbox.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
-        """Yield batches of event lines after number ``after``, and heartbeats when there are no events to send."""
+        """Yield batches of event lines after number ``after``. If there are no events to send, yield heartbeats."""
         while not self.log.closed:
             try:
                 last, lines = self.log.after(after)
@@ -145,7 +145,8 @@ class Service:
     def require_boot(self, boot_id: str) -> None:
         if boot_id != self.info.boot_id:
             raise AnotherBootError(
-                f"this runner is boot {self.info.boot_id}; every attempt of another boot is lost",
+                f"this runner's boot_id is {self.info.boot_id}: read GET /v1/runner again; "
+                "attempts of other boots are lost",
                 boot_id=self.info.boot_id,
             )
 
@@ -202,7 +203,8 @@ def build(service: Service) -> FastAPI:
     )
     async def events(boot_id: str, after: Annotated[int, Query(ge=0, le=LARGEST)]) -> Response:
         service.require_boot(boot_id)
-        # Checked before the answer begins: once its status is sent, an error could only cut the stream.
+        # The request is checked before the response begins. Once the status is sent, an error could only end the
+        # stream.
         service.log.after(after)
         return StreamingResponse(service.events(after), media_type=NDJSON)
 
@@ -261,7 +263,7 @@ class BearerGate:
 
 
 async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _Body:
-    """The body as one message, validated in one step."""
+    """Read the body as one message, and validate it in one step."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_S):
@@ -317,7 +319,7 @@ def _summary(errors: Any) -> str:
 
 
 def _without_input(errors: Any) -> list[dict[str, Any]]:
-    """The location and reason of each error, without the rejected input, which can be anything."""
+    """The location and reason of each error. The rejected input is not included, because it may contain anything."""
     return [
         {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
          "msg": printable(str(error["msg"]), 500), "type": error["type"]}

@@ -1,7 +1,7 @@
-"""The service: a supervisor behind the runner API, from its start to its end.
+"""Runs a supervisor behind the runner API, from its start to its end.
 
-It binds the port, starts the supervisor, announces that it is ready, serves until a signal stops it, and leaves no
-process behind. The command line for it is in ``cli/commands.py``.
+The service binds the port, starts the supervisor, announces that it is ready, serves until a signal stops it, and
+leaves no process behind. Its command line is in ``cli/commands.py``.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 0
     secret: str | None = None
-    """The bearer secret; None: generate one and print it in the ready line."""
+    """The bearer secret. If None, a secret is generated and printed in the ready line."""
     memory_limit: int | None = None
     slots: int = 1
-    """The maximum number of untimed cases at once. An accelerator has one slot."""
+    """The maximum number of untimed cases that run at once. It is 1 on an accelerator."""
     heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
-    """The coordinator to enroll with; None if a person registers the runner."""
+    """The coordinator at which to enroll; None if a person registers the runner."""
     accept_recordings: bool = False
     """Whether the coordinator may send recordings to the runner."""
 
     def boot(self, recordings: tuple[str, ...] = ()) -> Boot:
-        """Create a boot that serves the recordings at these paths in addition to the runner's suites."""
+        """Create a boot that serves the runner's suites, and the recordings at these paths."""
         log = EventLog()
         interpreter = replace(self.interpreter, suites=(*self.interpreter.suites, *recordings))
         return Boot(Supervisor(self.framework, self.device, log, self.memory_limit, interpreter, self.slots), log)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket, opened before anything slow is started."""
+    """Open a listening socket. This is done before anything slow is started."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, number)
@@ -88,7 +88,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 async def serve(options: ServeOptions) -> int:
-    """Serve until a signal arrives. Returns the exit code. An accepted recording begins a new boot."""
+    """Serve until a signal arrives, and return the exit code. An accepted recording begins a new boot."""
     secret = options.secret or secrets.token_urlsafe(24)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -122,7 +122,7 @@ async def serve(options: ServeOptions) -> int:
                     inbox.keep()
                 access.tell_secrets(boot.supervisor.redaction.hide)
                 service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, inbox)
-                # Each boot listens on a copy of the socket. While none does, connections wait at the original.
+                # Each boot listens on a copy of the socket. Between two boots, connections wait at the original.
                 async with Listener(build(service), listening.dup()):
                     if refusal is None:
                         announce(options, secret, info, listening)
@@ -168,7 +168,7 @@ def _inbox(options: ServeOptions) -> Iterator[RecordingInbox | None]:
 
 
 async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
-    """Enroll the runner if this is configured. Returns only if enrollment is refused, with the reason."""
+    """Enroll the runner if this is configured. Returns only if enrollment is refused; then it returns the reason."""
     if enrolment is not None:
         try:
             await enrol(enrolment, listening.getsockname()[:2], access, _say)
@@ -183,7 +183,7 @@ def _say(line: str) -> None:
 
 
 async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
-    """Import the framework and check the device. Raises ``UnservableError``."""
+    """Import the framework and check the device. Raises ``UnservableError`` if this fails."""
     try:
         offer = await boot.supervisor.open()
         description = await boot.supervisor.look()
@@ -219,7 +219,7 @@ class Listener:
     async def __aexit__(self, *_: object) -> None:
         self._server.should_exit = True
         await self._task
-        # A connection whose answer had not ended within the grace is still open, and would outlive its server.
+        # A connection whose response did not end within the grace time is still open, and would outlive its server.
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
         await asyncio.sleep(0)
@@ -253,7 +253,7 @@ def announce(
     listening: socket.socket,
     write: Callable[[str], object] = print,
 ) -> None:
-    """Write the ready line (JSON) to stdout and to the ready file. From now on the service accepts jobs."""
+    """Write the ready line (JSON) to stdout and to the ready file. After this, the service accepts jobs."""
     ready = {
         "url": url_of(listening),
         "boot_id": info.boot_id,
@@ -268,7 +268,7 @@ def announce(
         ready["secret"] = secret
     line = json.dumps(ready)
     if options.ready_file is not None:
-        # The file appears when it is complete, because a reader may be waiting for it.
+        # The file gets its name only when it is complete, because a reader may be waiting for it.
         draft = options.ready_file.with_name(f".{options.ready_file.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(line + "\n")

@@ -1,7 +1,8 @@
-"""A watchdog that ends a runner whose event loop hangs, so that it is restarted.
+"""A watchdog that ends a runner whose event loop hangs, so that the runner is restarted.
 
-A runner that hangs responds to no request, not even to its health check, and the coordinator quarantines it long before
-the watchdog acts. The waiting thread belongs to the interpreter, so it runs even if Python code holds every lock.
+A runner that hangs responds to no request, not even to its health check. The coordinator quarantines such a runner long
+before the watchdog ends it. The watchdog's thread belongs to the interpreter, so it runs even if Python code holds
+every lock.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ runner after 30 s."""
 
 
 async def watch(limit_s: float | None = None) -> None:
-    """End the process, with the stacks of all threads on stderr, if the event loop makes no progress for this long."""
+    """End the process if its event loop makes no progress for this long. The stacks of all threads are first written to
+    stderr."""
     limit_s = LIMIT_S if limit_s is None else limit_s
     try:
         while True:
-            # Each call replaces the timer of the one before.
+            # Each call replaces the previous timer.
             faulthandler.dump_traceback_later(limit_s, exit=True)
             await asyncio.sleep(limit_s / 10)
     finally:

@@ -1,4 +1,5 @@
-"""JAX functions whose values are not fully determined, and functions whose values differ in a wider type."""
+"""Lists of JAX functions: those whose values are not fully determined, and those whose values differ in a wider
+type."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Recording on JAX: the public functions pass their calls to the recorder, and the user's functions are not compiled.
+"""Records calls on JAX: the public functions pass their calls to the recorder, and the user's functions are not
+compiled.
 
-Jaxprs are not used. They contain primitives, which have other names than the functions that the user called, and they
-have neither values nor the number of executions. With ``jit`` turned off, the user's functions and their loops run
+Jaxprs are not used. They contain primitives, whose names differ from the functions that the user called. They also
+contain neither values nor the number of executions. With ``jit`` turned off, the user's functions and their loops run
 uncompiled: each call has its values, its time and its count, and tracers show which calls the program differentiates.
 During a recorded call ``jit`` is on, so that JAX's own functions behave as usual. A function that the user compiled
 runs uncompiled twice for each signature, and compiled from then on (``compiled_functions.py``).
@@ -75,17 +76,17 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device, which is the only one that JAX has here. Yields a function that stops
+    """Watch the calls of a program on the device. JAX has no other device in this process. Yields a function that stops
     the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # What is traced does not run yet.
+    # Traced code does not run yet.
     with wrap_functions(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 
 
 def _with_compilation() -> AbstractContextManager[Any]:
-    # Not ``jax.disable_jit``, which takes three times as long, for every call.
+    # ``jax.disable_jit`` is not used, because it takes three times as long in every call.
     return config.disable_jit(False)  # type: ignore[no-any-return]
 
 
@@ -133,8 +134,8 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not count, because it is part of the
-        program."""
+        """Whether the call brings data from the host. A single number does not count, because programs contain such
+        numbers themselves."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -174,10 +175,10 @@ class JaxRecordingDialect:
         return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
 
     def content(self, array: Any) -> None:
-        """None, because no call changes a JAX array."""
+        """Nothing to compare before and after a call, because no call changes a JAX array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """False for every call: random numbers are determined by the keys that are passed."""
+        """A function that always returns False. Random numbers in JAX are determined by the keys that are passed."""
         return lambda: False
 
     def settle(self, result: Any) -> None:
@@ -203,8 +204,8 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """The dtype in which JAX computes. It may be narrower than the NumPy array's dtype, and a random key becomes
-    integers."""
+    """The dtype in which JAX computes. It may be narrower than the dtype of the NumPy array. For a random key, it is
+    that of its integers."""
     if _is_key(array):
         return np.dtype("uint32")
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
@@ -212,11 +213,12 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """The kind of a dtype. NumPy does not recognize float types that it lacks, such as bfloat16, as numbers."""
+    """The kind of a dtype. NumPy does not recognize the float types that it does not have itself, such as bfloat16, as
+    numbers."""
     return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values; None for an array that is only traced, for example inside ``vmap``."""
+    """The values; None for an array that is only traced, as inside of ``vmap``."""
     concrete = array.to_concrete_value() if isinstance(array, core.Tracer) else array
     return None if concrete is None else np.asarray(concrete)

@@ -1,2 +1,1 @@
-"""Recording a user's command: how the command is parsed, and the child process that runs it. Calls are stored by
-``suite/``."""
+"""Records a user's command: parses the command, and runs it in a child process. ``runners/suite/`` stores the calls."""

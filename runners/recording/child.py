@@ -1,6 +1,6 @@
 """The child process that runs a user's command under a recorder, in the framework's interpreter.
 
-It writes its records to a pipe, as lines of JSON. Its standard streams are those of the command.
+It writes its records to a pipe, as lines of JSON. Its standard streams belong to the command.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     except (ImportError, FrameworkError) as error:
         pipe.tell({"type": "broken", "reason": f"{framework} cannot be used here: {error}"})
         return 2
-    # By the module: the packages that bring TensorFlow have several names.
+    # The module is used, because several distributions install TensorFlow.
     pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]
@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractContextManager[Callable[[], None]]]:
-    """The context manager for a job. It observes the calls made inside, and yields a function that stops this."""
+    """A context manager for a job of this kind. It observes the calls that are made inside the block, and yields a
+    function that stops this."""
     what, _, word = job.partition(AT)
     if what == WATCH:
         watching = _import_place(framework.watcher)
@@ -84,19 +85,19 @@ class _Pipe:
                 line = line[os.write(self._descriptor, line) :]
 
     def note(self, sentence: str) -> None:
-        """Send a sentence, but only once."""
+        """Send a sentence to the parent process. A sentence that was sent before is not sent again."""
         if sentence not in self._said:
             self._said.add(sentence)
             self.tell({"note": sentence})
 
     def close(self) -> None:
-        """Close the pipe in a forked process, where a thread that no longer exists may hold the lock."""
+        """Close the pipe in a forked process, because a thread that does not exist there may hold the lock."""
         self._is_open, self._lock = False, threading.Lock()
         os.close(self._descriptor)
 
 
 def _watch_processes(pipe: _Pipe, stop: Callable[[], None]) -> None:
-    """Record that the command starts processes. A forked process records nothing."""
+    """Record that the command has started other processes. A forked process records nothing itself."""
 
     def note_fork() -> None:
         stop()
@@ -139,7 +140,7 @@ def _exit_code(code: object) -> int:
 
 
 def _show(error: BaseException) -> None:
-    """Print the traceback, beginning with the user's own code."""
+    """Print the traceback. It begins with the user's own code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next

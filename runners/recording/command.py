@@ -25,7 +25,8 @@ class Command:
     """A parsed command line of Python."""
 
     interpreter: str | None
-    """The path of the Python that was typed. None for a bare name, which means the Python with the framework."""
+    """The path of the Python in the command. None for a name without a path, which stands for the Python that has the
+    framework."""
     options: tuple[str, ...]
     """The options of the interpreter itself."""
     kind: str

@@ -18,10 +18,11 @@ from runners.surface.walk import entries
 
 
 def main(arguments: list[str]) -> None:
-    """Walk the framework and end the process at once, without waiting for exit handlers of its modules."""
+    """Walk the framework's surface and end the process at once. Exit handlers of the framework's modules are not
+    run."""
     pipe, framework = arguments
     reasons = json.load(sys.stdin)
-    # Held open: its size says how much a module has printed.
+    # The file stays open, because its size shows how much a module has printed.
     output = tempfile.TemporaryFile()  # noqa: SIM115
     for stream in (1, 2):
         os.dup2(output.fileno(), stream)
@@ -63,7 +64,7 @@ def walk(framework: str, reasons: Mapping[str, str], say: Any) -> None:
 
 
 def _version(framework: str, root: object) -> str:
-    """The public version, without the build suffix after a plus, which does not change the surface."""
+    """The public version. The build suffix after a plus is removed, because it does not change the surface."""
     version = getattr(root, "__version__", None)
     text = version if isinstance(version, str) else metadata.version(framework)
     return text.partition("+")[0]

@@ -20,7 +20,7 @@ Say = Callable[[Mapping[str, Any]], None]
 
 
 class ModuleImporter:
-    """Imports modules one by one, and reports each before the import, so that the parent process knows which one
+    """Imports modules one by one. Each is reported before it is imported, so that the parent process knows which module
     crashed."""
 
     def __init__(self, say: Say, reasons: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class ModuleImporter:
         try:
             module = importlib.import_module(name)
         except BaseException as error:
-            # Python has no narrower word for a module that calls sys.exit.
+            # Only BaseException includes a module that calls sys.exit.
             self._say({"failed": name, "reason": _reason(error)})
             return None
         finally:
@@ -59,7 +59,7 @@ def _reason(error: BaseException) -> str:
 def public_modules(
     root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter
 ) -> dict[str, types.ModuleType]:
-    """Every public module by its public name. A module with several names gets the one with the fewest parts."""
+    """Every public module by its public name. If a module has several names, its name with the fewest parts."""
     if not surface.generated:
         import_on_disk(root, surface, importer)
     by_name = {surface.name: root}
@@ -80,7 +80,7 @@ def public_modules(
 
 
 def _is_offered(public: str, own: str, surface: PublicSurface) -> bool:
-    """Whether a module has its own name, or is deliberately published under this one."""
+    """Whether the name is the module's own, or the module is deliberately published under this name."""
     return surface.generated or own == public
 
 
@@ -108,7 +108,7 @@ def _submodules(package: types.ModuleType) -> Iterator[str]:
 
 
 def members(module: types.ModuleType) -> dict[str, Any]:
-    """The values of a module by name, including those that it creates on access."""
+    """The values of a module by name. Values that the module creates when they are read are included."""
     names = {*vars(module), *exports(module)}
     if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
         names |= _declared_names(module)
@@ -119,7 +119,7 @@ def members(module: types.ModuleType) -> dict[str, Any]:
             try:
                 by_name[name] = getattr(module, name)
             except BaseException:
-                # A name that is offered and cannot be had is no function of anybody's.
+                # A name that is listed but cannot be read is not a function.
                 continue
     return by_name
 

@@ -25,15 +25,15 @@ def canonical(names: Iterable[str]) -> str:
 
 
 def within(module: str | None, homes: Sequence[str]) -> bool:
-    """Whether a module belongs to one of these packages."""
+    """Whether a module belongs to one of the packages ``homes``."""
     return module is not None and module.partition(".")[0] in homes
 
 
 def private_imports(source: str | bytes, module: str, *, is_package: bool) -> set[str]:
     """Return the names that a module imports only for its own use.
 
-    As in type checkers, an import is an export if it is written ``import name as name`` or with a star. A package also
-    exports names that it imports from its own submodules.
+    As for type checkers, a name counts as exported if it is imported by ``import name as name`` or by a star. A package
+    also exports names that it imports from its own submodules.
     """
     try:
         tree = ast.parse(source)
@@ -56,7 +56,7 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that binds names of the module, including those in branches."""
+    """Every statement that binds names of the module. Statements in branches are included."""
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody"):
@@ -80,7 +80,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def is_deprecated(doc: str | None, name: str) -> bool:
-    """Whether the documentation deprecates the object itself, not one of its arguments."""
+    """Whether the documentation deprecates the object itself. Deprecated arguments do not count."""
     if not doc:
         return False
     if re.search(r"^[ \t]*\.\. deprecated::", doc, re.MULTILINE) or "(deprecated)" in doc.strip().partition("\n")[0]:
@@ -93,8 +93,8 @@ def is_deprecated(doc: str | None, name: str) -> bool:
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:
-    """Return the signature that Python reports, otherwise the one at the beginning of the documentation, otherwise
-    None."""
+    """Return the signature that Python reports. If there is none, return the signature at the beginning of the
+    documentation, otherwise None."""
     if text is None:
         own = re.escape(name.rpartition(".")[2])
         match = re.match(rf"\s*(?:[\w.]*\.)?{own}(\(.*?\)(?: ?-> ?[\w.\[\], ]+)?)\s*(?:\n|$)", doc or "")

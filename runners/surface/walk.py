@@ -1,4 +1,4 @@
-"""The walk over public modules and classes: an entry for each function, class and member that is public."""
+"""Walks public modules and classes, and makes an entry for each public function, class and member."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
-    """Every public object once with all of its names: functions, classes, and the members of classes."""
+    """Every public object (function, class or member of a class) once, with all of its names."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(names_of_value) for key, names_of_value in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
@@ -26,7 +26,7 @@ def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> 
     by_id: dict[int, tuple[Any, type, set[str]]] = {}
     for owner, name in classes.items():
         for attribute, member, base in _members(owner, classes, surface):
-            # Several classes may share a member: one object is one entry.
+            # Several classes may share a member. One object makes one entry.
             by_id.setdefault(id(member), (member, base, set()))[2].add(f"{name}.{attribute}")
     for member, base, names_of_value in by_id.values():
         kind = _member_kind(member)
@@ -54,9 +54,10 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The public values of a module: those in its ``__all__``, otherwise those that it does not import for its own use.
+    """The public values of a module: the values in its ``__all__``. Without ``__all__``, the values that it does not
+    import only for its own use.
 
-    For a package both are taken, because ``__all__`` of torch and its subpackages omits documented functions.
+    For a package, both rules add values, because ``__all__`` of torch and its subpackages omits documented functions.
     """
     exported_names = set(exports(module))
     values = {name: value for name, value in members(module).items() if is_public(name)}
@@ -77,13 +78,14 @@ def _source(module: types.ModuleType) -> str:
 
 
 def _is_own(value: Any, surface: PublicSurface) -> bool:
-    """Whether a value is a function or class of the framework itself, not of a package that it uses."""
+    """Whether a value is a function or class of the framework itself. Values of packages that the framework uses are
+    not."""
     if isinstance(value, types.ModuleType) or not callable(value) or type(value).__module__ == typing.__name__:
         return False
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
         return False
     home = _home(value)
-    # What is compiled and says no home is the framework's where the framework offers it.
+    # A compiled object that names no module belongs to the framework if the framework offers it.
     return within(home, surface.homes) if home else isinstance(value, (types.BuiltinFunctionType, type))
 
 
@@ -111,7 +113,7 @@ def _kind(value: Any) -> str:
 
 
 def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
-    """The public members that a class defines itself, or inherits from a non-public base that has no entry of its
+    """The public members that a class defines itself, and those that it inherits from a base without an entry of its
     own."""
     attributes: set[str] = set()
     for base in owner.__mro__:
@@ -137,7 +139,7 @@ def _member_kind(member: Any) -> str | None:
         return "classmethod"
     if isinstance(member, (types.FunctionType, types.MethodDescriptorType, types.BuiltinFunctionType)):
         return "method"
-    # Compiled functions of other makes (jitted, bound by pybind11) are methods where they bind to an instance.
+    # Other kinds of compiled functions (jitted, bound by pybind11) are methods if they bind to an instance.
     is_method = not isinstance(member, type) and callable(member) and hasattr(type(member), "__get__")
     return "method" if is_method else None
 
@@ -169,5 +171,5 @@ def _signature(value: Any) -> str | None:
     try:
         return str(inspect.signature(value))
     except BaseException:
-        # Compiled functions have none, and some annotations raise when they are printed.
+        # Compiled functions have no signature, and some annotations raise an error when they are printed.
         return None

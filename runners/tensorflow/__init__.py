@@ -1,7 +1,7 @@
-"""TensorFlow: the declaration of its devices and suites. This module imports nothing heavy.
+"""TensorFlow: the declaration of its devices and suites. This module does not import TensorFlow.
 
-``devices.py`` forces calls onto each device, creates its inputs and waits for it; ``placement/`` proves where a call
-ran. A module or folder in ``suites/`` is a suite with its name, and every file in such a folder that defines
+``devices.py`` forces calls onto each device, creates their inputs and waits for their results. ``placement/`` proves
+where a call ran. A module or folder in ``suites/`` is a suite of the same name. In a folder, every file that defines
 ``FUNCTIONS`` belongs to the suite.
 """
 

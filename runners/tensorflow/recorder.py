@@ -1,10 +1,10 @@
-"""Recording on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
+"""Records calls on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
 
-Graphs and operation callbacks are not used. They contain operations, which have other names than the functions that the
-user called, and a graph has no values, and no lines of the user's code after AutoGraph has rewritten it. When functions
-run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not recorded: the
-functions of a data set, which run on the host for any target, and exported functions. If a gradient tape watches a
-call, the program may go backward through it.
+Graphs and operation callbacks are not used. They contain operations, whose names differ from the functions that the
+user called. A graph also has no values, and no lines of the user's code after AutoGraph has rewritten it. When
+functions run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not
+recorded: the functions of a data set, which run on the host for any target, and exported functions. If a gradient tape
+watches a call, the program may go backward through it.
 """
 
 from __future__ import annotations
@@ -62,11 +62,12 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     """
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # As a program has them unless it says otherwise: what the device lacks runs on the host, which is noted.
+    # The setting is the one that programs have by default: operations that the device lacks run on the host, which is
+    # recorded.
     tf.config.set_soft_device_placement(True)
     tf.config.experimental.set_device_policy("silent")
     places = [replace(place, as_called=_on(device, place)) for place in _places()]
-    # Within a call TensorFlow's own functions, and that which compiles it, are what they always are.
+    # During a call, TensorFlow's own functions, and the function that compiles the call, behave as usual.
     mode = Mode(lambda: _functions_run_eagerly(False), tf.executing_eagerly)
     with wrap_functions(places, watcher, mode), _functions_run_eagerly(True):
         yield watcher.stop
@@ -90,7 +91,7 @@ def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
 
 
 def _called_on(device: Device, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Make a call in the form that the device needs.
+    """Make a call on the device. The call is compiled if the device is a compiler.
 
     A compiled call can return only arrays, so other results are added afterwards. Calls with texts are not compiled,
     because programs process texts on the host.
@@ -122,7 +123,7 @@ def _places() -> Iterator[FunctionLocation]:
     for home, module in modules():
         for name in functions_in(home, module):
             yield FunctionLocation(module, name, f"{home}.{name}")
-    # A class of variables has copies of what it inherits.
+    # A subclass of variables has copies of the methods that it inherits.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
     for owner in (tf.Tensor, _EAGER_BASE, BaseResourceVariable, ResourceVariable):
         for name in names:
@@ -131,7 +132,7 @@ def _places() -> Iterator[FunctionLocation]:
 
 
 def _have_no_layout(array: Any) -> bool:
-    """True, because arrays of one dtype and shape have the same layout."""
+    """True for every array, because arrays of one dtype and shape have the same layout."""
     return True
 
 
@@ -141,8 +142,8 @@ def _own(array: Any) -> Any:
 
 
 class TensorFlowRecordingDialect:
-    """The TensorFlow-specific part of recording: tensors, variables (also Keras's), and NumPy arrays, which TensorFlow
-    accepts."""
+    """The TensorFlow-specific part of recording: tensors, variables (including Keras's variables), and NumPy arrays,
+    which TensorFlow accepts."""
 
     quick_layouts: Mapping[type, Callable[[Any], Any]] = MappingProxyType(
         dict.fromkeys((EagerTensor, ResourceVariable, np.ndarray), _have_no_layout)
@@ -155,7 +156,7 @@ class TensorFlowRecordingDialect:
     settle = None
 
     def layout(self, array: Any) -> None:
-        """None, because arrays of one dtype and shape have the same layout."""
+        """None for every array, because arrays of one dtype and shape have the same layout."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -163,8 +164,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not count, because it is part of the
-        program."""
+        """Whether the call brings data from the host. A single number does not count, because programs contain such
+        numbers themselves."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -209,7 +210,7 @@ class TensorFlowRecordingDialect:
         return tree
 
     def content(self, array: Any) -> int | None:
-        """A checksum of a variable. A tensor never changes."""
+        """A checksum of a variable. None for a tensor, which never changes."""
         return zlib.crc32(array.numpy().tobytes()) if isinstance(array, (tf.Variable, keras.Variable)) else None
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:

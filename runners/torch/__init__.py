@@ -1,7 +1,7 @@
-"""PyTorch: the declaration of its devices and suites. This module imports nothing heavy.
+"""PyTorch: the declaration of its devices and suites. This module does not import torch.
 
-``devices.py`` forces calls onto each device, creates its inputs and waits for it; ``placement/`` proves where a call
-ran. A module or folder in ``suites/`` is a suite with its name, and every file in such a folder that defines
+``devices.py`` forces calls onto each device, creates their inputs and waits for their results. ``placement/`` proves
+where a call ran. A module or folder in ``suites/`` is a suite of the same name. In a folder, every file that defines
 ``FUNCTIONS`` belongs to the suite.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, SparedPackages, suites_in
 
-# Asked whether CUDA is there (importing torch_xla asks), torch looks by NVML: its other way would
-# have every forked child refused CUDA, and a CUDA-only call fail for our forking.
+# Torch asks NVML whether CUDA is available (importing torch_xla asks this). Its other way would initialize CUDA here:
+# then CUDA would be refused to every forked child, and a CUDA-only call would fail because of our forking.
 _FORKABLE = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 _NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_FORKABLE}
 
@@ -32,12 +32,12 @@ FRAMEWORK = Framework(
             "torch.ops": "makes any name that it is asked for",
         },
     ),
-    # CUDA's libraries and the compiler for its kernels: two thirds of what torch would bring.
+    # These are CUDA's libraries and the compiler for its kernels, two thirds of what torch would install.
     spared=SparedPackages(
         r"nvidia-.*|cuda-.*|(pytorch-)?triton", used_by=frozenset({"cuda"}), stand_in="runners.torch.stubs.place:place"
     ),
     recorder="runners.torch.recorder:recording",
-    # Not "cuda": code that is told so goes on to call torch.cuda, which is not there.
+    # Not "cuda", because code that sees this name calls torch.cuda, which is not available.
     spoken_devices=frozenset({"tpu", "xla"}),
     watcher="runners.torch.recorder:watching",
     replay="runners.torch.replay:case_of",

@@ -1,5 +1,5 @@
-"""Torch functions whose values are not fully determined, by the name after the last dot. Only the form of their results
-is compared."""
+"""Lists torch functions whose values are not fully determined, by their names after the last dot. Only the form of
+their results is compared."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The torch functions that a recording may name: functions that compute or create arrays.
+"""The torch functions that a recording may contain: functions that compute or create arrays.
 
-Torch itself lists most of them: functions and methods that take arrays and can be overridden, and functions that create
-an array on a device. The rule in ``suite/recording/rule.py`` decides which of these are allowed.
+Torch itself lists most of these functions: functions and methods that take arrays and can be overridden, and functions
+that create an array on a device. The rule in ``suite/recording/rule.py`` decides which of them are allowed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMPUTES = re.compile(
 
 @cache
 def recordable() -> frozenset[Any]:
-    """The functions that a recording may name."""
+    """The functions that a recording may contain."""
     return frozenset(_candidates())
 
 
@@ -49,18 +49,18 @@ def recordable_names() -> frozenset[str]:
 
 
 def public_name(function: Any) -> str | None:
-    """The public name of a torch function; None if it has none."""
+    """The public name of a torch function; None if the function has no public name."""
     try:
         name = resolve_name(function)
     except TypeError:
-        # It cannot be looked up, as it has no hash.
+        # It has no hash, so it cannot be looked up.
         return None
     if name is None:
         return None
     owner, _, last = name.rpartition(".")
     owner = "torch" if owner == "torch.functional" else owner
     own = getattr(function, "__name__", last)
-    # Of several names of one function torch gives any: ``torch.spmm`` for ``torch.mm``.
+    # If a function has several names, torch returns any of them: ``torch.spmm`` for ``torch.mm``.
     if owner == "torch" and getattr(torch, own, None) == function:
         last = own
     parts = (*owner.split("."), last)

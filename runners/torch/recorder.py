@@ -1,12 +1,12 @@
-"""Recording on torch: a function mode sees every public call by the user.
+"""Records calls on torch. A function mode sees every public call that the user makes.
 
-No dispatch mode is used. It would be called for every operation inside each call and in the backward pass, and these
-operations have no public names to be charted under. A hook on the call's node of the graph shows that the program goes
-backward through the call.
+No dispatch mode is used. It would be called for every operation inside of each call and in the backward pass, and these
+operations have no public names under which they could be charted. A hook on the call's node of the graph shows that the
+program makes a backward pass through the call.
 
-If the target is known, arrays claim to be on it when code outside of torch's own Python asks (``spoken_device.py``), so
-that branches on the device are taken as on the target. If the CPU then rejects a call because of a dtype that such a
-branch chose, the call is recorded, and made in float32 instead so that the program continues.
+If the target is known, arrays claim to be on it when code outside of torch's own Python asks (``spoken_device.py``). So
+the program takes the same branches as on the target. If such a branch chooses a dtype for a call that the CPU rejects,
+the call is recorded with this dtype and made in float32, so that the program continues.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Create arrays on the device unless the program names one, and watch its calls. Yields a function that stops the
-    watching."""
+    """Watch the calls of a program on the device. Arrays are created there unless the program names a device. Yields a
+    function that stops the watching."""
     unwatched_names = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
     callers = _Callers(watcher.caller)
@@ -89,15 +89,15 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         ) -> Any:
             return callers[func](args, kwargs)
 
-        # Torch looks this up for every call, and finds it sooner here than in the class.
+        # Torch looks this attribute up for every call, and finds it faster on the object than in the class.
         self.__torch_function__ = MethodType(hand_over, self)
 
 
 class _Callers(dict[Any, Caller]):
-    """The caller for each torch function: a function that makes its calls.
+    """The caller for each torch function. A caller is a function that makes its calls.
 
-    Only the first functions are cached, and all that have a public name, because a program may pass a new function to
-    torch in each call.
+    All callers of functions with a public name are cached, and the first of the others, because a program may pass a
+    new function to torch in each call.
     """
 
     def __init__(self, caller: Callable[[Any, str, str | None], Caller], spoken: SpokenDevice | None = None) -> None:
@@ -129,7 +129,7 @@ def _plain_caller(func: Any) -> Caller:
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
-    """The name of a function after the last dot, and its public name (None if it has none)."""
+    """The name of a function after the last dot, and its public name (None if it has no public name)."""
     if func is _BACKWARD:
         return "backward", "torch.Tensor.backward"
     full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
@@ -141,8 +141,8 @@ def _names_of(func: Any) -> tuple[str, str | None]:
 def _watched_backward(callers: _Callers) -> Caller:
     """The caller for a backward pass in which calls are seen.
 
-    A mode does not see calls that are made inside a mode. To see the user's functions that the backward pass calls, it
-    is started with torch's own function, for which no mode is called.
+    A mode does not see calls that are made inside of a mode. So that the user's functions in the backward pass are
+    seen, the pass is started with a function of torch for which no mode is called.
     """
 
     def go_backward(args: Sequence[Any], kwargs: Options) -> None:
@@ -211,7 +211,7 @@ class TorchRecordingDialect:
         return plain(tree, leaf)
 
     def content(self, array: Any) -> tuple[int | None, int]:
-        """Torch's own count of changes, which some kernels do not update, and a checksum."""
+        """Torch's own count of changes, and a checksum, because some kernels do not update the count."""
         try:
             values, _ = numpy_of(array)
             checksum = zlib.crc32(values.tobytes())
@@ -233,7 +233,7 @@ class TorchRecordingDialect:
         return bool(array.requires_grad)
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` from a hook on the call's node of the graph."""
+        """Call ``went`` when the backward pass reaches the call's node of the graph, by a hook."""
         node = next((tensor.grad_fn for tensor in results if tensor.grad_fn is not None), None)
         if node is not None:
             node.register_prehook(lambda _: went())

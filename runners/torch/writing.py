@@ -1,6 +1,6 @@
-"""Writes a call as data: its arrays as slots, torch's own values by name.
+"""Writes a call as data. Arrays become slots, and torch's own values are written by their names.
 
-Freezing and recording use the same form, and ``frozen.py`` makes the call again.
+Freezing and recording use the same format. ``frozen.py`` makes the call from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from runners.suite.frozen import Named
 
 
 def dtype_of(tensor: torch.Tensor) -> str:
-    """The name of an array's dtype. Raises ``UnfreezableError`` for anything but a plain array on the host."""
+    """The name of an array's dtype. Raises ``UnfreezableError`` unless the array is dense, not quantized and on the
+    CPU."""
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
         raise UnfreezableError(
             "a tensor that is not a plain one of the host: sparse, nested, quantized or without data"
@@ -36,7 +37,7 @@ def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
 
 
 def strides_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
-    """The strides of an array that is not contiguous; None for a contiguous one."""
+    """The strides of an array that is not contiguous; None for a contiguous array."""
     return None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
 
 
@@ -52,7 +53,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def plain(tree: Any, leaf: Any) -> Any:
-    """The tree with slots for its arrays, and named values for torch's own."""
+    """The tree with slots in place of its arrays, and names in place of torch's own values."""
     if isinstance(tree, torch.Tensor):
         return leaf(tree)
     if isinstance(tree, torch.Size):

@@ -254,7 +254,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("submit --runs 1000", "runs: must be 100 or less"),
         ("submit --sample /dev/null", "is not a sample (no valid JSON"),
         ("evidence out.json no.bundle", "there is no file no.bundle"),
-        ("assess no.py --on torch/xla", "no.py is no file or folder here"),
+        ("assess no.py --on torch/xla", "no.py is not a file or folder here"),
         ("assess /dev/shm --on torch/xlaa --url http://127.0.0.1:1", "no coordinator answers"),
         ("assess /dev/shm --on xla", "framework/device"),
         ("catalogue sample torch@9", "torch@9"),

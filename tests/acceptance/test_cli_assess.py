@@ -195,7 +195,7 @@ def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Pat
             ("--run", "bash a.sh", "--on", "torch/xla"),
             "portolan: --run: 'bash' is not Python: the command to record must",
         ),
-        (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart are for code that is read"),
+        (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart need source code"),
     ],
 )
 def test_a_mistake_is_told_before_the_command_runs(
@@ -218,7 +218,7 @@ def test_a_mistake_is_told_before_the_command_runs(
         (("--on", "torch/xla", "--data", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--data", "/dev/null"), "is not an evidence file of Portolan"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
-        (("--on", "torch/xla", "--baseline", "/dev/null"), "is no baseline"),
+        (("--on", "torch/xla", "--baseline", "/dev/null"), "is not a baseline"),
         ((), "Missing option '--on'"),
     ],
 )

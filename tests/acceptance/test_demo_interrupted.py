@@ -40,7 +40,7 @@ def demo(coordinator: CoordinatorProcess, tmp_path: Path) -> Iterator[Up]:
 def test_the_timing_ends_and_the_chart_is_shown(demo: Up, coordinator: CoordinatorProcess) -> None:
     demo.wait_says("bay@1/cpu: 2 of 2 functions pass every case")
     assert demo.stop(signal.SIGINT) == 0, demo.said
-    after = demo.said.partition("no more is timed; the chart has all verdicts, and the times so far")[2]
+    after = demo.said.partition("the timing has ended; the chart has all verdicts, and the times measured so far")[2]
     assert "2 of 2 functions pass every case" in after
     assert "bay.reef" in after
     (campaign,) = coordinator.http.get("/campaigns").json()["campaigns"]

@@ -139,5 +139,5 @@ def test_comparisons_leave_it_out_and_say_why(world: World) -> None:
     comparison = world.get("/compare", a="1", b="2")
     assert [pair["a"]["target"] for pair in comparison["pairs"]] == ["jax@0.10.2/cpu"]
     assert {(omission["target"], omission["why"]) for omission in comparison["left_out"]} == {
-        (WHOLE, "lowered, not run: its figures are not compared")
+        (WHOLE, "lowered, not run: its results are not compared")
     }

@@ -30,7 +30,7 @@ PREDICATES = (
     Predicate(QUEUE, "_CURSORS =", " AND r.boot_id = x.boot_id"),
     Predicate(QUEUE, "_CURSORS =", " AND r.cursor < x.n"),
     Predicate(QUEUE, "def _next", "WHERE state = 'queued' AND target_id = :target", "WHERE state = 'queued'"),
-    Predicate(QUEUE, "def open_campaigns", " AND c.state = 'running'"),
+    Predicate(QUEUE, "def startable_campaigns", " AND c.state = 'running'"),
     Predicate(QUEUE, "_COMPLETE =", "t.done + t.cancelled < t.total", "t.done < t.total"),
     Predicate(FINISHES, "def _finish_statement", " AND j.token = u.f_token"),
     Predicate(FINISHES, "def _finish_statement", "AND j.runner_id = u.f_runner AND", "AND"),

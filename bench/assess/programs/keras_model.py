@@ -1,4 +1,4 @@
-"""A forward pass and a training step of a model of Keras by name: ``python keras_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a Keras model: ``python keras_model.py NAME FOLDER``.
 
 Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its values into a folder of
 its own within ``FOLDER``, named by its number.
@@ -40,7 +40,7 @@ def main(name: str, folder: str) -> None:
 
 
 def train(model: keras.Model, inputs: tf.Tensor) -> np.ndarray[Any, Any]:
-    """One step; returns its gradient."""
+    """Make one training step and return its gradient."""
     optimizer = keras.optimizers.SGD(0.01, momentum=0.9)
     labels = tf.range(inputs.shape[0]) % CLASSES
     with tf.GradientTape() as tape:
@@ -53,13 +53,13 @@ def train(model: keras.Model, inputs: tf.Tensor) -> np.ndarray[Any, Any]:
 
 
 def flat_statistics(model: keras.Model) -> np.ndarray[Any, Any]:
-    """The moving means and variances."""
+    """The moving means and variances of the model as one array."""
     arrays = [tf.convert_to_tensor(variable).numpy() for variable in model.non_trainable_variables]
     return np.concatenate([np.zeros(0), *(values.ravel() for values in arrays if values.dtype.kind == "f")])
 
 
 def load_weights(model: keras.Model) -> None:
-    """Weights in the usual ranges; the means and variances of normalizations stay."""
+    """Set random weights in the usual ranges. The means and variances of normalizations are not changed."""
     for number, variable in enumerate(model.trainable_variables):
         noise = np.random.default_rng(number).standard_normal(tuple(variable.shape))
         if len(variable.shape) < 2:

@@ -1,8 +1,8 @@
-"""A forward pass and a training step of a model by name: ``python torch_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER``.
 
-It is written as programs for any device are: the model is made where arrays are made, and what it is given goes to the
-model's own device. Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its
-values into a folder of its own within ``FOLDER``, named by its number.
+The program is written for any device: the model is created on the default device, and the inputs are moved to the
+device of the model's parameters. Weights and inputs come from NumPy, so that they are equal on every device. Each run
+writes its values into a folder of its own within ``FOLDER``, named by its number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 MODELS = Path(__file__).parent.parent / "models.toml"
 CLASSES = 10
 NONE = "@none"
-"""Stands for None, which TOML lacks."""
+"""The word in ``models.toml`` that stands for None, because TOML has no such value."""
 
 
 def main(name: str, folder: str) -> None:
@@ -49,7 +49,7 @@ def main(name: str, folder: str) -> None:
 
 
 def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
-    """One step. Dropout is on, with a probability of zero, so that values can be compared."""
+    """Make one training step. Dropout is on, with a probability of zero, so that values can be compared."""
     for module in model.modules():
         drop_nothing(module)
         drop_nothing(getattr(module, "config", None))
@@ -66,7 +66,7 @@ def train(model: torch.nn.Module, inputs: Mapping[str, Any]) -> None:
 
 
 def drop_nothing(owner: Any) -> None:
-    """Set every probability of dropout to zero: of elements, paths, layers, and of calls of ``F.dropout``."""
+    """Set every dropout probability of a module or a configuration to zero."""
     for name, value in list(getattr(owner, "__dict__", {}).items()):
         if isinstance(value, float) and (name == "p" or "drop" in name):
             setattr(owner, name, 0.0)
@@ -81,7 +81,7 @@ def build(builder: str, options: Mapping[str, Any]) -> torch.nn.Module:
 
 
 def load_weights(model: torch.nn.Module) -> None:
-    """Weights in the usual ranges, drawn from a seed of their name; counters and running means stay."""
+    """Set random weights in the usual ranges, seeded by their names. Counters and running means are not changed."""
     state = model.state_dict()
     for name, parameter in model.named_parameters():
         noise = np.random.default_rng(zlib.crc32(name.encode())).standard_normal(tuple(parameter.shape))
@@ -103,7 +103,7 @@ def arrays(shapes: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, np.ndarra
 
 
 def scores_of(output: Any) -> torch.Tensor:
-    """The first array that a model returns."""
+    """The array in a model's output: the first value of a mapping, or the last item of a sequence."""
     while not isinstance(output, torch.Tensor):
         output = next(iter(output.values())) if isinstance(output, Mapping) else output[-1]
     return output
@@ -115,14 +115,14 @@ def flat_gradient(model: torch.nn.Module) -> np.ndarray[Any, Any]:
 
 
 def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
-    """The running means and variances, and every other buffer of floats."""
+    """The running means and variances, and every other floating-point buffer, as one array."""
     buffers = [buffer for buffer in model.buffers() if buffer.is_floating_point()]
     return np.concatenate([np.zeros(0), *(buffer.detach().cpu().double().numpy().ravel() for buffer in buffers)])
 
 
 @contextlib.contextmanager
 def entered_files() -> Iterator[set[str]]:
-    """Collects the files of the functions that are called within."""
+    """Collects the files of the functions that are called within the context."""
     files: set[str] = set()
     sys.setprofile(lambda frame, event, _: files.add(frame.f_code.co_filename) if event == "call" else None)
     try:
@@ -132,7 +132,7 @@ def entered_files() -> Iterator[set[str]]:
 
 
 def unused_classes(model: torch.nn.Module, files: Set[str]) -> Mapping[str, list[str]]:
-    """These files, without torch's own, each with its classes of modules that the model does not have."""
+    """For each of these files, except torch's: its module classes that the model does not have."""
     model_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
     modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
     return {

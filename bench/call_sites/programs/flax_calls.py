@@ -1,4 +1,4 @@
-"""Uses layers of both interfaces of flax, forward and once backward."""
+"""Runs layers of both interfaces of flax, forward and once backward."""
 
 from typing import Any
 

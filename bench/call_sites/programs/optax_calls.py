@@ -1,4 +1,4 @@
-"""Uses optimizers, schedules and losses of optax, each on a small problem."""
+"""Runs optimizers, schedules and losses of optax, each on a small problem."""
 
 import contextlib
 import inspect

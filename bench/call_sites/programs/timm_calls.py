@@ -1,4 +1,4 @@
-"""Uses small models of timm, forward and once backward, with losses and data mixing."""
+"""Runs small models of timm, forward and once backward, with losses and data mixing."""
 
 import timm
 import torch

@@ -1,4 +1,4 @@
-"""Uses models, transforms and operations of torchvision, except those computed by its C++ code."""
+"""Runs models, transforms and operations of torchvision, except operations that its C++ code computes."""
 
 import torch
 import torchvision

@@ -1,4 +1,4 @@
-"""The key of form tokens, read once per process when the first page needs it."""
+"""Reads the key of form tokens once per process, when the first page needs it."""
 
 from __future__ import annotations
 

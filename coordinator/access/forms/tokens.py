@@ -1,7 +1,7 @@
 """CSRF tokens of forms, made from a browser's cookies with a key that only coordinators have. Pure.
 
-Pages on another port of this host share its cookies and can set them. So an attacker could plant a form cookie together
-with its valid token. That is why the token also depends on the session.
+Pages on another port of this host share its cookies and can set them. So an attacker could plant a form cookie for
+which the attacker has a valid token. That is why the token also depends on the session.
 """
 
 from __future__ import annotations

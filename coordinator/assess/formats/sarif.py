@@ -56,7 +56,7 @@ def _key(finding: Finding) -> tuple[str, Kind]:
 
 
 def _result(findings: list[Finding], report: AssessmentReport) -> dict[str, Any]:
-    """The result for the findings about one function and kind, which differ in their conditions."""
+    """One result for all findings about one function and kind. These findings differ in their conditions."""
     function, kind = _key(findings[0])
     sentences = [f"{function} {kind_sentence(finding)}." for finding in findings]
     advice = [f"It {text}." for text in dict.fromkeys(text for f in findings for text in f.verdict.advice)]
@@ -85,7 +85,7 @@ def _repeat(finding: Finding, report: AssessmentReport) -> str:
 
 
 def _location(site: Site, report: AssessmentReport) -> dict[str, Any]:
-    """The location of a site. For a notebook only the file is named, because its cells number their lines
+    """The location of a site. For a site in a notebook it contains only the file, because each cell numbers its lines
     separately."""
     path, is_cell, _ = site.path.partition("#")
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{report.prefix}{path}")}}

@@ -72,7 +72,7 @@ def _finding(finding: Finding, report: AssessmentReport) -> Iterator[str]:
     for advice in verdict.advice:
         yield from _indent(advice)
     yield from _indent(_places(finding.places, report))
-    # Made to be copied: it is not broken into lines.
+    # A command is not wrapped, so that it can be copied.
     yield f"      $ {report.repeat(verdict)}"
 
 
@@ -118,7 +118,8 @@ def _notes(report: AssessmentReport, whole: bool) -> Iterator[str]:
 
 
 def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
-    """The lines of a recorded command that move values and take most time, and the limits of a replay."""
+    """The lines about a recorded command: where it moves values, where it takes most time, and the limits of the
+    replay."""
     if run.crossings:
         yield ""
         counts = " and ".join(f"{count:,} times {WAYS[way]}" for way, count in run.crossed.items())
@@ -141,7 +142,7 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
 
 
 def _whole_run(report: AssessmentReport) -> Iterator[str]:
-    """The run of the command on the target itself, compared with the predictions."""
+    """The lines about the run of the command on the target itself, compared with the predictions."""
     if report.why_not_whole is not None:
         yield ""
         yield from _wrap(f"The whole command could not be run on {report.target.short}: {report.why_not_whole}.")
@@ -176,7 +177,8 @@ def _callers(report: AssessmentReport) -> Iterator[str]:
 
 
 def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
-    """The context of the findings: unknown functions, device questions, unread files, silenced sites."""
+    """The lines about the context of the findings: unknown functions, device questions, unread files, silenced
+    sites."""
     source, unknown = report.source, report.assessment.unknown
     yield ""
     if unknown:
@@ -218,7 +220,7 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
 
 
 def _unread_paths(files: Sequence[UnreadFile]) -> Mapping[str, Sequence[str]]:
-    """The paths by reason, the most frequent reason first."""
+    """The paths of unread files by reason, the most frequent reason first."""
     paths: dict[str, list[str]] = {}
     for file in files:
         paths.setdefault(file.reason, []).append(file.path)

@@ -11,7 +11,8 @@ Format = Literal["text", "json", "html", "junit", "sarif"]
 
 
 def write_report(report: AssessmentReport, format: Format, code: Code, *, whole: bool) -> bytes:
-    """The report as bytes. Each format's module is imported only on request, because the terminal needs no other."""
+    """The report as bytes. Each format's module is imported only when the format is requested, because most users need
+    only the terminal."""
     match format:
         case "text":
             from coordinator.assess.formats.terminal import text_of

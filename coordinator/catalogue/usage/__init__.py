@@ -1,1 +1,1 @@
-"""Frequency of use: counts how often Python sources use the functions of a framework."""
+"""Counts how often Python sources use the functions of a framework."""

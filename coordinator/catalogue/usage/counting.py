@@ -1,8 +1,9 @@
-"""Counts a corpus. This process reads the files, and worker processes parse them in batches of limited size.
+"""Counts the uses in a corpus. This process reads the files, and worker processes parse them in batches of limited
+size.
 
-Batches are added up in the order of the corpus, and the state is stored with each batch, so that an interrupted count
-resumes after the last one. If a worker crashes, the files of its batch are parsed one by one, and only the file that
-caused the crash is lost.
+The results of batches are added in the order of the corpus. The state is stored with each batch, so that an interrupted
+count resumes after the last stored batch. If a worker crashes, the files of its batch are parsed one by one, and only
+the file that caused the crash is not counted.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Batch:
 def count_corpus(
     corpus: Path, methods: Methods, state: CountState, *, processes: int | None = None, report: Report | None = None
 ) -> UsageCounts:
-    """Count how often the corpus uses each name. Continues after the position of ``state``."""
+    """Count how often the corpus uses each name, beginning after the position of ``state``."""
     total = state.tally()
     ahead = processes or len(os.sched_getaffinity(0))
     pool = Workers(ahead, parse_files, _crash_tally, _prepare, (dict(methods),))
@@ -71,7 +72,7 @@ def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], st
 
 
 def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]:
-    """Group files into batches. Duplicates, and files that name no framework, are not parsed."""
+    """Group files into batches. Duplicates, and files that mention no framework, are not parsed."""
     files: list[SourceFile] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
@@ -110,7 +111,7 @@ def _prepare(methods: Methods) -> None:
 
 
 def _crash_tally(source: SourceFile) -> Tally:
-    """The tally of a file that crashed the process that parsed it."""
+    """The tally for a file that crashed the process that parsed it."""
     tally = Tally()
     tally.refuse("ended its process", source.name)
     return tally

@@ -1,4 +1,5 @@
-"""The file of counts: how often a corpus uses each function, by the way in which each use was recognized."""
+"""The file of counts: how often a corpus uses each function. Uses are counted separately by how they were
+recognized."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ class UseCount(_Model):
     """How often one name is used."""
 
     resolved: NonNegativeInt = 0
-    """Uses that imports and assignments lead to."""
+    """Uses of the name itself, resolved through imports and assignments."""
     typed: NonNegativeInt = 0
     """Uses as a member of a value with a known class."""
     guessed: NonNegativeInt = 0
@@ -56,16 +57,16 @@ class UseCount(_Model):
 
 
 class FileCounts(_Model):
-    """The numbers of files of a corpus, by their result."""
+    """The numbers of a corpus's files, by what happened to them."""
 
     seen: NonNegativeInt
     duplicates: NonNegativeInt
     without_framework: NonNegativeInt
     counted: NonNegativeInt
     refused: dict[str, NonNegativeInt]
-    """The number of rejected files by reason."""
+    """The number of rejected files for each reason."""
     examples: dict[str, list[str]]
-    """The names of some rejected files, by reason."""
+    """The names of some rejected files for each reason."""
 
 
 class FrameworkCounts(_Model):
@@ -84,11 +85,11 @@ class UsageCounts(_Model):
     star_imports: NonNegativeInt
     """Imports of all names from a framework (``import *``). The imported names are not followed."""
     frameworks: dict[str, FrameworkCounts]
-    """The counts of each framework, by the first part of its public names."""
+    """The counts of each framework. The keys are the first parts of its public names."""
 
 
 def open_counts(path: Path | None) -> UsageCounts:
-    """Read counts from a file, or without a path the counts that come with Portolan."""
+    """Read counts from a file. Without a path, the counts that ship with Portolan."""
     name = "the counts that come with Portolan" if path is None else str(path)
     try:
         content = DEFAULT.read_bytes() if path is None else path.read_bytes()
@@ -108,18 +109,18 @@ class ResolvedCounts:
     """The uses of one release's functions, each under its canonical name."""
 
     by_name: Mapping[str, Mapping[str, UseCount]]
-    """The uses of each object by the name under which it was used."""
+    """The uses of each object, for each name under which it was used."""
     unresolved: Mapping[str, UseCount] = field(default_factory=dict)
     """Uses of names that this release does not have, or that are modules or values."""
 
     @cached_property
     def uses(self) -> Mapping[str, UseCount]:
-        """The uses of each object, added up over its names."""
+        """The uses of each object, summed over its names."""
         return {name: reduce(add, by_name.values()) for name, by_name in self.by_name.items()}
 
 
 def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> ResolvedCounts:
-    """Assign every counted name to its entry in a release. Pure."""
+    """Assign the uses of every counted name to the name's entry in a release. Pure."""
     by_name: dict[str, dict[str, UseCount]] = {}
     unresolved_counts: dict[str, UseCount] = {}
     framework = counts.frameworks.get(root)
@@ -136,7 +137,7 @@ def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> Resolved
 
 @dataclass
 class Tally:
-    """Counts in progress: of a file, of a batch of files, or of a corpus."""
+    """The counts so far, of a file, a batch of files, or a corpus."""
 
     resolved: Counter[str] = field(default_factory=Counter)
     typed: Counter[str] = field(default_factory=Counter)

@@ -1,14 +1,14 @@
-"""The resolver: finds the names of a framework that a source uses. Pure.
+"""The resolver finds the names of a framework that a source uses. Pure.
 
-It follows a name through imports, aliases and simple assignments, and a value through the call that creates it. A class
-creates an instance of itself; a function of the framework creates an array.
+It follows a name through imports, aliases and simple assignments, and a value through the call that creates it. A call
+of a class creates an instance of the class. A call of a framework's function creates an array.
 
-A use of a method is *typed* if the receiver is annotated, or was created by a class or by a function that only creates
-arrays. It is *guessed* if the receiver came from another function of the framework, or if only the method's name points
+A use of a method is *typed* if its object is annotated, or was created by a class or by a function that only creates
+arrays. It is *guessed* if its object came from another function of the framework, or if only the method's name points
 to the framework.
 
-`Resolver` follows names and reports every use to its subclass. `uses_of` counts uses. An assessment needs call sites
-and more knowledge of values, and extends the same walk.
+`Resolver` follows names and reports every use to its subclass. `uses_of` counts uses. The assessment needs call sites
+and more knowledge of values, so it extends this resolver.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAKERS = frozenset(
 
 
 class Value:
-    """The base of what can be known about a value."""
+    """The base class of the values that the resolver knows."""
 
     __slots__ = ()
 
@@ -60,12 +60,12 @@ class _Other(Value):
 
 OTHER = _Other()
 Binding = str | Value | None
-"""The knowledge about a name: a dotted public name, a value, or None for nothing."""
+"""The value of a name: a dotted public name, a ``Value``, or None if it is unknown."""
 
 
 @dataclass
 class Uses:
-    """The names that one source uses, by the way in which each was recognized."""
+    """The names that one source uses, separated by how each use was recognized."""
 
     resolved: Counter[str] = field(default_factory=Counter)
     typed: Counter[str] = field(default_factory=Counter)
@@ -75,7 +75,7 @@ class Uses:
 
 
 def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
-    """Resolve one source. ``methods`` are the names of array methods, by the framework's public root.
+    """Find the uses in one source. ``methods`` has the names of array methods, by the framework's public root.
 
     Raises the errors of ``ast.parse`` for a source that cannot be parsed.
     """
@@ -111,7 +111,7 @@ class Resolver:
         ast.AsyncFunctionDef: "_function",
         ast.ClassDef: "_class",
     }
-    """The methods that visit a statement, by its type."""
+    """The method that visits each type of statement."""
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
         ast.Lambda: "_lambda",
         ast.ListComp: "_comprehension",
@@ -119,7 +119,7 @@ class Resolver:
         ast.DictComp: "_comprehension",
         ast.GeneratorExp: "_comprehension",
     }
-    """The methods that visit an expression and return what is known about its value, by its type."""
+    """The method that visits each type of expression and returns what is known about the expression's value."""
 
     def __init__(self) -> None:
         self.frameworks: set[str] = set()
@@ -289,8 +289,8 @@ class Resolver:
         """Record a use of a framework's name that imports resolve."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
-        """Return a member of a value. It is recorded as a use if it is ``outer``: neither called nor followed by
-        another attribute."""
+        """Return a member of a value. If ``outer``, the member is neither called nor followed by another attribute, so
+        it is recorded as a use."""
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:
@@ -355,7 +355,7 @@ def is_class(name: str) -> bool:
 
 
 def _made_by(callee: str) -> Binding:
-    """Return what a call of this name creates."""
+    """Return the value that a call of this name creates."""
     if is_class(callee):
         return Instance(callee, True)
     root = callee.partition(".")[0]

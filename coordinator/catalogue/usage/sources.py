@@ -1,8 +1,8 @@
-"""Reads the Python files of a corpus or a project one by one and within limits: from a folder, an archive or lines of
+"""Reads the Python files of a corpus or a project one by one, within limits: from a folder, an archive or lines of
 JSON.
 
-Nothing is extracted and no link is followed. If a file cannot be read, its reason is reported, and the other files are
-read. The order is always the same, so that an interrupted count can resume.
+Nothing is extracted and no link is followed. If a file cannot be read, the reason is reported, and the other files are
+read nevertheless. The order is always the same, so that an interrupted count can resume.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class SourceFile:
 
     name: str
     package: str
-    """The archive that contains it, as ``name version`` if its file name says so; empty in a plain folder."""
+    """The archive that contains the file. It is ``name version`` if the archive's file name says so. Empty for a file
+    in a plain folder."""
     content: bytes = b""
     refusal: str | None = None
 
@@ -58,10 +59,10 @@ def _every_folder(folder: os.DirEntry[str]) -> bool:
 
 @dataclass(frozen=True)
 class FileFilter:
-    """A selection of the files to read."""
+    """Selects the files to read."""
 
     suffixes: tuple[str, ...] = (".py",)
-    """The suffixes of the files and archive members that are read."""
+    """The suffixes of the files and archive members to read."""
     names_linked_folders: bool = False
     opens_archives: bool = True
     """Whether archives in a folder are opened."""
@@ -90,7 +91,7 @@ def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
 
 
 def package_of(archive: str) -> str:
-    """The package and version from an archive's file name, otherwise the file name."""
+    """The package and version in an archive's file name. If the name does not contain them, the file name itself."""
     match = _WHEEL.fullmatch(archive)
     if match is None:
         return archive
@@ -125,7 +126,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
-        # It leads to itself, or through a folder that may not be read.
+        # The link leads to itself, or through a folder that may not be read.
         return False
 
 
@@ -191,7 +192,7 @@ def _tar(path: Path, suffixes: tuple[str, ...]) -> Iterator[Member]:
     allowance = _allowance(path)
     with tarfile.open(path, "r:*") as archive:
         while (info := archive.next()) is not None:
-            # The archive keeps every header that it has seen; the last is all that it needs.
+            # The archive keeps every header that it has read. Only the last one is needed.
             archive.members = archive.members[-1:]  # type: ignore[attr-defined]
             if info.offset_data > allowance:
                 yield "", b"", "archive expands too far"

@@ -1,5 +1,5 @@
-"""The state of a count, so that it can be interrupted: an SQLite file with the counts and the digests of counted
-contents."""
+"""The state of a count that can be interrupted: an SQLite file with the counts, and the digests of the contents counted
+so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from coordinator.errors import CatalogueError
 
 
 class CountState:
-    """The tally, the position in the corpus and the digests of the files so far, always written together."""
+    """The tally, the position in the corpus, and the digests of the files so far. All three are always written
+    together."""
 
     def __init__(self, path: Path | None, corpus: Path) -> None:
         self._path = path
@@ -58,7 +59,7 @@ class CountState:
         return row.fetchone() is not None
 
     def write(self, tally: Tally, digests: Sequence[bytes], position: int) -> None:
-        """Store a batch completely or not at all."""
+        """Store the state after a batch, completely or not at all."""
         with self._connection as connection:
             connection.executemany("INSERT OR IGNORE INTO digests VALUES (?)", [(digest,) for digest in digests])
             connection.execute("UPDATE state SET position = ?, tally = ?", (position, json.dumps(vars(tally))))

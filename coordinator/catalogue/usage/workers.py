@@ -24,9 +24,9 @@ UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Workers(Generic[Result]):
-    """Worker processes that are restarted when one of them dies.
+    """Worker processes. If one of them dies, all are restarted.
 
-    ``parse`` handles a batch in a worker that ``prepare`` has initialized. ``on_crash`` gives the result for a file
+    ``parse`` handles a batch in a worker that ``prepare`` has initialized. ``on_crash`` returns the result for a file
     that crashed its worker.
     """
 
@@ -60,7 +60,7 @@ class Workers(Generic[Result]):
             return self._executor.submit(self._parse, files)
 
     def results(self, files: Sequence[SourceFile], batch_result: Future[Result]) -> Sequence[Result]:
-        """The results of a batch. If a worker died while parsing it, its files are parsed one by one."""
+        """The results of a batch. If a worker died while it parsed the batch, the files are parsed one by one."""
         try:
             return [batch_result.result()]
         except BrokenProcessPool:
@@ -92,14 +92,14 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 
 
 def bound_parser() -> None:
-    """Limit the memory and the recursion of this process, because it parses code from unknown authors."""
+    """Limit the memory and the recursion depth of this process, because it parses code by unknown authors."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     # A crash of a parser is counted; its core dump would fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(NESTING)
     # Parsing warns about the source: invalid escapes, comparisons with literals.
     warnings.simplefilter("ignore")
-    # Trees have no cycles, and looking for some costs a third of the time.
+    # Syntax trees have no cycles, and searching for cycles takes a third of the time.
     gc.disable()
 
 

@@ -1,1 +1,1 @@
-"""Figures of a report's tables, and the renderer that draws them."""
+"""Makes the figures of a report from its tables, and draws them."""

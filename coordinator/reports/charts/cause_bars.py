@@ -22,7 +22,7 @@ from coordinator.results.report_data import ReportData
 
 
 def causes(data: ReportData, table: Table) -> Figure:
-    """The study's Figure 6."""
+    """The study's Figure 6: causes of failure."""
     rows = [
         {
             "target": label(data, record),
@@ -78,7 +78,7 @@ def _cause_panels(targets: tuple[str, ...], causes: tuple[str, ...], ways: tuple
 
 
 def _greatest(rows: Rows, *columns: str) -> dict[tuple[str, ...], float]:
-    """The greatest share among the rows with equal values in these columns."""
+    """The greatest share for each combination of values in these columns."""
     greatest: dict[tuple[str, ...], float] = {}
     for row in rows:
         key = tuple(row[column] for column in columns)
@@ -87,6 +87,6 @@ def _greatest(rows: Rows, *columns: str) -> dict[tuple[str, ...], float]:
 
 
 def _main(rows: Rows) -> Rows:
-    """The most frequent causes for each target and way of counting."""
+    """The most frequent causes of each target, for each way of counting."""
     greatest = _greatest(rows, "target", "counted_by")
     return [row for row in rows if row["percent"] == greatest[row["target"], row["counted_by"]]]

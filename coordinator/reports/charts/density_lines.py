@@ -19,7 +19,7 @@ from coordinator.results.report_data import MEASURES, ReportData
 
 
 def densities(data: ReportData, table: Table) -> Figure:
-    """The study's Figures 2 and 8 to 10."""
+    """The study's Figures 2 and 8 to 10: densities of latency."""
     rows = [
         {
             "published": record["source"] != data.name,
@@ -50,7 +50,7 @@ def densities(data: ReportData, table: Table) -> Figure:
 def _line_panels(targets: tuple[str, ...], low: float, high: float) -> AnyChart:
     places = range(len(targets))
     colours = tuple(SERIES[place % len(SERIES)] for place in places)
-    # One further with each round of the colours, so that no two of 36 targets have both in common.
+    # The dashes are shifted by one after each round of colors, so that no two of 36 targets have both in common.
     dashes = tuple(DASHES[(place + place // len(SERIES)) % len(DASHES)] for place in places)
     legend = alt.Legend(symbolSize=700)
     lines = (

@@ -29,15 +29,15 @@ def draw(spec: dict[str, Any] | None, form: Form) -> bytes:
     try:
         return _draw(spec, form)
     except ValueError:
-        # Vega cuts a long label wherever the room ends, also between the two halves of a character beyond the first
-        # 65,536, and then cannot draw at all.
+        # Vega truncates a long label at any code unit, even between the two halves of a character beyond U+FFFF, and
+        # then cannot draw at all.
         if form == "js" or (plain := _within_one_plane(spec)) == spec:
             raise
         return _draw(plain, form)
 
 
 def _within_one_plane(value: Any) -> Any:
-    """The value with each character outside the Basic Multilingual Plane replaced by its number, so that different
+    """The value with each character outside of the Basic Multilingual Plane replaced by its number, so that different
     names stay different."""
     match value:
         case str():
@@ -50,7 +50,7 @@ def _within_one_plane(value: Any) -> Any:
 
 
 def _draw(spec: dict[str, Any] | None, form: Form) -> bytes:
-    # It holds a hundred megabytes, and the renderer imports this module.
+    # Imported here, because the library takes a hundred megabytes, and the renderer imports this module.
     import vl_convert
 
     match form:

@@ -1,4 +1,5 @@
-"""A figure: a specification, or a reason why there is none, with all texts that must be shown with it. Pure."""
+"""A figure: a specification of a drawing, or the reason why there is none, with all texts that must be shown with it.
+Pure."""
 
 from __future__ import annotations
 
@@ -25,22 +26,23 @@ WIDE = 110
 @dataclass(frozen=True)
 class Figure:
     id: str
-    """A stable identifier: ``scatter``."""
+    """The figure's name in URLs and files, such as ``scatter``. It does not change between releases."""
     title: str
     subtitle: tuple[str, ...]
-    """The counted cases and their number, with all remarks that must be known about the targets."""
+    """A sentence that says which cases are counted, and how many, with all remarks that readers must know about the
+    targets."""
     alternative: str
     """One sentence that describes the figure to a reader who cannot see it."""
     table: Table
     """The table with the figure's numbers."""
     bare: Spec | None
-    """The specification without a title, for a page that shows the title itself; None if there is nothing to draw."""
+    """The specification without a title, for a page that shows the title itself. None if there is nothing to draw."""
     silent: str = ""
-    """The reason why there is nothing to draw, and what would change that."""
+    """The reason why there is nothing to draw, and what would change this."""
 
     @property
     def spec(self) -> Spec | None:
-        """The specification with the title, for use outside of a page."""
+        """The specification with the title, for use outside of a page. None if there is nothing to draw."""
         if self.bare is None:
             return None
         subtitle = [line for sentence in self.subtitle for line in textwrap.wrap(sentence, WIDE)]
@@ -81,9 +83,10 @@ def figure(
 
 
 def share_of(cell: Cell, note: str = "") -> dict[str, Any]:
-    """The fields of a mark for a share: percent, and n and interval if known. Empty if there is no share.
+    """The fields for a mark that shows a share: the percent, and n and the interval if they are known. Empty if there
+    is no share.
 
-    Its text ends in ``note`` if n is not known.
+    If n is unknown, the text ends with ``note``.
     """
     if isinstance(cell, Rate) and cell.share is not None and cell.interval is not None:
         low, high = (100 * limit for limit in cell.interval)
@@ -101,8 +104,8 @@ def distinct(rows: Rows, column: str) -> tuple[str, ...]:
 
 
 def label(data: ReportData, record: Record) -> str:
-    """The label of a row's target in a figure. A published target has its source in the label, a simulated one its
-    mark."""
+    """The label of a row's target in a figure. The label of a published target names its source; the label of a
+    simulated target says that it is simulated."""
     name = str(record["target"])
     if record["source"] != data.name:
         return f"{record['source']}: {name}"
@@ -111,7 +114,8 @@ def label(data: ReportData, record: Record) -> str:
 
 
 def label_of_pair(data: ReportData, record: Record) -> str:
-    """``torch@2.9.0/cpu → xla``: the second name omits the framework and version if the first has the same."""
+    """The label of a pair: ``torch@2.9.0/cpu → xla``. The second name omits the framework and version if both are those
+    of the first."""
     base, other = str(record["base"]), str(record["other"])
     framework = "" if base.startswith(f"{record['framework']}@") else f"{record['framework']} "
     source = "" if record["source"] == data.name else f"{record['source']}: "
@@ -119,7 +123,7 @@ def label_of_pair(data: ReportData, record: Record) -> str:
 
 
 def _nothing_own(data: ReportData, drawing: Spec | None) -> tuple[str, ...]:
-    """A remark for a figure that shows only the study, so that nobody takes it for the campaign's."""
+    """A remark for a figure that shows only the study's data, so that nobody takes the data for the campaign's."""
     if drawing is None or not data.targets or not all(row.get("published") for row in drawing["data"]["values"]):
         return ()
     return (f"{data.name.capitalize()} has nothing to draw yet: the figure shows published values only.",)

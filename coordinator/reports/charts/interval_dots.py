@@ -26,7 +26,7 @@ from coordinator.results.statistics import Estimate
 
 
 def faster(data: ReportData, table: Table) -> Figure:
-    """The study's Figures 3 and 7."""
+    """The study's Figures 3 and 7: the share of functions that are faster on the other device."""
     parts = {"faster": "faster", "faster_by_half": "at least 1.5 times faster"}
     rows = _shares(data, table, parts)
     return figure(
@@ -42,7 +42,7 @@ def faster(data: ReportData, table: Table) -> Figure:
 
 
 def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
-    """The study's third kind of failure: functions that run but are intolerably slow."""
+    """Functions that run but are intolerably slow, which is the study's third kind of failure."""
     slower = f"more than {tolerable:g} times slower"
     rows = _shares(data, table, {"intolerable": slower})
     return figure(
@@ -58,7 +58,7 @@ def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 
 def slowdown(data: ReportData, table: Table) -> Figure:
-    """The overall slowdown of a target: one number for each pair of devices."""
+    """The overall slowdown from one device to another: one ratio for each pair of devices."""
     rows: Rows = [
         {
             "pair": label_of_pair(data, record),

@@ -53,7 +53,7 @@ def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
 
 
 def first_calls(data: ReportData, table: Table) -> Figure:
-    """First calls, which include compilation, against calls after warm-up."""
+    """First calls, which include compilation, plotted against calls after warm-up."""
     rows, thinning_note = _points(data, table, "steady_ms", "first_cold_ms", label)
     axes = ("median after warm-up", "latency of a process's first call")
     return figure(
@@ -85,7 +85,7 @@ def _point_panels(
     x, y = logarithmic_ms(across, low, high), logarithmic_ms(up, low, high)
 
     def diagonal(times: float, dash: list[int]) -> alt.Chart:
-        # Clipped to the panel by hand: an end beyond the scale would be drawn there.
+        # The line is clipped to the panel here, because Vega would draw an end beyond the scale.
         ends = [{"x": low, "y": low * times}, {"x": high / times, "y": high}]
         line: alt.Chart = (
             alt.Chart(alt.InlineData(values=ends if high / times > low else []))
@@ -116,8 +116,10 @@ def _point_panels(
 def _points(
     data: ReportData, table: Table, x: str, y: str, name: Callable[[ReportData, Record], str]
 ) -> tuple[Rows, str]:
-    """The panels with enough points, thinned to a readable number, and a sentence that is empty unless points were left
-    out."""
+    """The panels with enough points, and a sentence about points that were left out.
+
+    The points are thinned to a number that can be read. The sentence is empty if all points are shown.
+    """
     by_pair: dict[str, Rows] = {}
     for record in table.records():
         across, up = record[x], record[y]
@@ -139,7 +141,7 @@ def _points(
 
 
 def _decades(rows: Rows) -> tuple[float, float]:
-    """The powers of ten between which all points lie."""
+    """The two powers of ten between which all points lie."""
     latencies = [float(row[axis]) for row in rows for axis in ("x", "y")] or [1.0]
     return 10 ** math.floor(math.log10(min(latencies))), 10 ** math.ceil(math.log10(max(latencies) * 1.0001))
 

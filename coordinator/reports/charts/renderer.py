@@ -1,4 +1,4 @@
-"""Draws figures in one pool process, and caches the pictures on disk by a digest of their content."""
+"""Draws figures in one separate process, and caches the pictures on disk by a digest of their content."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
 
 
 class Renderer:
-    """``await renderer.draw([spec], "svg")``. The application has one renderer."""
+    """Draws and caches figures: ``await renderer.draw([spec], "svg")``. The application has one renderer."""
 
     def __init__(self, folder: Path) -> None:
         self._preferred = folder
         self._folder: Path | None = None
         self._own: tempfile.TemporaryDirectory[str] | None = None
         self._drawings: dict[str, asyncio.Task[None]] = {}
-        # One drawing is in the pool at a time: what ends its process costs that drawing and no other. With several, a
-        # pool of Python before 3.14 that renews its process can also forget to start the next one.
+        # Only one drawing is in the pool at a time, so that only this drawing is lost if its process ends. With
+        # several, a pool of Python before 3.14 that renews its process can also forget to start the next one.
         self._turn = asyncio.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._idle: asyncio.TimerHandle | None = None
@@ -106,7 +106,7 @@ class Renderer:
         if drawing is None:
             drawing = self._drawings[path.name] = asyncio.create_task(self._draw(path, spec, form))
             drawing.add_done_callback(lambda _: self._drawings.pop(path.name))
-        # A request that is given up does not take the picture from others that wait for it.
+        # If one request is cancelled, the other requests that wait for the picture still get it.
         await asyncio.shield(drawing)
         return path
 
@@ -122,7 +122,8 @@ class Renderer:
                 self._end_process()
                 raise DrawingError from error
             except Exception as error:
-                # The drawing library refuses a figure by ValueError, and panics by a class that cannot be sent here.
+                # The drawing library rejects a figure with ValueError. The class of its panics cannot be sent to this
+                # process.
                 why = " ".join(str(error).split())[:300]
                 raise DrawingError(f"the figure could not be drawn: {why}") from error
             finally:
@@ -154,12 +155,13 @@ class Renderer:
         return self._pool
 
     def _end_process(self) -> ProcessPoolExecutor | None:
-        """Kill the process, because a drawing that hangs does not react. The next drawing starts a new process."""
+        """Kill the process, because a drawing that hangs does not react. Returns the process's pool, if there was one.
+        The next drawing starts a new process."""
         pool, self._pool = self._pool, None
         if self._idle is not None:
             self._idle.cancel()
         if pool is not None:
-            # ``kill_workers`` is there from Python 3.14.
+            # ``kill_workers`` exists from Python 3.14.
             for process in list(pool._processes.values()):
                 process.kill()
         return pool
@@ -184,7 +186,7 @@ def _write(path: Path, content: bytes) -> None:
 
 def _has_lost_one(pool: ProcessPoolExecutor) -> bool:
     """Whether a process of the pool has ended. Its sentinel pipe is read, because another part of the program may have
-    reaped it."""
+    collected its exit status."""
     return bool(wait([process.sentinel for process in list((pool._processes or {}).values())], timeout=0))
 
 

@@ -1,8 +1,8 @@
 """Turns charts into Vega-Lite specifications, validated by Altair, and builds parts that several charts share. Pure.
 
 Importing Altair takes a third of a second, and building and validating a chart takes 20 ms. So modules that import this
-one are imported only where figures are made, and a chart is built once for all campaigns with equal labels and limits.
-Its rows are inserted afterwards.
+module are imported only where figures are made. A chart is built once for all campaigns with equal labels and limits,
+and the rows are inserted afterwards.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _theme() -> alt.theme.ThemeConfig:
 
 
 def chart_of_rows(build: Callable[P, AnyChart]) -> Callable[Concatenate[Rows, P], Spec | None]:
-    """Turn ``build``, which makes a chart, into a function that also takes the rows and returns the specification.
+    """Turn ``build``, which makes a chart without rows, into a function that also takes the rows and returns the
+    specification.
 
     Without rows it returns None. Specifications are cached by the arguments, so they must not be changed in place. The
     rows are inside the specification, so nothing is fetched to draw it.
@@ -58,7 +59,7 @@ def panels(panel: alt.Chart | alt.LayerChart, by: str, names: tuple[str, ...] = 
 
 
 def interval(axis: dict[str, Any], *, width: float = 2, colour: Any = alt.Undefined, **place: Any) -> alt.Chart:
-    """A line from low to high, if both are known."""
+    """A line from the low to the high bound. Nothing is drawn if a bound is unknown."""
     chart: alt.Chart = (
         alt.Chart()
         .mark_rule(strokeWidth=width, color=colour)
@@ -69,7 +70,8 @@ def interval(axis: dict[str, Any], *, width: float = 2, colour: Any = alt.Undefi
 
 
 def intervals_on_bars(axis: dict[str, Any], *, light: float, **place: Any) -> list[alt.Chart]:
-    """Interval lines for bars. An outline of ``light`` pixels makes a line visible on any color."""
+    """Lines for the intervals of bars. Each line has an outline of ``light`` pixels, which makes it visible on any
+    color."""
     return [interval(axis, width=width, colour=colour, **place) for colour, width in ((SHEET, light), (INK, 1.5))]
 
 
@@ -105,7 +107,8 @@ def logarithmic_ms(title: str, low: float, high: float) -> dict[str, Any]:
 def by_name(
     channel: Callable[..., Channel], field: str, names: Sequence[str | bool], values: Sequence[Any], **more: Any
 ) -> Channel:
-    """Encode a field so that each name has its own color, shape or dash; the names take the values in order."""
+    """Encode a field so that each name has its own color, shape or dash. ``values`` has the color, shape or dash of
+    each name, in the same order."""
     scale = alt.Scale(domain=list(names), range=list(values[: len(names)]))
     return channel(field, title=None, scale=scale, **more)
 

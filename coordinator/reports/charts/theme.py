@@ -1,6 +1,6 @@
 """The look of figures: the colors of the pages' style sheet, their dark counterparts, fonts. Pure.
 
-Specifications are drawn in light colors; ``dark`` replaces each color with its counterpart. No figure relies on color
+Specifications have light colors. ``dark`` replaces each of them with its dark counterpart. No figure relies on color
 alone.
 """
 

@@ -40,7 +40,7 @@ NOTHING_COUNTED = (
 
 
 def portability(data: ReportData, table: Table) -> Figure:
-    """The study's Tables 1 and 3 as bars."""
+    """The study's Tables 1 and 3, drawn as bars."""
     rows = _parts(data, table, _words(VERDICTS), interval_of="success")
     passing = [row for row in rows if row["verdict"] == verdict_words("success")]
     return figure(
@@ -57,7 +57,7 @@ def portability(data: ReportData, table: Table) -> Figure:
 
 
 def failures_by_decile(data: ReportData, table: Table) -> Figure:
-    """The study's Figure 4."""
+    """The study's Figure 4: failures by decile of use."""
     rows = _parts(data, table, _words(FAILURES), also=("decile",))
     for row in rows:
         row["decile"] = int(str(row["decile"]).removeprefix("decile"))
@@ -74,7 +74,7 @@ def failures_by_decile(data: ReportData, table: Table) -> Figure:
 
 
 def failures_in_top20(data: ReportData, table: Table) -> Figure:
-    """The study's Figure 5."""
+    """The study's Figure 5: failures among the 20 most used functions."""
     rows = _parts(data, table, _words(FAILURES))
     return figure(
         data,
@@ -89,7 +89,7 @@ def failures_in_top20(data: ReportData, table: Table) -> Figure:
 
 
 def placement(data: ReportData, table: Table) -> Figure:
-    """The shares of passed cases that ran on the device, fell back, or are not proven."""
+    """The shares of passed cases that ran on the device, fell back, or have no proof of their placement."""
     rows = _parts(data, table, dict(zip(PLACEMENTS, PLACED, strict=True)))
     fallbacks = [row for row in rows if row["verdict"] == "fell back to the host"]
     return figure(
@@ -159,7 +159,7 @@ def _decile_panels(targets: tuple[str, ...]) -> AnyChart:
 
 
 def _words(verdicts: Iterable[str]) -> dict[str, str]:
-    """The verdicts in words, by column of the table."""
+    """The verdicts in words. The keys are the table's columns."""
     return {verdict: verdict_words(verdict) for verdict in verdicts}
 
 
@@ -176,7 +176,8 @@ def _parts(
     interval_of: str | None = None,
     also: Iterable[str] = (),
 ) -> Rows:
-    """The parts of each bar. ``columns`` maps the table's columns to words. A bar that lacks a part is left out."""
+    """The parts of each bar. ``columns`` maps the table's columns to words. A bar is not drawn if one of its parts has
+    no value."""
     rows = []
     for record in table.records():
         shares = {column: share_of(record[column]) for column in columns}
@@ -193,7 +194,7 @@ def _parts(
 
 
 def _worst(rows: Rows, where: str | None) -> str:
-    """The largest share of each target, in words."""
+    """A sentence part with the largest share of each target."""
     sentences = []
     for target in distinct(rows, "who"):
         worst = max((row for row in rows if row["who"] == target), key=lambda row: float(row["failed"]))
@@ -203,6 +204,6 @@ def _worst(rows: Rows, where: str | None) -> str:
 
 
 def _bar_label(data: ReportData, record: Record) -> str:
-    """The label of a bar: a target, with the way of counting if there are two."""
+    """The label of a bar: its target. If there are two ways of counting, the label includes the way."""
     two_ways = "counted_by" in record and record["source"] == data.name
     return f"{label(data, record)}, {rule_label(str(record['counted_by']))}" if two_ways else label(data, record)

@@ -1,1 +1,1 @@
-"""The comparison of two campaigns, or two targets: verdicts and latencies, function by function."""
+"""Compares two campaigns, or two targets: verdicts and latencies, function by function."""

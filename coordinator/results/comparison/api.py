@@ -29,6 +29,6 @@ async def compare(
     context: Context,
     rule: FunctionRuleParameter,
 ) -> Comparison:
-    """Regressions, fixes and changed latency from `a` to `b`, function by function; unchanged functions are only
+    """Regressions, fixes and changed latency from `a` to `b`, function by function. Unchanged functions are only
     counted."""
     return await service.compare(context.engine, SideSelector.parse(a, "a"), SideSelector.parse(b, "b"), rule)

@@ -1,8 +1,8 @@
 """Decides how a case changed between two sides, over all of its runs: verdict, cause and placement. Pure.
 
-A case counts as changed only if no run contradicts the change. If the runs of a side disagree, or side A did not count
-the case, the data are insufficient. If the case has no result on side B, it is lost. The numbers of failed cases are
-never compared, because one repaired case and one broken case are two changes.
+A case counts as changed only if no run contradicts the change. If the runs of a side disagree, or if the case does not
+count on side A, there are too few data. If the case has no result on side B, it is lost. The numbers of failed cases
+are never compared, because a repaired case and a broken case are two changes, although the number stays the same.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ UNCOUNTED = "counted on neither side"
 def compare_cases(
     a: Mapping[str, SideCase], b: Mapping[str, SideCase], other_cases: Collection[str] = ()
 ) -> list[CaseChange]:
-    """Compare every case of either side, sorted by name. ``other_cases`` are names that mean different cases on the two
-    sides."""
+    """Compare every case of either side, sorted by name. ``other_cases`` has the names that mean different cases on the
+    two sides."""
     return [
         case_change(name, a.get(name), b.get(name), comparable=name not in other_cases)
         for name in sorted(a.keys() | b.keys())
@@ -29,7 +29,8 @@ def compare_cases(
 
 
 def enough(cases: dict[str, SideCase], least: int) -> dict[str, SideCase]:
-    """The cases of one function on one side. If fewer than ``least`` of them count, these are marked as skipped."""
+    """The cases of one function on one side. If fewer than ``least`` of them count, all of them are marked as
+    skipped."""
     if sum(case.verdict in COUNTED for case in cases.values()) >= least:
         return cases
     return {
@@ -58,7 +59,7 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
 
 
 def _compare_case(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
-    """The kind of the change, and the reason if the case is lost, is not compared or lacks data."""
+    """The kind of the change. The reason is also returned if the case is lost, is not compared or has too few data."""
     has_verdict = [side is not None and side.verdict in COUNTED for side in (a, b)]
     if not any(has_verdict):
         return "not compared", UNCOUNTED
@@ -83,7 +84,7 @@ def _compare_verdicts(a: SideCase, b: SideCase) -> tuple[CaseKind, str | None]:
 
 
 def _compare_labels(a: Sequence[str], b: Sequence[str], kind: CaseKind) -> tuple[CaseKind, str | None]:
-    """Compare the labels (placements or causes) of a case's runs. If the two sides share some labels, no change is
+    """Compare the labels (placements or causes) of a case's runs. If both sides have a label in common, no change is
     certain."""
     if set(a) == set(b):
         return "same", None

@@ -1,17 +1,17 @@
 """Detects changes of latency between two campaigns, by function and by case. Pure.
 
-Disturbances of a host only make a call longer. So the level of a run is a low quantile of its samples, and the level of
-a case is the level of its best run. The best run still exceeds the undisturbed time by some excess. The other runs show
-how large an excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at most the
-quantile of Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel 1954). The
-interval of a side lies between this lower bound and its best run. A change counts if the intervals of the two sides do
-not overlap, and differ by more than ``LEAST``. A few runs say little about their spread, so the usual spread among the
-campaign's functions counts as a prior worth some degrees of freedom (Smyth 2004).
+Disturbances of a host can only make a call longer. So the level of a run is a low quantile of its samples, and the
+level of a case is the level of its best run. The best run still exceeds the undisturbed time by some excess. The other
+runs show how large an excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at
+most the quantile of Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel
+1954). The interval of a side lies between this lower bound and its best run. A change counts if the intervals of the
+two sides do not overlap, and differ by more than ``LEAST``. A few runs say little about their spread, so the usual
+spread among the campaign's functions counts as a prior worth some degrees of freedom (Smyth 2004).
 
 A busy host disturbs this in three ways:
 
 - Runs in which most samples waited for a core agree with each other, and say nothing about the call. These runs are
-  left out.
+  excluded.
 - If many samples waited, only the function's own runs show their spread, because other functions share less of their
   work among threads. The change must then be greater.
 - Each campaign is compared with itself: its best runs with its second best runs, which differ although nothing changed.
@@ -32,7 +32,7 @@ from coordinator.figures.level import ALIKE
 FACTOR = 1.5
 """The change to detect: this many times slower or faster."""
 LEAST = ALIKE
-"""No smaller change counts."""
+"""The smallest change that counts."""
 ALPHA = 0.01
 """The accepted share of intervals that miss the true ratio."""
 SHAKEN = 0.2
@@ -61,19 +61,19 @@ class Measurement(NamedTuple):
     contended: bool = False
     """Whether threads waited for a core in most samples."""
     contended_share: float | None = None
-    """The share of samples that waited for a core; None if it was not counted."""
+    """The share of samples that waited for a core; None if waits were not counted."""
 
 
 class Spread(NamedTuple):
-    """The mean excess of runs over the best run, as a logarithm, and its degrees of freedom."""
+    """The mean excess of runs over the best run, as a logarithm, with the number of its degrees of freedom."""
 
     excess: float
     freedom: int
 
 
 class Spreads(NamedTuple):
-    """Two estimates of the spread of runs: from the lower half alone, which a burst of disturbance does not move, and
-    from all runs."""
+    """Two estimates of the spread of runs: one from the lower half alone, which a burst of disturbance does not affect,
+    and one from all runs."""
 
     lower: Spread
     all: Spread
@@ -99,24 +99,24 @@ class CaseLatencyChange:
 
 @dataclass(frozen=True)
 class LatencyChange:
-    """How one function's latency changed: the ratio of B to A (over 1 if B is slower) and its interval, or None if the
-    data are insufficient."""
+    """How one function's latency changed: the ratio of B to A (above 1 if B is slower), and its interval. Both are None
+    if there are too few data."""
 
     function: str
     change: Speed
     ratio: float | None
-    """The median over the function's cases, each with the ratio of its best runs."""
+    """The ratio of B to A: the median, over the function's cases, of the ratio of their best runs."""
     interval: tuple[float, float] | None
     """The confidence interval of the ratio, at 99 %."""
     cases: int
     runs: tuple[int, int]
-    """The numbers of runs before and after, without runs in which most samples waited for a core."""
+    """The numbers of runs of A and B, without runs in which most samples waited for a core."""
     contended: tuple[float | None, float | None]
-    """The shares of samples before and after that waited for a core; None if they were not counted."""
+    """The shares of samples of A and B that waited for a core; None if waits were not counted."""
     changed_cases: tuple[CaseLatencyChange, ...] = ()
-    """Cases that changed by more than the spread of their runs, the greatest change first."""
+    """The cases that changed by more than the spread of their runs, the case with the greatest change first."""
     why: str | None = None
-    """The reason for insufficient data: missing data, or the number of runs that would be needed."""
+    """The reason why there are too few data: the data that are missing, or the number of runs that would be needed."""
 
     @property
     def changed(self) -> bool:
@@ -129,7 +129,7 @@ class LatencyChange:
 
     @property
     def moves(self) -> str:
-        """The cases that changed, as text: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
+        """The changed cases in words: ``torch.cat/0 ×3.1, torch.cat/1 ×2.2, … of 14 cases``."""
         if not self.changed_cases:
             return ""
         changes = [f"{case.case} {ratio(case.ratio)}" for case in self.changed_cases[:NAMED]]
@@ -146,16 +146,17 @@ class CaseRuns(NamedTuple):
 
     runs: Runs
     shares: MutableMapping[int, float | None]
-    """The share of samples that waited for a core, by run, including the runs that are left out."""
+    """For each run, the share of samples that waited for a core. Runs that are excluded from ``runs`` are included
+    here."""
 
     @property
     def left_out(self) -> int:
-        """The number of runs that were left out because most of their samples waited for a core."""
+        """The number of runs that were excluded because most of their samples waited for a core."""
         return len(self.shares) - len(self.runs)
 
     @property
     def is_contended(self) -> bool:
-        """Whether so many runs were left out that fewer than two remain to compare with each other."""
+        """Whether so many runs were excluded that fewer than two are left to compare with each other."""
         return self.left_out > 0 and len(self.runs) < 2
 
 
@@ -176,18 +177,18 @@ class LatencyDifference(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the interval is finite: there were enough runs, and they were similar enough."""
+        """Whether the interval is finite. It is if there were enough runs and they were similar enough."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def direction(self, least: float) -> Speed | None:
-        """Slower or faster; None if the intervals of the two sides overlap, or the difference is not greater than
+        """Slower or faster. None if the intervals of the two sides overlap, or if the difference is not greater than
         ``least``."""
         if abs(self.value) <= least:
             return None
         return "slower" if self.low > 0 else "faster" if self.high < 0 else None
 
     def sure_direction(self, least: float) -> Speed | None:
-        """Slower or faster; None unless the whole interval is beyond ``least``."""
+        """Slower or faster if the whole interval is beyond ``least``, otherwise None."""
         return "slower" if self.low > least else "faster" if self.high < -least else None
 
 
@@ -198,7 +199,7 @@ class ChangeScale(NamedTuple):
     least: float
     """The logarithm of the smallest change that counts."""
     factor: float
-    """The change to detect."""
+    """The change to detect, as a factor."""
 
     def of(self, contended_share: float) -> ChangeScale:
         """The thresholds for a function with this share of samples that waited for a core.
@@ -213,7 +214,7 @@ class ChangeScale(NamedTuple):
 def compare_latencies(
     before: Sequence[Measurement], after: Sequence[Measurement], factor: float = FACTOR
 ) -> list[LatencyChange]:
-    """The change of every function that either campaign measured, sorted by name."""
+    """Compare every function that either campaign measured, sorted by name."""
     old, new = _by_function(before), _by_function(after)
     functions = [_Function(name, old.get(name, {}), new.get(name, {})) for name in sorted(old.keys() | new.keys())]
     usual = usual_spreads([function.spreads for function in functions if function.is_enough])
@@ -223,11 +224,12 @@ def compare_latencies(
 
 
 def between_halves(measurements: Sequence[Measurement]) -> float | None:
-    """The usual difference between two halves of one campaign, where nothing changed; None if it has no halves.
+    """The usual difference between two halves of one campaign, where nothing changed; None if it cannot be split into
+    halves.
 
-    The runs of a case are dealt to the halves in turn, so the levels of the halves are its best and its second best
-    run. The difference of a function is the median over its cases. 19 of 20 functions differ by no more than the
-    returned ratio.
+    The runs of a case are assigned to the two halves alternately, in the order of their levels. So the levels of the
+    halves are the best run and the second best run. The difference of a function is the median over its cases. 19 of 20
+    functions differ by at most the returned ratio.
     """
     differences = []
     for cases in _by_function(measurements).values():
@@ -248,20 +250,21 @@ def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) ->
 def difference(
     value: float, runs: tuple[int, int], spreads: Spreads, usual: Spreads = NOTHING_USUAL, alpha: float = ALPHA
 ) -> LatencyDifference:
-    """The difference between the best runs before and after, with its interval. ``runs`` are the numbers of runs of
-    each side.
+    """The difference between the best runs before and after, with its interval. ``runs`` has the number of runs of each
+    side.
 
-    The spread has two estimates. The one with the wider interval is used, and the two together miss the true value in
-    at most a share ``alpha`` of intervals.
+    The spread has two estimates. The one with the wider interval is used. The two together miss the true value in at
+    most a share ``alpha`` of intervals.
     """
     bounds = [_pool(spread, prior) for spread, prior in zip(spreads, usual, strict=True)]
-    # The best run after exceeds its undisturbed time by at most this, so the true ratio can be so much lower.
+    # The best run after exceeds its undisturbed time by at most this, so the true ratio can be lower by as much.
     below, above = (min(greatest_excess(spread, n, alpha / 4) for spread in bounds) for n in (runs[1], runs[0]))
     return LatencyDifference(value, value - below, value + above)
 
 
 def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
-    """The upper bound of the best run's excess over the undisturbed time; a share ``alpha`` of excesses is greater."""
+    """The upper bound of the best run's excess over the undisturbed time. Only a share ``alpha`` of excesses is
+    greater."""
     if not spread.freedom:
         return math.inf
     # Fisher's F with 2 and nu degrees of freedom has its quantile in closed form.
@@ -271,7 +274,7 @@ def greatest_excess(spread: Spread, runs: int, alpha: float) -> float:
 
 
 def usual_spreads(functions: Sequence[Spreads]) -> Spreads:
-    """The usual spread: the median over functions, which a few outliers do not move."""
+    """The usual spread: the median over functions, which a few outliers do not affect."""
     if len(functions) < FEWEST_FUNCTIONS:
         return NOTHING_USUAL
     return Spreads(_usual([spreads.lower for spreads in functions]), _usual([spreads.all for spreads in functions]))
@@ -285,13 +288,13 @@ def _usual(spreads: Sequence[Spread]) -> Spread:
 
 
 def runs_to_tell(runs: tuple[int, int], spreads: Spreads, scale: ChangeScale) -> int | None:
-    """The number of additional runs per side that would show a change by the factor, at the same spread; None if it is
-    too large."""
+    """The number of additional runs per side with which a change by the factor would be detected, at the same spread;
+    None if it is too large."""
     for more in range(1, MOST_RUNS + 1):
         there = runs[0] + more, runs[1] + more
         lower = Spread(spreads.lower.excess, 2 * sum(n // 2 for n in there))
         more_runs_spreads = Spreads(lower, Spread(spreads.all.excess, 2 * sum(n - 1 for n in there)))
-        if _tells(difference(0.0, there, more_runs_spreads, scale.usual), scale):
+        if _excludes_change(difference(0.0, there, more_runs_spreads, scale.usual), scale):
             return more
     return None
 
@@ -341,22 +344,22 @@ def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
-    """The verdict for a function: changed if one of its cases surely changed, or if its overall difference shows a
+    """The verdict for a function. It changed if one of its cases surely changed, or if its overall difference shows a
     change."""
     words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
     if "faster" in words:
         return "faster"
-    return "same" if _tells(estimate, scale) else "insufficient data"
+    return "same" if _excludes_change(estimate, scale) else "insufficient data"
 
 
 def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
     """The single cases that changed.
 
-    Many cases are tested at once and none confirms another, so each must meet a smaller error. A call that lasts longer
-    than the other processes' time slices is disturbed in some runs and not in others, far more than the usual spread
-    says. So every run of one side must also be slower than every run of the other.
+    Many cases are tested at once and none confirms another, so each must pass a stricter test. A call that lasts longer
+    than the other processes' time slices is disturbed in some runs and not in others, by far more than the usual
+    spread. So every run of one side must also be slower than every run of the other side.
     """
     alpha = ALPHA / len(function.common)
     excesses = [_pool(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]
@@ -371,13 +374,16 @@ def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatency
 
 
 def _are_apart(before: Runs, after: Runs, least: float) -> bool:
-    """Whether every run of one side is slower than every run of the other, by more than the least change."""
+    """Whether every run of one side is slower than every run of the other side, by more than ``least``."""
     fast, slow = sorted((before.values(), after.values()), key=min)
     return min(slow) - max(fast) > least
 
 
-def _tells(estimate: LatencyDifference, scale: ChangeScale) -> bool:
-    """Whether the data would show a change by the factor, so that its absence means that nothing changed."""
+def _excludes_change(estimate: LatencyDifference, scale: ChangeScale) -> bool:
+    """Whether the interval is narrow enough to exclude a change by ``scale.factor``.
+
+    If it is, and no change was found, the function counts as unchanged. If it is not, there are too few data.
+    """
     looked_for = math.log(scale.factor)
     return scale.least < looked_for and -looked_for < estimate.low and estimate.high < looked_for
 
@@ -398,7 +404,7 @@ def _missing(function: _Function) -> str:
 def _advice(function: _Function, scale: ChangeScale) -> str:
     change = f"a change of {100 * (scale.factor - 1):.0f} %"
     if scale.least >= math.log(scale.factor):
-        return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be told"
+        return f"the host alone shows changes of {ratio(math.exp(scale.least))}, so {change} could not be detected"
     more = runs_to_tell(function.runs, function.spreads, scale)
     if more is None:
         return f"too noisy: more than {MOST_RUNS} more runs per side would be needed to show {change}"
@@ -421,7 +427,7 @@ def _contended_share(sides: Iterable[CaseRuns]) -> float | None:
 
 
 def _share_of_runs(sides: Iterable[CaseRuns]) -> float | None:
-    """The mean share of samples that waited for a core, over the runs that are not left out."""
+    """The mean share of samples that waited for a core, over the runs that are not excluded."""
     return _mean(side.shares[run] for side in sides for run in side.runs)
 
 
@@ -449,8 +455,8 @@ def _value(before: Runs, after: Runs) -> float:
 def _spreads(before: Runs, after: Runs) -> Spreads:
     """The spread of both sides together: the excess of each side's runs over the best run of that side.
 
-    A run in a burst of disturbance does not show how near the best run is to the undisturbed time. So the lower half is
-    also estimated alone.
+    A run in a burst of disturbance does not show how close the best run is to the undisturbed time. So the lower half
+    is also estimated separately.
     """
     sides = [list(runs.values()) for runs in (before, after)]
     lower, every = ([estimate(runs) for runs in sides] for estimate in (_lower_half, _all_runs))

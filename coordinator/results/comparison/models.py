@@ -13,19 +13,20 @@ from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
-"""The change of a function. ``mixed``: some cases got worse and others better. ``change``: cases failed by another
-cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some count only on A."""
+"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed by
+another cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some cases count
+only on A."""
 
 CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
-"""The change of a case. ``lost``: it counts on A and has no result on B. ``not compared``: neither side counted it, or
-its name means different cases in the two revisions of the suite."""
+"""The kind of a case's change. ``lost``: the case counts on A and has no result on B. ``not compared``: neither side
+counted it, or its name means different cases in the two revisions of the suite."""
 
 NAMED = 3
 """The maximum number of cases that a line names; JSON contains all."""
 
 
 class Side(BaseModel):
-    """A campaign, or one target of it if a selector is set."""
+    """A campaign, or one of its targets if a selector is set."""
 
     campaign: int
     name: str
@@ -36,7 +37,7 @@ class Side(BaseModel):
 
 
 class SideVerdict(BaseModel):
-    """One function on one side."""
+    """The verdict of one function on one side."""
 
     verdict: str
     passed: int
@@ -44,18 +45,18 @@ class SideVerdict(BaseModel):
     flaky: int
     cause: str | None
     conditions: list[str] = []
-    """The options on which the function's cases fail or fall back, and the reference that judged them. Empty unless the
-    function changed or was lost."""
+    """The options with which the function's cases fail or fall back, and the reference that judged the cases. Empty
+    unless the function changed or was lost."""
 
 
 class SideCase(BaseModel):
     """The result of one case on one side, over its runs."""
 
     verdict: Literal["passed", "failed", "flaky", "unproven", "skipped", "incomplete"]
-    """``flaky``: counted runs disagree. ``unproven``: the case passed with unknown placement, so rules about the device
-    do not count it."""
+    """``flaky`` means that counted runs disagree. ``unproven`` means that the case passed with unknown placement, so
+    rules about the device do not count it."""
     causes: list[str]
-    """The causes of the failed runs. If no run of the case counts, the causes for which it does not."""
+    """The causes of the failed runs. If no run of the case counts, the causes for which none counts."""
     placements: list[str]
     """Placements of the runs that passed."""
     runs: int
@@ -69,7 +70,7 @@ class CaseChange(BaseModel):
     a: SideCase | None
     b: SideCase | None
     why: str | None
-    """The reason, for cases that are lost or not compared and for insufficient data."""
+    """The reason why the case is lost, is not compared or has too few data."""
 
 
 class CaseCounts(BaseModel):
@@ -95,7 +96,7 @@ _MOVES: dict[CaseKind, str] = {
 
 
 class VerdictChange(BaseModel):
-    """A function with a changed case, or one that cannot be compared."""
+    """A function with a changed case, or a function that cannot be compared."""
 
     function: str
     kind: Kind
@@ -103,13 +104,13 @@ class VerdictChange(BaseModel):
     b: SideVerdict | None
     counts: CaseCounts
     cases: list[CaseChange]
-    """The changed cases; unchanged ones are left out."""
+    """The changed cases. Unchanged cases are not included."""
     why: str | None
-    """The reason, for functions with lost cases or insufficient data."""
+    """The reason why cases are lost, or why there are too few data."""
 
     @property
     def moves(self) -> str:
-        """The changed and lost cases as text: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        """The changed and lost cases in words: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
         return ", ".join(
             f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
             for kind, words in _MOVES.items()
@@ -137,7 +138,7 @@ class VerdictComparison(BaseModel):
     counts: ChangeCounts
     cases: CaseCounts
     changes: list[VerdictChange]
-    """The changed functions; unchanged ones are left out."""
+    """The changed functions. Unchanged functions are not included."""
 
     @property
     def changed(self) -> bool:
@@ -146,14 +147,15 @@ class VerdictComparison(BaseModel):
 
 
 class LatencyComparison(BaseModel):
-    """The functions of a pair that became slower or faster. Less than 1 % of unchanged functions are reported."""
+    """The functions of a pair that became slower or faster. Of the functions that did not change, less than 1 % are
+    reported."""
 
     factor: float
-    """The change to detect."""
+    """The change to detect, as a factor."""
     least: float
     """No smaller change counts."""
     between_halves: tuple[float | None, float | None]
-    """The difference that A and B each show between their own halves, where nothing changed; null if no case has two
+    """The difference that A and B each have between their own halves, where nothing changed; null if no case has two
     runs. Smaller changes do not count."""
     refused: str | None
     """The reason why the latencies cannot be compared; null if they can."""
@@ -162,7 +164,7 @@ class LatencyComparison(BaseModel):
     same: int
     insufficient: int
     changes: list[LatencyChange]
-    """The changed functions; unchanged ones are left out."""
+    """The changed functions. Unchanged functions are not included."""
 
     @property
     def host(self) -> str:
@@ -178,14 +180,14 @@ class LatencyComparison(BaseModel):
 
 
 class TargetPair(BaseModel):
-    """A target of one side and its counterpart on the other side, charted with one suite."""
+    """A target of one side and its counterpart on the other side. Both were charted with the same suite."""
 
     framework: str
     a: Target
     b: Target
     notes: list[str]
     other_cases: list[str] = []
-    """Cases of charted functions that differ between the two revisions of the suite, or are in only one of them. They
+    """Cases of charted functions that differ between the two revisions of the suite, or that only one of them has. They
     are not compared."""
 
 
@@ -200,7 +202,7 @@ class Omission(BaseModel):
 
 
 class Pairing(BaseModel):
-    """The targets of both sides that are compared, and those that are not."""
+    """The pairs of targets that are compared, and the targets that are not."""
 
     a: Side
     b: Side

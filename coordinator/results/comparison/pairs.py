@@ -1,4 +1,4 @@
-"""Pairs the targets of two sides, and gives a reason for each target that is left out. Pure."""
+"""Pairs the targets of two sides, and gives a reason for each target without a counterpart. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Letter = Literal["a", "b"]
 
 
 class CaseDigest(NamedTuple):
-    """A case of the suite with which a target was charted."""
+    """One case of the suite with which a target was charted."""
 
     function: str
     digest: str | None
@@ -27,7 +27,7 @@ class CaseDigest(NamedTuple):
 
 @dataclass(frozen=True)
 class SideSelector:
-    """``3``, or ``3:torch/xla``: a campaign, or one target of it."""
+    """A campaign (``3``), or one of its targets (``3:torch/xla``)."""
 
     campaign: int
     selector: str | None = None
@@ -60,16 +60,17 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
 
 
 def _why_not(target: Target) -> str:
-    return f"{'simulated' if target.simulated else NOT_RUN}: its figures are not compared"
+    return f"{'simulated' if target.simulated else NOT_RUN}: its results are not compared"
 
 
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
-    """The pairs to compare, and the targets left out.
+    """The pairs to compare, and the targets that are not compared.
 
-    With ``single_targets`` each side is one target that a person chose. Otherwise targets with the same framework and
-    device are paired. If a side has several of them, the same version decides, and then the same hardware.
+    With ``single_targets``, each side is one target that a person chose. Otherwise targets with the same framework and
+    device are paired. If a side has several of them, those with the same version are paired first, and among these
+    those with the same hardware.
     """
     left_out = [
         Omission(target=target.target, side=side, why=_why_not(target))
@@ -103,8 +104,8 @@ def _sides(a: Sequence[Target], b: Sequence[Target]) -> tuple[tuple[Letter, Sequ
 
 
 def _nearest(a: Sequence[Target], b: Sequence[Target]) -> list[tuple[Target, Target]]:
-    """Pair each target with its counterpart, best matches first, so that a worse match cannot take a better one's
-    partner."""
+    """Pair each target with its counterpart. The best matches are paired first, so that a worse match cannot take the
+    partner of a better one."""
     candidates = sorted(
         (distance, i, j)
         for i, one in enumerate(a)
@@ -149,7 +150,7 @@ def other_cases(a: Mapping[str, CaseDigest], b: Mapping[str, CaseDigest]) -> lis
 
 
 def no_common_case(one: Target, other: Target) -> Omission:
-    """The omission for two revisions of a suite that have no case in common, or whose runners give no digests."""
+    """The omission for two revisions of a suite without a common case, or whose runners give no digests."""
     return _both(
         one,
         other,

@@ -1,4 +1,4 @@
-"""The comparison of two campaigns, or two targets: regressions, fixes and changes of latency."""
+"""Compares two campaigns, or two targets: regressions, fixes and changes of latency."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from protocol.enums import TimingPolicy
 
 
 async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
-    """Pair the targets of two sides. Other suites, simulated targets and suites without common cases are left out, with
+    """Pair the targets of two sides. Other suites, simulated targets and suites without a common case are omitted, with
     the reason."""
     if a == b:
         raise RequestError(
@@ -120,7 +120,7 @@ async def latencies(engine: AsyncEngine, pairing: Pairing, pair: TargetPair) -> 
 
 
 async def _other_cases(engine: AsyncEngine, a: tuple[int, Target], b: tuple[int, Target]) -> list[str] | None:
-    """The cases that differ between the two revisions of the suite; None if no case is known to be the same."""
+    """The cases that differ between the two revisions of the suite. None if no case is known to be the same in both."""
     if a[1].suite_revision == b[1].suite_revision:
         return []
     async with engine.connect() as connection:

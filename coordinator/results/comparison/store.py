@@ -63,7 +63,7 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's levels by run. Only runs that passed and surely ran on the device are included."""
+    """One target's levels by run. Only runs that passed and are proven to have run on the device are included."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"

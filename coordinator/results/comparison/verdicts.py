@@ -40,7 +40,7 @@ def compare_verdicts(
     rule: CountingRule,
     other_cases: Collection[str] = (),
 ) -> list[VerdictChange]:
-    """Compare every function with a case on either side, sorted by name."""
+    """Compare every function that has a case on either side, sorted by name."""
     before, after = ({cell.function: side_verdict(cell, rule) for cell in side} for side in (a, b))
     return [
         verdict_change(
@@ -70,7 +70,7 @@ def verdict_change(
 
 
 def kind_of(case_changes: CaseCounts) -> Kind:
-    """The kind of a function's change. One changed case is enough, whatever the other cases do."""
+    """The kind of a function's change. One changed case is enough, whatever the results of the other cases."""
     if case_changes.worse and case_changes.better:
         return "mixed"
     if case_changes.worse:
@@ -102,7 +102,7 @@ def comparison(changes: Sequence[VerdictChange]) -> VerdictComparison:
 def with_conditions(
     verdicts: VerdictComparison, a: Mapping[str, FunctionCondition], b: Mapping[str, FunctionCondition]
 ) -> VerdictComparison:
-    """The comparison with conditions added, taken from each side's conditions by function."""
+    """The comparison with conditions added. ``a`` and ``b`` have the conditions of each side's functions."""
 
     def add_conditions(side: SideVerdict | None, condition: FunctionCondition | None) -> SideVerdict | None:
         if side is None or condition is None:
@@ -142,7 +142,7 @@ def _sum(all_counts: Sequence[CaseCounts]) -> CaseCounts:
 
 
 def _why(cases: Sequence[CaseChange]) -> str:
-    """The reasons for the cases without data; if there are none, the reasons for the cases that were not compared."""
+    """The reasons why cases lack data. If there are none, the reasons why cases were not compared."""
     unsure = [case for case in cases if case.kind in WITHOUT_DATA] or cases
     reasons = Counter(case.why or "" for case in unsure)
     if len(reasons) == 1 and len(unsure) == len(cases):

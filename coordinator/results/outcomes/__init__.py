@@ -1,1 +1,1 @@
-"""Outcomes: pages of them, the details of one, and export files of all."""
+"""Outcomes: pages of outcomes, the details of one outcome, and export files with all outcomes."""

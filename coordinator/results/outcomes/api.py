@@ -57,7 +57,7 @@ FormatParameter = Annotated[Format, Query(description="csv and parquet have all 
 async def _room_for_file(
     context: Context, caller: CurrentCaller, format: FormatParameter = "json"
 ) -> AsyncIterator[None]:
-    """Reserve a download slot until a file has been sent. A page of rows needs no slot."""
+    """Hold a download slot until a file has been sent. A page of rows needs no slot."""
     if format == "json":
         yield
         return
@@ -80,7 +80,7 @@ async def outcomes(
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
     format: FormatParameter = "json",
 ) -> Response | OutcomePage:
-    """Rows of `outcome_rows`. JSON comes in pages; csv and parquet contain all rows."""
+    """Rows of `outcome_rows`. JSON comes in pages. csv and parquet contain all rows."""
     if format == "json":
         return await service.page(context.engine, campaign_id, filters, after=after, limit=limit)
     await service.check(context.engine, campaign_id, filters)

@@ -1,4 +1,4 @@
-"""Confirmations of an outcome: the same call repeated in other ways, and the result of each. Pure."""
+"""Confirmations of an outcome: the same call was repeated in other ways, each with its result. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Confirmation(BaseModel):
 def confirmations(evidence: Evidence | None, *, has_passed: bool) -> list[Confirmation]:
     """The repetitions of the outcome's call; empty if the call was not repeated.
 
-    If the outcome ``has_passed``, a failure may have come before, in a process that had run other cases.
+    If the outcome ``has_passed``, the case may have failed before, in a process that had run other cases.
     """
     repetitions: list[Confirmation] = []
     for field, way in _WAYS.items():

@@ -16,7 +16,7 @@ Format = Literal["json", "csv", "parquet"]
 
 
 class OutcomePage(BaseModel):
-    """A page of rows of the view `outcome_rows`, sorted by job id, each with a command that repeats the case."""
+    """A page of rows of the view `outcome_rows`, sorted by job id. Each row has a command that repeats the case."""
 
     outcomes: list[dict[str, Any]]
     next: int | None
@@ -34,8 +34,8 @@ class Attempt(BaseModel):
     end: str | None
     reason: str | None
     late: bool
-    """Whether a result arrived that does not count: the job had been lost, cancelled or dispatched again, or already
-    had a result."""
+    """Whether a result arrived that does not count, because the job had been lost, cancelled or dispatched again, or
+    already had a result."""
 
 
 class OtherRun(BaseModel):
@@ -54,7 +54,7 @@ class OutcomeDetail(BaseModel):
     """The row of `outcome_rows`, with a command that repeats the case."""
     target: str
     sentences: list[str]
-    """Sentences that must be shown next to any figure of the outcome's target."""
+    """Sentences that must be shown next to any result of the outcome's target."""
     evidence: Evidence | None
     confirmations: list[Confirmation]
     """Repetitions of the same call in other ways, with their results; empty if the call was not repeated."""
@@ -63,13 +63,13 @@ class OutcomeDetail(BaseModel):
     """The 95 % interval of the row's `low_ms`; null if there are too few samples."""
     calls_per_sample: int | None
     log: str
-    """The whole output that the runner kept."""
+    """All of the output that the runner kept."""
     host_only_because: str | None
     timing: str
     timeout_s: float
     fingerprint_id: str | None
     was: dict[str, str | None] | None
-    """The verdict, cause and rule before a person overrode them; null if nobody did."""
+    """The verdict, cause and rule before a person set the cause; null if nobody did."""
     attempts: list[Attempt]
     runs: list[OtherRun]
 
@@ -86,7 +86,7 @@ class RunDetail(BaseModel):
     overridden_by: str | None
     placement: str
     unproven: str | None
-    """Why the placement is unknown: a word of ``Unproven``."""
+    """The reason why the placement is unknown, a word of ``Unproven``."""
     fallbacks: dict[str, Any]
     cold_ms: float | None
     steady_ms: float | None
@@ -102,17 +102,18 @@ class CaseDetail(BaseModel):
     case: str
     host_only: str | None
     judged_by: str | None
-    """The reference that gave the expected values; null if the suite does not name one."""
+    """The reference from which the expected values were computed; null if the suite does not name one."""
     input_kinds: str | None
     options: dict[str, Any] | None
-    """The options with which the case calls the function; null if its runner does not give them."""
+    """The options with which the case calls the function; null if its runner does not report them."""
     recompiled: bool
-    """Whether the first call has a second shape, after the same call with another shape. `cold_ms` is then the time
-    that a new shape costs."""
+    """Whether the first call has a second shape, after the same call with another shape. `cold_ms` is then the cost of
+    a new shape."""
     cold_ms: float | None
-    """As in `case_latencies`: the median over the runs that passed, and surely ran on the device or are host_only."""
+    """The same as in `case_latencies`: the median over the runs that passed and are host_only or proven to have run on
+    the device."""
     first_cold_ms: float | None
-    """The median over the runs that were the first in their process."""
+    """The median over the runs in which the case was the first in its process."""
     later_cold_ms: float | None
     low_ms: float | None
     """The level of the best run."""
@@ -132,9 +133,10 @@ class FunctionOnTarget(BaseModel):
     sentences: list[str]
     condition: TargetCondition | None
     """The condition of the function on this target: how many cases fail, with which options, and which reference judged
-    them. Null if no case counts."""
+    the cases. Null if no case counts."""
     second_shape: SecondShape | None
-    """The time of the first call with a second shape, next to the first call in a process; null if not measured."""
+    """The time of the first call with a second shape, next to the first call in a process; null if it was not
+    measured."""
     cases: list[CaseDetail]
     fingerprints: dict[str, dict[str, Any]]
 

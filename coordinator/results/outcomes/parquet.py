@@ -1,6 +1,6 @@
-"""Writes one parquet file and exits. Run as ``python -m coordinator.results.outcomes.parquet`` with a request on stdin.
+"""Writes one parquet file and exits. ``python -m coordinator.results.outcomes.parquet`` reads a request from stdin.
 
-It is a separate process, so that the coordinator never loads pyarrow.
+This is a separate process, so that the coordinator never loads pyarrow.
 """
 
 from __future__ import annotations
@@ -48,12 +48,13 @@ _TYPES = {
 
 
 async def write(campaign_id: int, filters: Filters, path: str) -> None:
-    """Write all rows of the campaign. Without rows, the file has no columns."""
+    """Write all rows of the campaign that match. If there are no rows, the file has no columns."""
     engine = make_engine(Settings.from_environment().database_url, pool_size=1)
     writer: pq.ParquetWriter | None = None
     try:
         async for rows in pages(engine, campaign_id, filters):
-            # Named types: a page whose values are all null would get another schema than the first one.
+            # Types are declared, because a page whose values are all null would otherwise get another schema than the
+            # first page.
             schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in rows[0]])
             table = pa.Table.from_pylist([_plain(row) for row in rows], schema=schema)
             writer = writer or pq.ParquetWriter(path, schema)

@@ -1,8 +1,8 @@
-"""The command that runs one case once more, built from the runner's template. Pure.
+"""Builds the command that runs one case once more from the runner's template. Pure.
 
-REST, pages, reports, files and the command line show it, and users copy it into a shell; but its words come from a
-runner. So the template is split into words first, and every word is quoted. Whatever a runner sends, the result is one
-command with arguments, without a second command, an expansion or a redirection.
+REST, pages, reports, files and the command line show the command, and users copy it into a shell, although its words
+come from a runner. So the template is split into words first, and every word is quoted. Whatever a runner sends, the
+result is one command with arguments. It contains no second command, no expansion and no redirection.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _PLACES = re.compile("|".join(map(re.escape, (CASE_PLACE, RUN_PLACE))))
 
 
 def repeat_command(framework: str, device: str, case: str, run: int, fingerprint: Mapping[str, Any] | None) -> str:
-    """The command to type on the machine where the runner is installed, or a sentence if there is no safe command."""
+    """The command to type on the machine where the runner is installed. If no safe command can be built, a sentence
+    that says so."""
     body = fingerprint or {}
     host = body.get("host") or "the runner"
     template = body.get("repeat")
@@ -42,7 +43,7 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     return shlex.join(command)
 
 
-# An export has hundreds of thousands of rows and a template for each target.
+# Cached, because an export has hundreds of thousands of rows but one template per target.
 @lru_cache(maxsize=64)
 def _words(template: str, is_later_run: bool) -> tuple[str, ...] | None:
     """The words of the template, or None if a quote or bracket is not closed. The part in brackets is for runs after

@@ -32,7 +32,7 @@ async def page(engine: AsyncEngine, campaign_id: int, filters: Filters, *, after
 
 
 async def check(engine: AsyncEngine, campaign_id: int, filters: Filters) -> None:
-    """Raise ``NotFoundError`` for a missing campaign, ``UnknownNameError`` for a filter that matches nothing."""
+    """Raise ``NotFoundError`` if the campaign does not exist, and ``UnknownNameError`` if a filter matches nothing."""
     await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
         await check_filters(
@@ -60,7 +60,7 @@ async def pages(engine: AsyncEngine, campaign_id: int, filters: Filters) -> Asyn
 async def as_csv(engine: AsyncEngine, campaign_id: int, filters: Filters) -> ExportFile:
     """Write the rows to a CSV file (RFC 4180, with a header; lists and objects as JSON). The caller closes the file.
 
-    The file is complete before its first byte is sent. So a failure becomes an error instead of a truncated file, and a
+    The file is complete before its first byte is sent. So a failure becomes an error and not a truncated file, and a
     client that reads slowly holds no database connection.
     """
     with _open_export() as export, export.path.open("w", encoding="utf-8", newline="") as file:
@@ -78,7 +78,7 @@ def _write_csv(file: TextIO, rows: list[dict[str, Any]]) -> None:
 async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: float) -> ExportFile:
     """Write the rows to a parquet file in a separate process. The caller closes the file.
 
-    The library that writes parquet takes more memory than the rest of the coordinator.
+    The process is separate because the library that writes parquet takes more memory than the rest of the coordinator.
     """
     with _open_export() as export:
         request = json.dumps({"campaign": campaign_id, "filters": vars(filters), "path": str(export.path)})
@@ -97,7 +97,7 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
 
 
 class ExportFile:
-    """A temporary file without a name, so nothing is left of it even if the process is killed."""
+    """A temporary file without a name. Nothing is left of it even if the process is killed."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115
@@ -111,7 +111,7 @@ class ExportFile:
 
 @contextmanager
 def _open_export() -> Iterator[ExportFile]:
-    """Yield an empty file. It stays open if the block ends without an error."""
+    """Yield an empty file. If the block ends without an error, the file stays open."""
     file = ExportFile()
     try:
         yield file

@@ -23,8 +23,8 @@ INTERNAL = ("target_id", "case_id")
 class Filters:
     """Filters for rows. A field that is None does not filter.
 
-    ``function`` is a glob. The verdict and the cause are those by the counting rule, and outcomes that the rule does
-    not count are left out.
+    ``function`` is a glob. Verdict and cause are compared by the counting rule. Outcomes that the rule does not count
+    are not included.
     """
 
     rule: str = ANYWHERE.name
@@ -49,8 +49,8 @@ class Filters:
         return "".join(f" AND {condition}" for condition in (*rule_conditions, *conditions.values())), values
 
 
-# PostgreSQL may take the order from the primary key. The bounds keep it from reading the outcomes of all earlier
-# campaigns then: 500 ms behind a million of them.
+# PostgreSQL may read the rows in the order of the primary key. The bounds prevent it from then reading the outcomes of
+# all earlier campaigns, which takes 500 ms for a million of them.
 _PAGE = """
 SELECT * FROM outcome_rows
  WHERE campaign_id = :campaign AND job_id > :after
@@ -80,8 +80,8 @@ async def columns(connection: AsyncConnection) -> list[str]:
 
 
 def _outward(row: dict[str, Any]) -> dict[str, Any]:
-    """Remove the internal columns and add the command that repeats the case. The row is changed in place, because there
-    are many."""
+    """Remove the internal columns, and add the command that repeats the case. The row is changed in place, because
+    there are many rows."""
     for name in INTERNAL:
         del row[name]
     row["repeat"] = repeat_command(row["framework"], row["device"], row["case"], row["run"], row["fingerprint"])
@@ -89,7 +89,7 @@ def _outward(row: dict[str, Any]) -> dict[str, Any]:
 
 
 async def one(connection: AsyncConnection, campaign_id: int, job_id: int) -> dict[str, Any] | None:
-    """A row of ``outcome_rows`` with the columns that the view leaves out: evidence, samples and log."""
+    """A row of ``outcome_rows``, with the columns that the view does not have: evidence, samples and log."""
     result = await connection.execute(
         text("""
         SELECT v.*, o.evidence, o.proof, o.samples_ms, o.calls_per_sample, o.log_tail, o.fingerprint_id,
@@ -146,7 +146,7 @@ async def other_runs(connection: AsyncConnection, job_id: int) -> Sequence[Row[A
     return rows.all()
 
 
-# By way of the jobs, whose key finds them: outcomes have no index of cases.
+# The query uses jobs, which their key finds, because outcomes have no index by case.
 _JOBS_OF_FUNCTION = """
   FROM campaign_targets ct
   JOIN suites s ON s.id = ct.suite_id AND s.framework = :framework
@@ -186,7 +186,7 @@ _LATENCIES_OF_FUNCTION = text(
 async def latencies_of_function(
     connection: AsyncConnection, campaign_id: int, framework: str, function: str
 ) -> dict[tuple[int, int], Row[Any]]:
-    """The rows of ``case_latencies`` for one function, by target and case. The view itself would read the whole
+    """The rows of ``case_latencies`` for one function, keyed by target and case. The view itself would read the whole
     campaign."""
     values = {"campaign": campaign_id, "framework": framework, "function": function}
     rows = await connection.execute(_LATENCIES_OF_FUNCTION, values)

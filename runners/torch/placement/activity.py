@@ -20,7 +20,7 @@ def kernels(events: Iterable[Any]) -> int:
     return sum(
         event.device_type is DeviceType.CUDA
         and not event.name.startswith(_NO_KERNELS)
-        # A range of the host that is drawn on the device's row as well.
+        # This is a range of the host that the profiler also lists for the device.
         and not getattr(event, "is_user_annotation", False)
         for event in events
     )
@@ -28,7 +28,8 @@ def kernels(events: Iterable[Any]) -> int:
 
 @contextmanager
 def counting_kernels(proof: Proof) -> Iterator[None]:
-    """Count the kernels of a call, whichever thread launches them. The block must wait for the call's end."""
+    """Count the kernels of a call, no matter which thread launches them. The block must wait for the end of the
+    call."""
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         yield
     proof.executions(kernels(profiler.events()))

@@ -1,9 +1,9 @@
 """Proof of placement on torch: the operations that a device executed, and those that the host executed instead.
 
 The arrays of an operation show where it seems to have run. They do not show a fallback: a kernel of the device may copy
-its arrays to the host, compute there and copy the result back. So the watch follows each operation into its kernel,
-where a copy of an array to the host is a fallback. This covers torch's own kernel for operations that the device lacks,
-and any kernel that is written with torch. ``transfers.py`` judges values that the call itself moves to the host.
+its arrays to the host, compute there and copy the result back. So the watch follows each operation into its kernel.
+There, a copy of an array to the host is a fallback. This detects torch's own kernel for operations that the device
+lacks, and any kernel that is written with torch. ``transfers.py`` judges values that the call itself moves to the host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMPOSITE = (
 
 
 class Watched(Protocol):
-    """The facts about a device that the watch needs."""
+    """The properties of a device that the watch needs."""
 
     watches_kernels: bool
 
@@ -45,7 +45,8 @@ class Watched(Protocol):
 
 
 class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
-    """Sees the arrays of every operation, and records in a proof the work that should not have been on the host."""
+    """Sees the arrays of every operation. Operations that ran on the host instead of the device are recorded in a
+    proof."""
 
     def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
         super().__init__()
@@ -93,10 +94,10 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation that a kernel requests, which must not move the values of a device array to the host."""
+        """Run an operation that a kernel calls. It must not move the values of a device array to the host."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
-        # One number may be what a kernel decides by, or all that it works on.
+        # A single number may be what a kernel decides by, or its whole input.
         if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
             self.doubts.add(Unproven.number_in_kernel)
         return result
@@ -123,28 +124,28 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return device is not None and torch.device(device).type == self._device.handle.type
 
     def _in_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Call the kernel that torch would call, with the watch active inside. Torch turns a mode off while it calls
-        it."""
+        """Call the kernel that torch would call, with the watch active inside of the kernel. Torch itself turns a mode
+        off while it calls the mode."""
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
-            # An array that is an object of Python's: what becomes of the operation is decided there.
+            # The array is a Python object, whose class decides how the operation runs.
             self.doubts.add(Unproven.tensor_subclass)
             return func(*args, **kwargs)
         with self:
             result = func.redispatch(keys & _BELOW, *_with_tensors(func, args), **kwargs)
         if not self._copied and self._is_boxed(func):
-            # The device's kernel for whatever has none may work on the device, or copy by ways of its own.
+            # The device's general kernel may work on the device, or copy arrays in its own way.
             self.doubts.add(Unproven.one_kernel)
         self.executed += self._computes(func)
         return result
 
     def _computes(self, func: Any) -> bool:
-        """Whether this is one of the device's own kernels and computes something. Views and uninitialized memory do not
-        count."""
+        """Whether the operation has a kernel of the device and computes something. Views and uninitialized memory do
+        not count."""
         return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in ROOM
 
     def _is_boxed(self, func: Any) -> bool:
-        """Whether the operation goes to the device's general kernel for all operations that it lacks."""
+        """Whether the operation is passed to the kernel that the device has for all operations that it lacks."""
         key = self._key()
         return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
             self._has_kernel(func, own) for own in (key, *_COMPOSITE)
@@ -162,7 +163,8 @@ def _name(func: Any) -> str:
 
 
 def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """The dispatch keys of an operation's arrays, or of the device if the operation creates an array there."""
+    """The dispatch keys of an operation's arrays. If the operation creates an array on the device, the keys of the
+    device."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
     for tensor in tensors((args, kwargs)):
         keys |= torch._C._dispatch_keys(tensor)
@@ -173,7 +175,8 @@ def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
-    """The arguments for a kernel. Where the kernel expects a tensor, torch also accepts a number from its callers."""
+    """The arguments in the form that the kernel expects. Torch converts a number to a tensor where a kernel expects a
+    tensor."""
     tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))

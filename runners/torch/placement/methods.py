@@ -1,6 +1,6 @@
-"""Watches the Python methods that move values, during a timed call on a device without counters.
+"""Watches the Python methods that move values, on a device without counters, during timed calls.
 
-Only these methods become slower, by less than a microsecond each, so the first call and a repeated call are also
+Only these methods become slower, by less than a microsecond each. So the first call and the repeated call can also be
 watched, in every thread. ``dispatch.py`` finds transfers below Python, in torch's own C++.
 """
 
@@ -27,7 +27,7 @@ _MAKERS = ("tensor", "as_tensor")
 """Torch functions that create a tensor on the host from numbers."""
 
 _CACHES = tuple(function for function in vars(overrides).values() if hasattr(function, "cache_clear"))
-"""Functions of torch that cache what they once looked up about its functions."""
+"""Functions of torch that cache information about torch's functions."""
 
 _Method = Callable[..., Any]
 
@@ -79,7 +79,7 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
 @contextmanager
 def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None]:
-    """Make a function that shares a tensor's memory with other libraries record which tensor it was."""
+    """Make a function that shares a tensor's memory with other libraries record which tensor it shared."""
     export = getattr(owner, name)
 
     def export_and_note(tensor: torch.Tensor) -> Any:
@@ -93,7 +93,7 @@ def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None
 
 @contextmanager
 def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[None]:
-    """Let TorchScript compile a replaced function as the original, because it recognizes torch's functions by
+    """Let TorchScript compile a replaced function like the original. TorchScript recognizes torch's functions by
     identity."""
     builtins = _builtins._get_builtin_table()
     operation = builtins.get(id(function))
@@ -109,8 +109,8 @@ def _known_to_the_compiler(function: _Method, stand_in: _Method) -> Iterator[Non
 
 @contextmanager
 def _caches_kept_clean() -> Iterator[None]:
-    """Remove replaced functions from torch's caches of its own functions."""
-    # A scope of a device asks these at each call; torch itself calls them, not what stands for them.
+    """Remove the replaced functions from torch's caches at the end of the block."""
+    # A device context asks these functions at each call. Torch itself calls the originals, not the replacements.
     _device._device_constructors()
     empty = [cache for cache in _CACHES if not cache.cache_info().currsize]
     try:

@@ -1,7 +1,7 @@
-"""The counters of torch_xla for one call: executed programs, moved arrays, operations that went to the host.
+"""Reads the counters of torch_xla for one call: executed programs, moved arrays, operations that the host ran.
 
-They add nothing to the timed call, and count in every thread and below Python. So they also see what happens only in
-the first call, or only in repeated calls. They give bytes and no shapes.
+The counters do not slow down the timed call, and count in every thread and below Python. So they also count what
+happens only in the first call, or only in repeated calls. They count bytes, but do not know shapes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _LOWERED = "xla::"
 
 @dataclass(frozen=True)
 class Metrics:
-    """The counts of torch_xla since it was last cleared."""
+    """The counts of torch_xla since they were last cleared."""
 
     executions: int
     inbound: tuple[int, ...]
     """The bytes of each transfer to the host."""
     fallbacks: Mapping[str, int]
-    """Operations without a lowering, which torch_xla computed on the host, with their numbers."""
+    """For each operation without a lowering that torch_xla computed on the host, the number of its executions."""
 
     @classmethod
     def read(cls, source: Any) -> Metrics:
@@ -41,13 +41,13 @@ class Metrics:
             fallbacks={
                 operation: source.counter_value(operation) or 1
                 for operation in source.executed_fallback_ops()
-                # Fetching one value is what .item() is for, and computes nothing on the host.
+                # ``.item()`` fetches one value, and computes nothing on the host.
                 if operation != SCALAR
             },
         )
 
     def since(self, earlier: Metrics) -> Metrics:
-        """The difference to earlier counts, without clearing the counters in between."""
+        """The difference from earlier counts. The counters were not cleared in between."""
         return Metrics(
             executions=self.executions - earlier.executions,
             inbound=self.inbound[len(earlier.inbound) :],
@@ -62,9 +62,9 @@ class Metrics:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 
     def events(self, method_events: Sequence[Event]) -> list[Event]:
-        """All events of the call in order. ``method_events`` are those that Python methods recorded.
+        """All events of the call, in order. ``method_events`` are those that Python methods recorded.
 
-        If an array came to the host without a Python method, torch_xla itself read it, in the middle of its work.
+        If an array came to the host without a Python method, torch_xla itself has read it in the middle of its work.
         """
         if self.fallbacks:
             # Their arrays went to the host and back, which is the same fallback.
@@ -80,8 +80,8 @@ class Metrics:
 
 
 def operations(source: Any) -> int:
-    """The number of operations given to the device so far, without those that only move numbers or change their
-    form."""
+    """The number of operations that the device was given so far. Operations that only move numbers or change their form
+    do not count."""
     return sum(
         source.counter_value(name) or 0
         for name in source.counter_names()

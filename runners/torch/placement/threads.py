@@ -1,4 +1,4 @@
-"""Watches threads. Torch's dispatch modes belong to one thread, so each new thread must enter its own watch."""
+"""Watches threads. A dispatch mode of torch belongs to one thread, so each new thread must enter its own watch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def entered_by_threads(watch: Callable[[], AbstractContextManager[Any]]) -> Iter
     """During the block, every new thread starts inside its own watch, which lasts until the thread ends."""
 
     def enter(frame: Any, event: str, argument: Any) -> None:
-        # The profiling hook of threads is their only public one: it is called at the thread's first step, once.
+        # The profiling hook is the only public hook of threads. It is called once, at the first step of a thread.
         sys.setprofile(None)
         watch().__enter__()
 

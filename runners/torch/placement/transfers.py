@@ -1,7 +1,7 @@
-"""Values that one call moves between device and host, as seen from its operations and methods.
+"""Records the values that one call moves between device and host, as its operations and methods show them.
 
-They are reported as the events of ``runners/suite/host_work.py``, which decides when they are a fallback. This module
-contains the torch-specific part: which operations move values, and which pick a single number out of an array.
+The values are reported as events of ``runners/suite/host_work.py``, which decides when they are a fallback. This module
+has the torch-specific part: which operations move values, and which take a single number out of an array.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Transfers:
     """The values that moved between device and host in one call."""
 
     def __init__(self, on_device: Callable[[str], bool], operations: Callable[[], int] = lambda: 0) -> None:
-        """``operations`` returns how many operations the device was given, for devices with such a counter."""
+        """``operations`` returns how many operations the device was given so far, for devices that count them."""
         self.record = CallRecord()
         self._on_device = on_device
         self._operations = operations
@@ -53,7 +53,7 @@ class Transfers:
         arrivals = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
         if name == "lift_fresh":
-            # torch.tensor() of Python's numbers has put them there by now.
+            # When torch.tensor() is called with Python numbers, it has already put them on the device.
             self._bring(there)
         elif there and not arrivals:
             for tensor in there:
@@ -64,8 +64,8 @@ class Transfers:
             self._picks.note_results(there, arrivals)
 
     def note_fetch(self, operation: str, tensor: torch.Tensor) -> None:
-        """Record that the numbers of a tensor were read. A view of a single number counts as picked out of its
-        array."""
+        """Record that the numbers of a tensor were read. A view of a single number counts as a number that was taken
+        out of its array."""
         if not self._is_there(tensor):
             return
         whole = tensor._base
@@ -79,7 +79,7 @@ class Transfers:
             self._bring([tensor])
 
     def note_operation(self, operation: str, inputs: Any, result: Any) -> None:
-        """Record any other operation: a number that it picks out of an array, or work of the device."""
+        """Record any other operation: it takes a number out of an array, or it is work of the device."""
         arrays = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         outputs = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
@@ -91,7 +91,7 @@ class Transfers:
             self.record.add(WORKED)
 
     def end(self) -> None:
-        """Record what the device was given after the last event."""
+        """Record the operations that the device was given after the last event."""
         self._catch_up()
 
     def _read(self, operation: str, tensor: torch.Tensor) -> None:

@@ -1,1 +1,1 @@
-"""Stubs of CUDA's libraries, so that torch can be imported without the packages that contain them."""
+"""Stubs of CUDA's libraries. With them, torch can be imported without the packages that contain the real libraries."""

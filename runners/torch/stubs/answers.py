@@ -1,8 +1,8 @@
 """The results that stubs of CUDA's libraries return on a machine without NVIDIA's driver.
 
 Importing torch, asking whether CUDA is available and ending a process call some symbols. Without a driver, CUDA's
-runtime library returns an error for them, and its stub does the same. Other symbols are called only after a device was
-found. Source of the numbers: the enumeration ``cudaError`` of the CUDA runtime API.
+runtime library returns an error for these symbols, and its stub does the same. Other symbols are called only after a
+device was found. The numbers are those of the enumeration ``cudaError`` of the CUDA runtime API.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OTHERWISE: dict[str, Answer] = {
 
 
 def answers(soname: str, symbols: Iterable[str]) -> dict[str, Answer]:
-    """The results for the symbols of a library. A symbol without a result must not be called."""
+    """The results for the symbols of a library. A symbol without a result here must not be called."""
     if not _RUNTIME.fullmatch(soname):
         return {}
     return {

@@ -1,4 +1,5 @@
-"""Finds what a wheel's libraries need from libraries that are missing in the wheel: names, versions and symbols.
+"""Finds the libraries that a wheel's shared libraries need and the wheel does not have, with the versions and symbols
+that are needed.
 
 ``demands`` reads the wheel's files. ``missing`` decides from the result, and is pure.
 """
@@ -42,26 +43,28 @@ _HIDDEN = 0x7FFF
 
 @dataclass(frozen=True)
 class LibraryTables:
-    """The names in a library's file: the libraries that it needs, and the symbols that it has and needs."""
+    """The names in a shared library's file: the libraries that it needs, the symbols that it has, and the symbols that
+    it needs."""
 
     needed: tuple[str, ...]
     defined: frozenset[str] = frozenset()
     asked: frozenset[str] = frozenset()
-    """Symbols that it needs without naming a library."""
+    """Symbols that the library needs without naming another library."""
     asked_by_version: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    """Symbols that it needs, by library and version. A version may be needed without any symbol."""
+    """Symbols that the library needs, by library and version. A version may be needed without any symbol."""
     looks_here_first: bool = True
-    """Whether the loader searches its own folder before the system's folders."""
+    """Whether the loader searches the library's own folder before the system's folders."""
 
 
 def demands(folder: Path) -> list[Stub]:
-    """The missing libraries that the libraries in a folder need. Neither the folder nor the system has them.
+    """The stubs for libraries that the shared libraries in a folder need and that neither the folder nor the system
+    has.
 
-    Raises ``StubError`` for files that are no libraries for this kind of machine.
+    Raises ``StubError`` for files that are not shared libraries for this kind of machine.
     """
     present = {file.name: read(file) for file in sorted(folder.glob("*.so*")) if file.is_file()}
     if not present:
-        raise StubError(f"{folder} holds no libraries")
+        raise StubError(f"{folder} has no shared libraries (*.so*): give the folder that directly contains them")
     return missing(present)
 
 
@@ -86,7 +89,7 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
 
 
 def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list[str]:
-    """The libraries that one library needs and that are missing."""
+    """The libraries that one library needs and that are missing in the folder."""
     return [
         soname
         for soname in tables.needed
@@ -95,15 +98,17 @@ def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list
 
 
 def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
-    """Raise ``StubError`` for libraries that could load a system's own CUDA in addition to the stubs."""
+    """Raise ``StubError`` for libraries that could load a CUDA of the system in addition to the stubs."""
     for name, tables in present.items():
         if not tables.looks_here_first and (absent := _absent(tables, present)):
-            raise StubError(f"{name} looks for {absent[0]} in the system's folders before its own")
+            raise StubError(
+                f"{name} looks for {absent[0]} in the system's folders before its own, so a stub may not be used: "
+                "install CUDA's packages as well"
+            )
 
 
 def _home(name: str, sonames: Sequence[str]) -> str:
-    """The library that a symbol belongs to according to its name. The loader takes the symbol from any library that has
-    it."""
+    """The library to which a symbol belongs according to its name. The loader accepts the symbol in any library."""
     plain = name.lstrip("_").lower()
     spoken = [soname for soname in sonames if plain.startswith(soname.removeprefix("lib").partition(".")[0].lower())]
     return max(spoken, key=len, default=sonames[0])
@@ -115,7 +120,7 @@ def read(file: Path) -> LibraryTables:
         with file.open("rb") as stream:
             return _tables(ELFFile(stream))
     except (ELFError, struct.error, ValueError, IndexError, KeyError) as error:
-        raise StubError(f"{file.name} cannot be read as a library: {error}") from error
+        raise StubError(f"{file.name} cannot be read as a shared library: {error}") from error
 
 
 def _tables(elf: ELFFile) -> LibraryTables:
@@ -137,7 +142,8 @@ def _tables(elf: ELFFile) -> LibraryTables:
         frozenset(defined_symbols),
         frozenset(asked_symbols),
         {version: frozenset(names) for version, names in asked_by_version.items()},
-        # DT_RPATH comes before LD_LIBRARY_PATH, and does not count beside DT_RUNPATH, which comes after it.
+        # DT_RPATH is searched before LD_LIBRARY_PATH. It is ignored if there is a DT_RUNPATH, which is searched after
+        # it.
         any("$ORIGIN" in folders.split(":") for folders in _texts(dynamic, "DT_RPATH", strings))
         and not any(_texts(dynamic, "DT_RUNPATH", strings)),
     )

@@ -12,12 +12,15 @@ from runners.torch.stubs.shared_object import MACHINE, shared_object
 
 
 def place(packages: Path) -> dict[str, str]:
-    """Create every library that torch needs and that is missing. The result says how many, if any. Raises
-    ``StubError``."""
+    """Create a stub for each library that torch needs and that is missing. The result says how many were created, if
+    any. Raises ``StubError``."""
     folder = packages / "torch" / "lib"
     stubs = demands(folder)
     if stubs and platform.machine() != MACHINE:
-        raise StubError(f"stubs of CUDA's libraries can be made for {MACHINE} alone")
+        raise StubError(
+            f"stubs of CUDA's libraries can only be made for {MACHINE}, and this machine is {platform.machine()}: "
+            "install CUDA's packages"
+        )
     for stub in stubs:
         names = [symbol.name for symbol in stub.symbols]
         (folder / stub.soname).write_bytes(shared_object(stub, answers(stub.soname, names)))

@@ -1,7 +1,8 @@
-"""Writes a shared library of stubs. The loader finds each symbol that it needs, and calling one reports its name.
+"""Writes a shared library of stubs. The loader finds each symbol that it needs. If a stub is called, its name is
+reported.
 
-The file is ELF for x86-64 Linux, in the format of the generic ABI and of GNU symbol versions: read-only tables, code,
-and the dynamic section. It needs no relocation and no other library. Pure: returns bytes.
+The file is ELF for x86-64 Linux, in the format of the generic ABI and of GNU symbol versions. It has read-only tables,
+code, and the dynamic section. It needs no relocation and no other library. Pure: the functions return bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _VERDEF, _VERDAUX = struct.Struct("<HHHHIII"), struct.Struct("<II")
 
 @dataclass(frozen=True, order=True)
 class ImportedSymbol:
-    """A function that the library must have. ``version`` is empty if it is needed without a version."""
+    """A function that the library must have. ``version`` is empty if no version of it is needed."""
 
     name: str
     version: str = ""
@@ -53,13 +54,13 @@ class Stub:
 
 
 def message(stub: Stub, name: str) -> bytes:
-    """The line on stderr when a symbol without a result is called."""
+    """The line that is printed on stderr when a symbol without a result is called."""
     return f"portolan: {name} of {stub.soname} was called, and its package is not installed here\n".encode()
 
 
 def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
-    """The file of a stub. A symbol with a result returns it; any other symbol ends the process with a line that names
-    it."""
+    """The content of a stub's file. A symbol with a result returns it. Any other symbol ends the process, with a line
+    that names the symbol."""
     strings = _Strings()
     versions = tuple(dict.fromkeys([*stub.versions, *(symbol.version for symbol in stub.symbols if symbol.version)]))
     numbers = {"": _VERSION_BASE} | {version: number for number, version in enumerate(versions, _VERSION_BASE + 1)}
@@ -109,13 +110,13 @@ class _Strings:
 
 
 class _Layout:
-    """Growing content, in which each part is aligned."""
+    """Content that grows part by part. Each part is aligned."""
 
     def __init__(self, size: int) -> None:
         self.content = bytes(size)
 
     def end(self, alignment: int) -> int:
-        """The offset of a part that would be added next."""
+        """The offset at which the next part would be added."""
         return _align(len(self.content), alignment)
 
     def add(self, part: bytes, alignment: int) -> int:
@@ -130,7 +131,7 @@ def _align(place: int, alignment: int) -> int:
 
 
 def _headers(tables: int, code: tuple[int, int], dynamic: tuple[int, int]) -> bytes:
-    """The file's header and its segments. Each part has the same position in memory as in the file."""
+    """The file's header, and its segments. Each part has the same position in memory as in the file."""
     identity = b"\x7fELF" + bytes([2, 1, 1])
     segments = (
         (_PT_LOAD, _READ, 0, tables, _PAGE),
@@ -156,7 +157,7 @@ def _symbol_table(names: Sequence[int], values: Sequence[int]) -> bytes:
 
 
 def _hash_table(names: Sequence[str]) -> bytes:
-    """The ABI's own hash table, by which the loader finds symbols. The null symbol comes before the first one."""
+    """The hash table of the ABI, with which the loader finds symbols. The null symbol comes before the first symbol."""
     buckets, chains = [0] * max(1, len(names)), [0] * (1 + len(names))
     for index, name in enumerate(names, 1):
         bucket = elf_hash(name) % len(buckets)

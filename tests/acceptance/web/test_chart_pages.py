@@ -415,4 +415,4 @@ def test_a_build_does_not_pass_for_want_of_anything_to_compare(
     process = portolan.call("compare", str(campaign), str(later), "--fail-on", "regression")
     assert process.returncode == 2
     assert "no case is known to be the same in both" in process.stdout
-    assert "nothing in common to compare" in process.stderr
+    assert "have no targets that can be compared" in process.stderr

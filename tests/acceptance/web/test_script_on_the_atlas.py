@@ -114,7 +114,7 @@ def test_a_notebook_is_read_by_its_cells(client: portolan.Client, campaign: int)
 @pytest.mark.parametrize(
     ("name", "content", "status", "words"),
     [
-        ("notes.txt", b"", 422, "notes.txt is no script: choose a .py file or a notebook (.ipynb)"),
+        ("notes.txt", b"", 422, "notes.txt is not a script: choose a .py file or a notebook (.ipynb)"),
         ("old.py", b"print 'hello'", 422, "old.py cannot be read (Python 2)"),
         ("deep.py", b"(" * 200_000, 422, "deep.py "),
         ("binary.py", b"\x00\xff", 422, "binary.py cannot be read (NUL or bad encoding)"),

@@ -108,7 +108,7 @@ def test_a_torch_that_does_not_go_without_them_gets_them_and_a_line_says_so(inde
     assert list_packages(place) == WHOLE
     assert environments.find("torch", "cpu") == place
     (line,) = [line for line in messages if "does not work without" in line]
-    assert "libtorch.so cannot be read as a library" in line
+    assert "libtorch.so cannot be read as a shared library" in line
     assert "\n" not in line
     assert environments.set_up_release("torch==1", say=messages.append).name.startswith("torch-1-")
 

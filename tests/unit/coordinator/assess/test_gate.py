@@ -114,7 +114,7 @@ def test_a_file_that_is_no_baseline_or_of_another_target_is_refused() -> None:
     with pytest.raises(AssessmentError, match=r"b\.json is a baseline of torch/tpu, not of torch/xla"):
         read_baseline(other, "b.json", "torch/xla")
     for content in (b"", b"[]", other.replace(b"torch/tpu", b"torch/xla").replace(b'"format":1', b'"format":2')):
-        with pytest.raises(AssessmentError, match=r"b\.json is no baseline"):
+        with pytest.raises(AssessmentError, match=r"b\.json is not a baseline"):
             read_baseline(content, "b.json", "torch/xla")
 
 

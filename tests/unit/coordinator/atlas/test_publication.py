@@ -80,8 +80,10 @@ def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(
     publish([FRONT], folder)
     (folder / own_path).parent.mkdir(parents=True, exist_ok=True)
     (folder / own_path).write_text("own")
-    message = f"{folder / named_path} is not of Portolan, and the site has a file or folder of that name: move it away"
-    with pytest.raises(PublicationError, match=f"^{re.escape(message)}$"):
+    message = f"{folder / named_path} was not written by Portolan"
+    with pytest.raises(
+        PublicationError, match=f"^{re.escape(message)}, and the new site has a file or folder of this name: move it"
+    ):
         publish([FRONT, SiteFile(site_path, b"ours")], folder)
     assert content(folder) == {"index.html": "front", own_path: "own"}
     assert [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -83,7 +83,7 @@ def test_the_terminal_shows_names_with_markup_as_they_are_and_every_sentence() -
 
 def test_an_empty_table_says_so() -> None:
     empty = Table("x", "X", TABLE.columns, (), (), "", (), "")
-    assert "no figures" in terminal_text(empty)
+    assert "no rows" in terminal_text(empty)
     assert to_csv(empty).count("\n") == 1
     assert to_json(empty)["rows"] == []
 

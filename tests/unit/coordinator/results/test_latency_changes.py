@@ -171,7 +171,7 @@ def test_a_host_that_shows_as_much_by_itself_cannot_show_a_change() -> None:
     slower = [*restless, *campaign([1.5 * level for level in QUIET])]
     changes = {change.function: change for change in compare_latencies([*restless, *campaign()], slower)}
     assert changes["f"].change == "insufficient data"
-    assert changes["f"].why == "the host alone shows changes of ×1.7, so a change of 50 % could not be told"
+    assert changes["f"].why == "the host alone shows changes of ×1.7, so a change of 50 % could not be detected"
 
 
 def test_a_campaign_of_one_run_has_no_halves() -> None:

@@ -164,7 +164,7 @@ def test_xla_on_a_host_cpu_is_no_tpu() -> None:
 def test_a_simulated_target_is_said_to_be_one() -> None:
     toy = target(9, "toy", "other", is_simulated=True)
     toy_text = summary_texts(report_data([CPU, toy], [verdict(toy, "torch.a", "success")]))["torch@2.9.0/toy"]
-    assert "Simulated: its figures are not compared." in toy_text
+    assert "Simulated: its results are not compared." in toy_text
     assert "times as long" not in toy_text
 
 
