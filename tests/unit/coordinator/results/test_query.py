@@ -158,7 +158,7 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
         ("slower:xla>nan", 7, "slower:xla>10"),
         ("slower:xla>-3", 7, "slower:xla>10"),
         ("module:", 7, "module: needs a name"),
-        (" ".join(["a"] * 51), 100, "at most 50 words"),
+        (" ".join(["a"] * 51), 100, "has 51 words, and the limit is 50"),
     ],
 )
 def test_a_wrong_query_says_where_it_is_wrong(query: str, at: int, words: str) -> None:
