@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coordinator.conformance.cases import CheckJob
-from protocol.enums import RECOMPILED, REFUSES, Ending, Placement, TimingPolicy, Verdict
+from protocol.enums import RECOMPILED, REFUSES, Ending, Placement, TimingPolicy, Unproven, Verdict
 from protocol.model import first_fault
 from protocol.outcomes import Outcome
 
@@ -95,6 +95,11 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
         yield "its ending is not_lowered, and its evidence names no operation"
 
 
+def _is_work_of_host(outcome: Outcome) -> bool:
+    """Whether the host did the work, as far as the runner saw. Samples would then measure the host."""
+    return outcome.placement is Placement.fell_back or outcome.proof.unproven is Unproven.nothing_executed
+
+
 def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     """Contradictions between the outcome and its job, or between the outcome and the case's entry in the catalogue."""
     timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
@@ -106,7 +111,7 @@ def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, and there are samples_ms"
     is_recompiled = RECOMPILED in job.case.tags
-    must_have_samples = must_have_times and not is_recompiled
+    must_have_samples = must_have_times and not is_recompiled and not _is_work_of_host(outcome)
     if policy.takes_samples and must_have_samples and not timing.samples_ms and outcome.evidence is None:
         yield f"timing was {policy}, it returned, there are no samples_ms, and no evidence says why"
     if policy == TimingPolicy.paper and timing.position and not is_recompiled:

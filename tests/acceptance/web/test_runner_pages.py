@@ -76,7 +76,7 @@ def test_a_runner_at_work_is_not_disturbed_by_registering_it_again(
         answer = visitor.send("/runners/new", {"url": address, "secret": secret})
         assert answer.status_code == 303
         page = text(visitor.read(answer.headers["location"]))
-        assert "registered already" in page
+        assert "already registered" in page
     (runner,) = coordinator.http.get("/runners").json()["runners"]
     assert runner["url"] == url
     counters = coordinator.wait_ended(campaign)["counters"]

@@ -303,7 +303,7 @@ async def test_another_device_to_set_the_others_against(
         ),
         ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: level, cold, paper"),
         ({"tolerable": 1.0}, RequestError, "is 1: give a factor above 1"),
-        ({"tolerable": float("nan")}, RequestError, "not nan"),
+        ({"tolerable": float("nan")}, RequestError, "latencies is nan: give a factor above 1"),
     ],
 )
 async def test_what_cannot_be_made_is_refused_in_a_line_that_helps(
