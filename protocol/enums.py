@@ -161,13 +161,13 @@ class Unproven(StrEnum):
 
 
 _UNPROVEN = {
-    Unproven.refuses: "the case expects a refusal, which needs no device",
-    Unproven.no_array: "no array was seen: inputs and results have none, or the call ended too early",
-    Unproven.array_elsewhere: "an array of the call was on another device, though no operation was seen there",
-    Unproven.nothing_executed: "executions on the device were counted, and there was none",
+    Unproven.refuses: "the case expects an error, which Python can raise without the device",
+    Unproven.no_array: "no array was observed: inputs and results have no array, or the call ended too early",
+    Unproven.array_elsewhere: "an array of the call was on another device, although no operation was observed there",
+    Unproven.nothing_executed: "executions on the device were counted, and their number is zero",
     Unproven.executions_not_counted: "nothing counts executions on this device",
-    Unproven.nobody_looked: "nothing looked for fallbacks: the device has no counters, and its operations were not "
-    "followed",
+    Unproven.nobody_looked: "a fallback could not be detected: the device has no counters, and its operations were "
+    "not followed",
     Unproven.watched_call_failed: "the call passed, but failed when it was repeated under close monitoring",
     Unproven.no_time: "the first call left too little of the case's time to repeat it under close monitoring",
     Unproven.one_kernel: "the device has one kernel for all operations that it lacks, and nothing shows where "
@@ -175,8 +175,8 @@ _UNPROVEN = {
     Unproven.tensor_subclass: "the arrays are a tensor subclass that handles operations in Python and does not "
     "report what it executed",
     Unproven.number_in_kernel: "a kernel read a single number on the host: to decide something, or to compute there",
-    Unproven.result_on_host: "the function returns an array of NumPy, a text or a list of numbers on every device, and "
-    "the host read arrays for that",
+    Unproven.result_on_host: "the function returns a NumPy array, a text or a list of numbers on every device, and the "
+    "host read arrays to make it",
 }
 
 

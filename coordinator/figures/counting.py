@@ -114,7 +114,7 @@ WITHOUT_HOST_WORK = CountingRule(
 INDEPENDENT = CountingRule(
     name="independent",
     label="independent",
-    sentence="only cases that an independent reference judged count",
+    sentence="only cases with an independent reference count",
     cases=f"coalesce(judged_by IN ({_words([judge for judge in Judge if judge.is_independent])}), false)",
 )
 WITHOUT_ONE_CASE_VERDICTS = CountingRule(
@@ -129,7 +129,7 @@ def _of_class(case_class: CaseClass, name: str, label: str, cases: str) -> Count
     return CountingRule(
         name=name,
         label=label,
-        sentence=f"as on device, and only {cases} count",
+        sentence=f"the rule on_device, applied only to {cases}",
         cases=f"case_class = '{case_class}'",
         on_device=True,
     )
@@ -138,7 +138,7 @@ def _of_class(case_class: CaseClass, name: str, label: str, cases: str) -> Count
 FORWARD = _of_class(CaseClass.forward, "forward", "forward", "cases without a gradient and without a 16-bit float type")
 GRADIENTS = _of_class(CaseClass.gradient, "gradients", "gradients", "cases that compute a gradient")
 SIXTEEN_BIT = _of_class(
-    CaseClass.sixteen_bit, "sixteen_bit", "16-bit types", "cases without a gradient, in float16 or bfloat16,"
+    CaseClass.sixteen_bit, "sixteen_bit", "16-bit types", "cases in float16 or bfloat16 without a gradient"
 )
 CLASS_RULES = (FORWARD, GRADIENTS, SIXTEEN_BIT)
 
