@@ -80,7 +80,10 @@ def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_c
         process = portolan.call("runner", "check", url, "--secret-stdin", "--probe", stdin=f"{SECRET}\n")
     assert process.returncode == 1, process.stderr
     lines = process.stdout.splitlines()
-    assert lines[0] == "passed   access.healthz         GET /healthz answers 200, with or without the secret."
+    assert (
+        lines[0]
+        == "passed   access.healthz         The runner answers GET /healthz with 200, with or without the secret."
+    )
     (broken,) = [number for number, line in enumerate(lines) if line.startswith("FAILED")]
     assert "jobs.receipts" in lines[broken]
     assert "POST /v1/jobs answers one status per job" in lines[broken]
