@@ -43,7 +43,7 @@ async def receipts(subject: Subject) -> None:
 
 
 async def check_repeat(subject: Subject) -> None:
-    """The runner answers known to an unacknowledged attempt that is posted twice, even in one POST, and runs it once."""
+    """The runner answers known to an unacknowledged attempt that is posted again, even in one POST; it runs once."""
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
