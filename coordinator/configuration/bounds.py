@@ -1,4 +1,4 @@
-"""Limits on the work that one coordinator does for clients at the same time, and on the content of one request. Pure.
+"""Limits on the work that one coordinator does for clients at the same time, and on the content of one request.
 
 Limits of single fields are defined at the fields. Limits of messages are in ``protocol/limits.py``.
 """
@@ -15,52 +15,53 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every bound, with its default. ``PORTOLAN_LIMITS`` changes them by name."""
+    """Limits on requests and work, with their defaults. ``PORTOLAN_LIMITS`` changes single limits by name."""
 
     body_bytes: int = 1 << 20
-    """Body of a request; bundles have a limit of their own. Beyond it: 413."""
+    """Size of the body of a request in bytes, except bundles and recordings. Beyond it: 413."""
     body_seconds: int = 30
-    """Time for a body to arrive. Beyond it: 408."""
+    """Time for the body of a request to arrive, except a bundle. Beyond it: 408."""
     stranger_body_bytes: int = 1 << 16
-    """Body of a request without a token (to sign in or enroll). Beyond it: 413."""
+    """Size of the body of a request without a token (to sign in or enroll), in bytes. Beyond it: 413."""
     stranger_body_seconds: int = 5
     """Time for the body of a request without a token to arrive. Beyond it: 408."""
     bundle_seconds: int = 600
     """Time for a bundle to arrive. Beyond it: 408."""
     recording_bytes: int = 16 << 20
-    """Size of a recording that an operator sends to a runner. Beyond it: 413."""
+    """Size in bytes of a recording that an operator sends to a runner. Beyond it: 413."""
     recording_members: int = 1_000_000
-    """Values in all lists and objects of a recording. Beyond it: 422."""
+    """Number of values in all lists and objects of a recording. Beyond it: 422."""
     json_depth: int = 32
-    """Nesting of lists and objects in a body. Beyond it: 422."""
+    """Depth to which lists and objects in a body are nested. Beyond it: 422."""
     json_members: int = 20_000
-    """Values in all lists and objects of a body, or fields of a form. Beyond it: 422."""
+    """Number of values in all lists and objects of a body, or number of fields of a form. Beyond it: 422."""
     header_seconds: int = 10
-    """Time for the headers of a request (at most 64 KiB) to arrive. Beyond it: the connection is
-    closed; larger headers get 400."""
+    """Time for the headers of a request to arrive. Beyond it: the connection is closed. Headers of more than 64 KiB
+    are answered with 400."""
     stalled_seconds: int = 30
-    """Time for which a client may stop reading its answer. Beyond it: the connection is closed."""
+    """Time for which a client may read nothing of its answer. Beyond it: the connection is closed."""
     connections: int = 1000
-    """Open connections of clients. Beyond it: the connection that was idle longest is closed; if none is idle, the
-    oldest with an incomplete request; if there is none either, the new connection gets 503."""
+    """Open connections of clients. Beyond it: the coordinator closes the connection that was idle longest. If no
+    connection is idle, it closes the oldest connection with an incomplete request. If there is none of these either, it
+    answers the new connection with 503."""
     runner_connections: int = 250
     """Connections at the port for runners. Beyond it: as for `connections`, among the connections at this port."""
     address_connections: int = 500
     """Connections from one address at one port. Beyond it: as for `connections`, among the connections of this
     address."""
     exports: int = 2
-    """Files of outcomes, tables, figures and reports that are made at the same time. Beyond it: the request waits up to
-    60 s."""
+    """Files of outcomes, tables, figures and reports that the coordinator creates at the same time. Beyond it: the
+    request waits up to 60 s."""
     exports_waiting: int = 30
-    """Requests that wait for a file to be made. Also, at most `exports` + `exports_waiting` finished files are being
-    sent at the same time. Beyond it: 429."""
+    """Requests that wait until the coordinator begins to create their file. Also, the coordinator sends at most
+    `exports` + `exports_waiting` finished files at the same time. Beyond it: 429."""
     exports_each: int = 16
-    """Running and waiting requests for files of one caller. All callers without a token count as one caller. Beyond it:
-    429."""
+    """Requests for files that one caller has running or waiting. All callers without a token count as one caller.
+    Beyond it: 429."""
     export_seconds: int = 600
     """Time to write a parquet file. Beyond it: 500."""
     assessments: int = 1
-    """Scripts that are assessed at the same time. Beyond it: the request waits up to 60 s."""
+    """Scripts that the coordinator assesses at the same time. Beyond it: the request waits up to 60 s."""
     assessments_waiting: int = 8
     """Scripts that wait to be assessed. Beyond it: 429."""
     assessments_each: int = 2
@@ -72,7 +73,8 @@ class Bounds:
     campaign_jobs: int = 1_000_000
     """Jobs of one campaign. Beyond it: 422."""
     user_jobs: int = 2_000_000
-    """Unfinished jobs of one submitter. Without access control all submitters count as one. Beyond it: 429."""
+    """Unfinished jobs of one submitter. Without access control all submitters count as one submitter. Beyond it:
+    429."""
 
     @classmethod
     def parse(cls, text: str) -> Bounds:

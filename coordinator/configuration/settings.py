@@ -148,7 +148,7 @@ def _secret_word(path: Path, noun: str) -> str:
         why = getattr(error, "strerror", None) or "it is not text"
         raise SettingError(f"{noun} cannot be read from {path}: {why}") from error
     if re.fullmatch(KEY, word) is None:
-        raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, from 32 to 500 letters")
+        raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, of 32 to 500 characters")
     return word
 
 

@@ -1,4 +1,4 @@
-"""The waiting times of a coordinator: for answers of runners, for renewals of ownership, for long-running tasks. Pure.
+"""The waiting times of a coordinator: for answers of runners, for renewals of ownership, for long-running tasks.
 
 One ``Times`` is made from the process's settings and passed down, so that a test, or a user with a slow network, can
 change a time for one coordinator only. Limits on requests are in ``bounds.py``. Time limits of the PostgreSQL
@@ -17,7 +17,8 @@ from coordinator.errors import SettingError
 
 @dataclass(frozen=True)
 class Times:
-    """Every time in seconds, with its default and its reason. ``PORTOLAN_TIMES`` changes them by name."""
+    """Waiting times in seconds, each with its default and its reason. ``PORTOLAN_TIMES`` changes single times by
+    name."""
 
     # Runners
 
@@ -28,18 +29,19 @@ class Times:
     """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. The time is
     less than ``silence_s``, so that one broken connection does not make a runner silent."""
     start_s: float = 180.0
-    """Within this time, a runner that has jobs and runs none must start one. Priming its device takes up to 120 s, and
-    starting a process some more. If it takes longer than this time, it has forgotten its jobs."""
+    """Within this time, a runner that has jobs and runs none of them must start one. Priming the device takes up to
+    120 s, and starting a process takes some more. A runner that takes longer than this time has forgotten its jobs."""
     absent_s: float = 12.0
     """Within this time, a heartbeat must list a job that the runner has accepted. At least two heartbeats come in this
     time, so that no job is lost because of a single heartbeat that was sent before the job arrived."""
     full_pause_s: float = 5.0
-    """Pause before jobs are sent again to a runner whose queue was full. Its queue holds jobs of another client, which
-    are being stopped."""
+    """Pause before the coordinator sends jobs again to a runner whose queue was full. The queue holds jobs of another
+    client, which have to be stopped first."""
     grace_s: float = 10.0
-    """Time from the deadline of a job to DELETE, and from DELETE to a timeout."""
+    """After the deadline of a job, the coordinator waits this long before it sends DELETE to the runner, and again
+    this long before it stores the outcome as a timeout."""
     lock_wait_s: float = 3600.0
-    """Longest wait for the timing lock, which does not count towards the deadline of a job. Four other runners on the
+    """Longest wait for the timing lock that is not counted towards the deadline of a job. Four other runners on the
     host may hold the lock for 900 s each."""
     quarantine_s: float = 10.0
     """First and longest length of a quarantine; each further quarantine is twice as long."""
@@ -49,7 +51,7 @@ class Times:
     answer_s: float = 10.0
     """Maximum wait for the next part of a runner's answer."""
     whole_answer_s: float = 30.0
-    """Maximum time for the whole answer of a runner."""
+    """Maximum time until a runner's answer is complete."""
     probe_s: float = 30.0
     """Maximum time to read a runner's description and catalogue."""
     reconnect_s: float = 0.1
@@ -61,19 +63,18 @@ class Times:
     tick_s: float = 1.0
     """Interval between checks of the deadlines of a runner's jobs."""
     poll_s: float = 2.0
-    """Interval between polls for work that was not announced. NOTIFY announces work, so a poll only finds work whose
-    announcement was lost."""
+    """Interval between polls of the database for work whose announcement was lost. NOTIFY announces all work."""
     sweep_s: float = 15.0
-    """Interval between comparisons of jobs in flight with leases in the database."""
+    """Interval between comparisons of the jobs at a runner with the leases in the database."""
     renew_s: float = 5.0
-    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. Some
-    renewals may then fail before either ends."""
+    """Interval between renewals of ownership and leases; must be less than `ownership_s` and `lease_s`. So some
+    renewals may fail before the ownership or a lease ends."""
 
     # Ownership
 
     ownership_s: float = 30.0
     """The ownership of a runner ends this long after its last renewal; then another coordinator may serve the runner.
-    After a coordinator was killed, its runners wait this long."""
+    The runners of a coordinator that was killed wait this long for another one."""
     lease_s: float = 120.0
     """The lease of a job ends this long after its last renewal. The time is long enough for several changes of the
     runner's owner."""
@@ -81,10 +82,11 @@ class Times:
     # The outcome writer
 
     store_apart_s: float = 0.1
-    """Interval between batches of reports that can wait. A batch costs nearly the same however many reports it has, and
-    cases of half a millisecond report all the time."""
+    """Interval between batches of reports that can wait, which are those of a runner with many jobs. The cost of a
+    batch hardly depends on its number of reports, and short cases (half a millisecond) report all the time."""
     store_retry_s: float = 0.05
-    """First and longest pause before a batch is stored again; each further pause is twice as long."""
+    """First and longest pause before a batch that could not be stored is tried again; each further pause is twice
+    as long."""
     longest_store_retry_s: float = 5.0
     stuck_s: float = 30.0
     """Maximum time to store a batch; after this time `GET /readyz` fails. A batch is stored in milliseconds."""
@@ -96,13 +98,13 @@ class Times:
     long."""
     longest_restart_s: float = 30.0
     longest_away_s: float = 2.0
-    """Longest pause before a task is restarted while the database is unreachable. When the database is back, work must
-    continue soon, and an attempt costs little."""
+    """Longest pause before a task is restarted while the database is unreachable. When the database answers again,
+    work must continue soon, and an attempt costs little."""
     settled_s: float = 5.0
     """A restarted task counts as running after this time."""
     fault_s: float = 60.0
-    """`GET /readyz` fails for this time after a statement failed because the database's disk is full. Nothing says
-    whether the next statement would succeed."""
+    """For this time after a statement failed because the database's disk is full, `GET /readyz` fails. Nothing
+    shows whether the next statement would succeed."""
 
     def __post_init__(self) -> None:
         for shorter, longer in _ORDER:
@@ -140,6 +142,6 @@ class Times:
 
 
 _ORDER = (("renew_s", "ownership_s"), ("renew_s", "lease_s"))
-"""Pairs of which the first must be less: an owner that renews too seldom loses what it owns, with nobody at fault."""
+"""Pairs of times of which the first must be less. An owner that renews too seldom loses its runners and leases."""
 
 DEFAULT_TIMES = Times()

@@ -18,13 +18,13 @@ M = TypeVar("M", bound=BaseModel)
 
 
 async def healthz(subject: Subject) -> None:
-    """GET /healthz answers 200, with or without the secret."""
+    """The runner answers GET /healthz with 200, with or without the secret."""
     answer = await subject.stranger.get("/healthz")
     require("GET /healthz without a secret", answer.status_code, 200)
 
 
 async def secret(subject: Subject) -> None:
-    """Every call under /v1 answers 401 without the secret, and with any other secret, even a similar one."""
+    """The runner answers 401 to every /v1 request without its secret or with another secret, even a similar one."""
     calls: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "/v1/runner", {}),
         ("GET", "/v1/catalogue", {}),
@@ -57,7 +57,7 @@ def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 async def runner(subject: Subject) -> None:
-    """GET /v1/runner answers the runner's description, with all members, no others, and protocol 1."""
+    """GET /v1/runner returns the runner's description with protocol 1, all required members and no unknown ones."""
     info = await _read(subject, "/v1/runner", RunnerInfo)
     if info.protocol != PROTOCOL_VERSION:
         raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
@@ -66,7 +66,7 @@ async def runner(subject: Subject) -> None:
 
 
 async def catalogue(subject: Subject) -> None:
-    """GET /v1/catalogue answers suites with a revision; a case's id is unique in its suite."""
+    """GET /v1/catalogue returns suites with their revisions; a case's id is unique in its suite."""
     runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
     if not runner_catalogue.suites:
         raise BrokenError("its catalogue has no suite, so there is nothing to run")

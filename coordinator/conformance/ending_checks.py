@@ -20,7 +20,7 @@ waiting does so every time."""
 
 
 async def running(subject: Subject) -> None:
-    """DELETE of a running job kills it; it ends incomplete, cancelled, and the next one runs."""
+    """DELETE kills a running job; the job ends incomplete, cancelled, and the next job runs."""
     key = await subject.hang()
     async with subject.stream() as stream:
         await stream.wait_started(key)
@@ -30,7 +30,7 @@ async def running(subject: Subject) -> None:
 
 
 async def stop_queued(subject: Subject) -> None:
-    """DELETE of a waiting job removes it from the queue; it ends incomplete, cancelled, without a started event."""
+    """DELETE removes a waiting job from the queue; the job ends incomplete, cancelled, without a started event."""
     subject.require_one_slot(", so no job has to wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
@@ -46,7 +46,7 @@ async def stop_queued(subject: Subject) -> None:
 
 
 async def always(subject: Subject) -> None:
-    """DELETE always answers 204, also for unknown attempts."""
+    """The runner always answers 204 to DELETE, also for unknown attempts."""
     finished_key = (await subject.run())[-1].key
     never = subject.job().key
     for description, key in (
@@ -69,7 +69,7 @@ async def alone(subject: Subject) -> None:
 
 
 async def kills(subject: Subject) -> None:
-    """A case that hangs is killed at timeout_s, at most 5 s late; it ends failed, timed_out; the next one runs."""
+    """The runner kills a hung case at most 5 s after timeout_s; it ends failed, timed_out, and the next job runs."""
     for _ in range(TRIES):
         late_s = await _seconds_past_deadline(subject)
         if late_s <= LATE_S:
@@ -100,7 +100,7 @@ async def _seconds_past_deadline(subject: Subject) -> float:
 
 
 async def waiting(subject: Subject) -> None:
-    """Waiting in the queue does not count towards timeout_s."""
+    """The time that a job waits in the queue does not count towards timeout_s."""
     subject.require_one_slot(", so no job has to wait")
     charged_s: float | None = None
     for _ in range(TRIES):

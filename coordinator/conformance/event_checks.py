@@ -28,7 +28,7 @@ AHEAD = 1_000_000
 
 
 async def check_numbers(subject: Subject) -> None:
-    """Events are numbered without gaps, and a job's started comes before its finished."""
+    """Events are numbered without gaps, and a job's started event comes before its finished event."""
     jobs = [subject.job(), subject.job()]
     events = await subject.run(*jobs)
     numbers = [event.n for event in events]
@@ -41,7 +41,7 @@ async def check_numbers(subject: Subject) -> None:
 
 
 async def resume(subject: Subject) -> None:
-    """A stream begins after N; unacknowledged events come again, unchanged."""
+    """A stream begins with the event after N; the runner sends unacknowledged events again, unchanged."""
     first = await subject.run(subject.job(), subject.job())
     for offset in (0, 1, len(first) - 1):
         after = first[offset - 1].n if offset else subject.acknowledged
@@ -51,14 +51,14 @@ async def resume(subject: Subject) -> None:
 
 
 async def streams(subject: Subject) -> None:
-    """Several streams at once get the same events."""
+    """Several streams that are open at the same time get the same events."""
     async with subject.stream() as one, subject.stream() as other:
         keys = await subject.queue(subject.job(), subject.job())
         _require_same("the second stream", await other.wait_finished(*keys), await one.wait_finished(*keys))
 
 
 async def check_nothing_dropped(subject: Subject) -> None:
-    """No unacknowledged event is dropped (checked with six hundred); a runner without space answers full."""
+    """The runner drops no unacknowledged event (checked with 600); if it has no space, it answers full to jobs."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # The other jobs wait behind this case. Without such a case, some of them would run.
@@ -88,7 +88,7 @@ async def stay_open(subject: Subject) -> None:
 
 
 async def bounds(subject: Subject) -> None:
-    """The stream answers 422 for an N that has not been issued yet."""
+    """The runner answers 422 to a request for a stream after an N that it has not issued yet."""
     ahead = subject.last + AHEAD
     require(f"GET /v1/events after {ahead}, which was never issued,", await subject.events_status(ahead), 422)
 
@@ -106,7 +106,7 @@ async def idle(subject: Subject) -> None:
 
 
 async def running(subject: Subject) -> None:
-    """Heartbeats state the number of jobs that have not begun, and the seconds of each other job, which advance."""
+    """Heartbeats give the number of jobs that have not started, and the increasing elapsed_s of each running job."""
     subject.require_one_slot(", so no job has to wait")
     slack_s = 2 * subject.times.slack_s
     async with subject.stream() as stream:
@@ -126,7 +126,7 @@ async def running(subject: Subject) -> None:
 
 
 async def lasting(subject: Subject) -> None:
-    """Heartbeats continue at most 10 s apart while a case runs (checked for a minute)."""
+    """While a case runs, the runner sends heartbeats at most 10 s apart (checked for a minute)."""
     times = subject.times
     key = await subject.hang(times.lasting_s)
     beats: list[ReceivedEvent] = []
@@ -192,7 +192,7 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """Acknowledged events are discarded: the stream answers 410 for an N before the last of them."""
+    """The runner discards acknowledged events: it answers 410 to a request for a stream that needs one of them."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"events up to {n} are acknowledged; GET /v1/events after {n - 1}"
@@ -200,7 +200,7 @@ async def trims(subject: Subject) -> None:
 
 
 async def keeps(subject: Subject) -> None:
-    """An acknowledgement up to n discards nothing after n."""
+    """When events up to n are acknowledged, the runner discards no event after n."""
     first, second = await subject.queue(subject.job(), subject.job())
     async with subject.stream() as stream:
         n = (await stream.wait_finished(first))[-1].n
@@ -211,7 +211,7 @@ async def keeps(subject: Subject) -> None:
 
 
 async def forgets(subject: Subject) -> None:
-    """Acknowledging a finished event discards its job id: posted again, the job runs again."""
+    """When a finished event is acknowledged, the runner forgets the job's id: if posted again, the job runs again."""
     job = subject.job()
     await subject.acknowledge((await subject.run(job))[-1].n)
     await subject.require_status(job, "queued", "its finished event was acknowledged; posted again, the job")
@@ -220,7 +220,7 @@ async def forgets(subject: Subject) -> None:
 
 
 async def again(subject: Subject) -> None:
-    """Acknowledged events may be acknowledged again: the answer is 204, and nothing changes."""
+    """If events are acknowledged a second time, the runner answers 204, and nothing changes."""
     events = await subject.run(subject.job(), subject.job())
     begin, end = events[0].n, events[-1].n
     for n in (end, end, begin, end):
@@ -235,7 +235,7 @@ async def again(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """Acknowledging an older attempt does not discard a newer attempt of the job; the newer one stays known."""
+    """When an older attempt is acknowledged, the runner keeps a newer attempt of the job, and answers known to it."""
     older = subject.job()
     newer = older.replace(attempt=2)
     async with subject.stream() as stream:
@@ -249,7 +249,7 @@ async def newer(subject: Subject) -> None:
 
 
 async def not_issued(subject: Subject) -> None:
-    """An acknowledgement of a number that has not been issued yet is answered 422."""
+    """The runner answers 422 to an acknowledgement of a number that it has not issued yet."""
     ahead = subject.last + AHEAD
     answer = await subject.send_acknowledgement(ahead)
     require(f"POST /v1/events/ack up to {ahead}, which was never issued,", answer.status_code, 422)

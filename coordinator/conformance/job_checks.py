@@ -20,7 +20,7 @@ MOST_QUEUED = 2_000
 
 
 async def runs(subject: Subject) -> None:
-    """A job is answered queued, and then has one started and one finished event."""
+    """The runner answers queued to a job, and then sends one started and one finished event for it."""
     job = subject.job()
     await subject.queue(job)
     events = await _require_one_run(subject, job)
@@ -30,7 +30,7 @@ async def runs(subject: Subject) -> None:
 
 
 async def receipts(subject: Subject) -> None:
-    """POST /v1/jobs answers one status per job, in order; for an unknown case: unknown_case."""
+    """POST /v1/jobs returns one status per job, in order; for an unknown case the status is unknown_case."""
     jobs = [subject.job(), subject.job(case=f"{subject.any_case.id}-that-nobody-has"), subject.job()]
     answer = await subject.send(*jobs)
     try:
@@ -43,7 +43,7 @@ async def receipts(subject: Subject) -> None:
 
 
 async def check_repeat(subject: Subject) -> None:
-    """An attempt posted again before its acknowledgement, or twice in one POST, is answered known, and runs once."""
+    """The runner answers known to an unacknowledged attempt that is posted again, even in one POST; it runs once."""
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
@@ -53,7 +53,7 @@ async def check_repeat(subject: Subject) -> None:
 
 
 async def stale(subject: Subject) -> None:
-    """An attempt older than one that the runner has is answered stale_attempt, and does not run."""
+    """The runner answers stale_attempt to an attempt that is older than one it has, and does not run it."""
     job = subject.job(attempt=2)
     older = job.replace(attempt=1)
     await subject.queue(job)
@@ -64,7 +64,7 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """A known id with another suite, case or run is answered other_case, and the job is not accepted."""
+    """The runner answers other_case to a known id with another suite, case or run, and does not accept the job."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}
@@ -83,7 +83,7 @@ async def other_case(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """A newer attempt replaces the older one, which is stopped."""
+    """If the runner gets a newer attempt of a job, it stops the older attempt."""
     older = await subject.hang()
     async with subject.stream() as stream:
         await stream.wait_started(older)
@@ -95,7 +95,7 @@ async def newer(subject: Subject) -> None:
 
 
 async def slots(subject: Subject) -> None:
-    """No more cases run at once than slots says."""
+    """The runner runs at most as many cases at the same time as it has slots."""
     slots = subject.info.get("slots", 1)
     if not isinstance(slots, int):
         raise NotRunError(f"its slots are {slots}")
@@ -127,7 +127,7 @@ async def order(subject: Subject) -> None:
 
 
 async def full(subject: Subject) -> None:
-    """Jobs beyond queue_limit are answered full; they do not run, and can be posted again."""
+    """The runner answers full to jobs beyond queue_limit; it does not run them, and they can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
         raise NotRunError(f"its queue_limit is {limit}; only limits up to {MOST_QUEUED} are checked")

@@ -33,7 +33,7 @@ _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0)
 
 
 async def output(subject: Subject) -> None:
-    """log_bytes counts everything that a case printed; log_tail is its end, at most 64 KiB."""
+    """log_bytes is the size of everything that a case printed; log_tail is the end of this output, at most 64 KiB."""
     end = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
     end.require_ending("passed", "returned", "the case that prints")
     outcome = end.body["outcome"]
@@ -64,7 +64,7 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
-    """An outcome has exactly its members, valid values, the verdict of its ending, and the requested times."""
+    """An outcome has its defined members, valid values, the verdict of its ending, and the requested times."""
     await subject.run()
     for event in subject.history.outcomes:
         if fault := subject.find_fault(event):
@@ -72,7 +72,7 @@ async def valid(subject: Subject) -> None:
 
 
 async def own(subject: Subject) -> None:
-    """The runner's own cases, a sample of them in each timing, are queued and have valid outcomes."""
+    """A sample of the runner's own cases, with each timing policy, is queued, and all outcomes are valid."""
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
         raise NotRunError("every case of its catalogue hangs")

@@ -51,7 +51,7 @@ _NO_BATCHES = (b"", b"{", b"[]", b"\xff\xfe", b'{"jobs": []}')
 
 
 async def strict(subject: Subject) -> None:
-    """A body with an unknown field, an out-of-range value or invalid JSON is refused with a 4xx."""
+    """The runner answers 4xx to a body with an unknown field, an out-of-range value or invalid JSON."""
     good = subject.job()
     for fields in _BAD_FIELDS:
         answer = await subject.send(good, subject.job(**fields))
@@ -67,7 +67,7 @@ async def strict(subject: Subject) -> None:
 
 
 async def large(subject: Subject) -> None:
-    """A body over 4 MiB is answered 413, and no job in it is accepted."""
+    """The runner answers 413 to a body over 4 MiB, and accepts no job from it."""
     good = subject.job()
     content = json.dumps(subject.batch(good, suite="x" * TOO_LARGE)).encode()
     answer = await subject.post_content(content)
@@ -99,7 +99,7 @@ async def problem(subject: Subject) -> None:
 
 
 async def boot(subject: Subject) -> None:
-    """A call for another boot answers 409 with the present boot_id, and changes nothing."""
+    """The runner answers 409 with its current boot_id to a request with another boot_id, and changes nothing."""
     job = subject.job()
     _require_conflict(subject, await subject.send(job, boot_id=ANOTHER))
     _require_conflict(subject, await subject.send_acknowledgement(subject.acknowledged, boot_id=ANOTHER))
@@ -111,7 +111,7 @@ async def boot(subject: Subject) -> None:
 
 
 async def revision(subject: Subject) -> None:
-    """Jobs for another revision are answered 409 with the present boot_id, and no job is accepted."""
+    """The runner answers 409 with its current boot_id to jobs for another revision, and accepts none of them."""
     job = subject.job()
     _require_conflict(subject, await subject.send(job, revision=ANOTHER))
     await _require_new(subject, job)

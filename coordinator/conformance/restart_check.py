@@ -17,7 +17,7 @@ LOOK_EVERY_S = 0.2
 
 
 async def boot(subject: Subject) -> None:
-    """A restart makes a new boot_id, numbers events from 1 again, and discards every attempt."""
+    """After a restart the runner has a new boot_id, numbers events from 1 again, and has no earlier attempt."""
     if subject.restart is None:
         raise NotRunError("the check does not know how to restart it: give --restart-command")
     job = subject.job()

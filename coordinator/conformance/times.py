@@ -1,6 +1,6 @@
-"""The times of a check: the limits of its waits, and how long its own hung cases hang. Pure.
+"""The times of a conformance check: the limits of its waits, and how long its own hung cases hang.
 
-The contract's own bounds (5 s past a deadline, differences of clocks) are in the checks that use them.
+The contract's own limits (5 s past a deadline, differences of clocks) are in the checks that use them.
 """
 
 from __future__ import annotations
@@ -14,29 +14,33 @@ from coordinator.errors import SettingError
 
 @dataclass(frozen=True)
 class CheckTimes:
-    """Every time in seconds, with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes them by name."""
+    """Times of a check in seconds, each with its default and its reason. ``PORTOLAN_CHECK_TIMES`` changes single
+    times by name."""
 
     answer_s: float = 30.0
-    """Maximum wait for the next part of an answer. It is longer than a coordinator's, because no clause is about
-    speed."""
+    """Maximum wait for the next part of a runner's answer. It is longer than a coordinator's, because no clause is
+    about speed."""
     whole_answer_s: float = 90.0
-    """Maximum time for the whole answer. It is longer than a coordinator's for the same reason."""
+    """Maximum time until a runner's answer is complete. It is longer than a coordinator's, because no clause is
+    about speed."""
     look_s: float = 12.0
     """Maximum wait for an event or heartbeat of a runner that was already in use before the check. A heartbeat comes
     within 10 s."""
     outcome_s: float = 60.0
-    """Maximum wait for the outcome of a case that passes at once. The runner may have to start a process first."""
+    """Maximum wait for the outcome of a case that passes immediately. The runner may have to start a process
+    first."""
     heartbeat_s: float = 10.0
-    """Maximum interval between heartbeats, by the contract."""
+    """Maximum interval between heartbeats that the contract allows."""
     slack_s: float = 1.0
     """Additional time for the transfer of a heartbeat."""
     stop_s: float = 10.0
     """Maximum time from a DELETE or a deadline to the finished event."""
     hanging_s: float = 15.0
-    """Deadline of a case that hangs. After this time the runner has ended a hung case in checks of other clauses."""
+    """Time limit of a case that hangs. After this time the runner has ended a hung case in checks of other
+    clauses."""
     running_s: float = 40.0
-    """Deadline of the case whose heartbeats are checked. It is longer than three heartbeats, which the check waits
-    for."""
+    """Time limit of the case whose heartbeats are checked. The check waits for three heartbeats, which take less
+    time."""
     lasting_s: float = 60.0
     """Heartbeats must continue for this time. It is longer than a coordinator waits for a silent stream."""
     sample_s: float = 45.0
@@ -44,11 +48,11 @@ class CheckTimes:
     probe_sample_s: float = 20.0
     """Time to choose and run a sample of the runner's own cases with `--probe`."""
     case_s: float = 5.0
-    """Deadline of each case of this sample. A case that takes longer is timed_out. This outcome can be checked like any
-    other."""
+    """Time limit of each case of the sample of the runner's own cases. A case that takes longer is timed_out. This
+    outcome can be checked like any other."""
     restart_s: float = 180.0
-    """Maximum time for `--restart-command` and until the restarted runner answers. Importing a framework may take a
-    minute."""
+    """Maximum time of `--restart-command`, and maximum wait after it until the restarted runner answers. Importing a
+    framework may take a minute."""
 
     def __post_init__(self) -> None:
         if not self.heartbeat_s < self.lasting_s:

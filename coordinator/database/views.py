@@ -97,12 +97,12 @@ COMMON_COMMENTS: Mapping[str, str] = {
     "device": "`cpu`, `xla`, …",
     "hardware": "the model name that the device reports",
     "environment": "hash of the installed versions",
-    "simulated": "the hardware is simulated: exclude it from comparisons",
+    "simulated": "true if the hardware is simulated: exclude such rows from comparisons",
     "function": "public dotted name",
     "case": "the case's id, `function/name`",
     "target_id": "internal",
     "case_id": "internal",
-    "suite": "name of the suite; rows are comparable within one revision of it",
+    "suite": "name of the suite; two rows are comparable only if they have the same revision of the suite",
 }
 """Comments on columns that have the same meaning in every view."""
 
@@ -137,69 +137,74 @@ OUTCOME_ROWS = View(
     )
     | {
         "job_id": "the job; primary key",
-        "campaign": "name",
-        "suite": "name of the suite; rows are comparable within one revision of it, or where `case_digest` is the same",
+        "campaign": "name of the campaign",
+        "suite": "name of the suite; two rows are comparable if they have the same revision of the suite, or the same "
+        "`case_digest`",
         "device_class": "`cpu`, `gpu`, `tpu`, `other`",
         "run": "number of the run",
         "attempt": "number of the accepted attempt",
-        "host_only": "declared in the catalogue: the function never touches a device",
-        "verdict": "passed, failed, skipped or incomplete; a fallback to the host passes",
-        "verdict_on_device": "as `verdict`, but a fallback counts as failed, and a pass without proof of placement as "
-        "unknown; null if `host_only`",
+        "host_only": "true if the runner's catalogue declares that the function never touches a device",
+        "verdict": "passed, failed, skipped or incomplete; a case that fell back to the host counts as passed",
+        "verdict_on_device": "as `verdict`, except that a fallback counts as failed, and a pass without proof "
+        "of placement counts as unknown; null if `host_only`",
         "cause": "the reason why the outcome did not pass; null if passed",
-        "cause_on_device": "as `cause`, but `placement` if only `verdict_on_device` failed; null if `host_only`",
+        "cause_on_device": "as `cause`, except that a case that passed by falling back has the cause "
+        "`placement`; null if `host_only`",
         "rule": "the rule that gave the cause; `overridden` if a person set it",
         "ending": "the ending that the runner observed",
         "placement": "on_device, fell_back, host_only or unknown",
-        "init_ms": "time to prime the device in this process",
-        "cold_ms": "time of the first call of the case; includes compilation and, at position 0, what a process does "
-        "only once",
-        "steady_ms": "median of the samples after warm-up, per call",
-        "iqr_ms": "interquartile range of the same samples",
-        "samples": "number of samples",
+        "init_ms": "time to prime the device in the process that ran the case",
+        "cold_ms": "time of the first call of the case, including compilation and, if `position` is 0, work that a "
+        "process does only once",
+        "steady_ms": "median time of a call, over the samples after warm-up",
+        "iqr_ms": "interquartile range of the samples after warm-up",
+        "samples": "number of samples after warm-up",
         "lock_wait_ms": "wait for the host's timing lock, which no other time includes",
         "position": "number of cases that ran before this one in the same process",
-        "duration_s": "duration of the whole case, as the timeout counts it",
+        "duration_s": "duration of the whole case; this is the time that the timeout limits",
         "exception": "qualified type of the exception",
         "message": "message of the exception",
         "mismatch": "which value was wrong, and by how much",
         "signal": "signal that ended the process",
         "exit_code": "exit code of a process that exited",
-        "right_at": "the narrower float type at whose tolerance the values would be right",
-        "fallbacks": "operations that silently ran on the host, with their count",
+        "right_at": "if values are wrong only by rounding: the float type whose rounding explains every "
+        "difference, such as `float16`; otherwise null",
+        "fallbacks": "operations that silently ran on the host, each with the number of its executions",
         "devices": "devices of the input and output arrays",
-        "log_bytes": "bytes of output of the case",
+        "log_bytes": "size of the output that the case printed, in bytes",
         "runner_id": "the runner; null if the outcome was imported from a bundle",
         "host": "the machine",
         "fingerprint": "the machine and the installation that produced the outcome",
         "finished_at": "time when the outcome was stored; if imported from a bundle, time when the case finished",
-        "overridden_by": "the person who set the cause, if any",
-        "overridden_why": "the reason of this person",
-        "overridden_at": "when the cause was set",
-        "case_digest": "digest of what decides the case's result: equal digests under two revisions are the same "
-        "case; null if the runner has none",
-        "executed": "counted executions on the device; null if not counted",
-        "refuses": "the case expects an error, so a pass proves nothing about the device",
+        "overridden_by": "the person who overrode the cause; null if nobody did",
+        "overridden_why": "the reason that the person who overrode the cause gave",
+        "overridden_at": "time when a person overrode the cause",
+        "case_digest": "digest of everything that decides the case's result: a case with equal digests in two "
+        "revisions of the suite is unchanged; null if the runner reports no digest",
+        "executed": "number of executions that were counted on the device; null if not counted",
+        "refuses": "true if the case expects an error, so that a pass proves nothing about the device",
         "low_ms": "level of the run: the 5 % quantile of its samples",
-        "noisy": f"contended, or `steady_ms` is more than {NOISY:g} times `low_ms`",
-        "contended": "in most samples, threads waited for a core that other processes used: `low_ms` is longer "
-        "than the call's own time by an unknown amount",
-        "operation": "the framework operation that failed, or first gave a wrong value",
-        "after_others": "if the case failed after other cases of its process and was then repeated alone (this "
-        "outcome): whether the first failure was the same (`failed_alike`) or not (`failed_otherwise`); otherwise null",
-        "judged_by": "source of the expected values: `numpy` and `decomposition` are independent; `reference` is "
-        "from the function's own tests; `differences` are for a gradient; `float64` and `itself` are the same "
-        "function on the CPU; with `form` there are no expected values, and only the form of the result is checked; "
-        "null if the suite does not say",
-        "input_kinds": "kinds of the case's inputs, such as `empty 0-dim`; null if the suite does not say",
+        "noisy": f"true if `contended`, or if `steady_ms` is more than {NOISY:g} times `low_ms`",
+        "contended": "true if, in most samples, threads waited for a core that other processes used. Then `low_ms` is "
+        "longer than the call's own time by an unknown amount",
+        "operation": "the framework operation that failed, or the first operation that gave a wrong value",
+        "after_others": "null, unless the case failed in a process that had run other cases and was repeated alone. "
+        "Then this row is the repetition, and the value says whether the repetition failed in the same way as the "
+        "first run (`failed_alike`) or not (`failed_otherwise`)",
+        "judged_by": "source of the expected values: `numpy`: NumPy or SciPy (independent); `decomposition`: the "
+        "library's own reference, from other operations (independent); `reference`: the function's own tests; "
+        "`differences`: finite differences, for a gradient; `float64`: the same function on the CPU in float64; "
+        "`itself`: the same function on the CPU in the same type; `form`: there are no expected values, and only the "
+        "shape and dtype of the result are checked; null if the suite does not declare a source",
+        "input_kinds": "kinds of the case's inputs, such as `empty 0-dim`; null if the suite does not declare them",
         "options": "how the case calls its function: the kind of the case, the dtypes of arrays, and for each call the "
         "number of positional arguments, the keywords with values, and the receiver of a method; null if the runner "
-        "does not say",
-        "said": "error text, as on every page: the first of mismatch, message, signal, reason and ending that exists; "
-        "null if passed",
+        "does not report this",
+        "said": "the error text that pages show: the first of mismatch, message, signal, reason and ending that "
+        "exists; null if passed",
         "contended_share": "share of all samples, including discarded ones, in which threads waited for a core; "
         "null if not counted",
-        "unproven": "why the placement is unknown; null if known, or if the runner gives no reason",
+        "unproven": "why the placement is unknown; null if the placement is known, or if the runner gives no reason",
         "case_class": "forward, gradient or sixteen_bit (float16 or bfloat16, without a gradient)",
     },
     f"""\
@@ -639,46 +644,54 @@ FUNCTION_VERDICTS = View(
     separate rows.""",
     common_comments(*OF_A_FUNCTION)
     | {
-        "host_only": "declared in the catalogue: the function never touches a device",
+        "host_only": "true if the runner's catalogue declares that the function never touches a device",
         "verdict": "success: every case passed; complete: every case failed; partial: some failed; unknown: none "
-        "failed and some are incomplete, or total is 0. A fallback passes, as in the study",
-        "verdict_on_device": "the same over `total_on_device`: a fallback counts as failed, and a pass without proof "
-        "of placement is not counted; null if `host_only`",
+        "failed and some are incomplete, or `total` is 0. A fallback counts as passed, as in the study",
+        "verdict_on_device": "as `verdict`, over the cases of `total_on_device`: a fallback counts as failed, and a "
+        "pass without proof of placement is not counted; null if `host_only`",
         "passed": "cases whose counted runs all passed, except cases that expect an error",
         "failed": "cases with a failed run, except those whose only failures are silent acceptances (see `accepted`)",
         "total": "cases with a counted run: passed + failed",
-        "skipped": "cases with neither a counted nor an incomplete run: removed or not applicable",
+        "skipped": "cases with neither a counted nor an incomplete run: the framework's version lacks the "
+        "function, or the case does not apply to the target",
         "incomplete": "cases with incomplete runs and no counted run: their environment or infrastructure failed, or "
         "they were cancelled before they ran",
-        "cause": "the most frequent cause of failed cases, where the cause of a case is the most frequent one of its "
-        "failed runs; ties are resolved alphabetically",
-        "passed_on_device": "cases whose counted runs all passed, proven on the device; null if `host_only`",
-        "failed_on_device": "as `failed`, for `verdict_on_device`; null if `host_only`",
-        "cause_on_device": "as `cause`, for `verdict_on_device`: `placement` for a fallback, otherwise the run's "
-        "cause; null if `host_only`",
-        "not_counted_cause": "as `cause`, of skipped and incomplete cases (removed, environment, …); `not_lowered` "
-        "if any has no lowering",
-        "flaky": "cases whose counted runs disagree; included in `failed`",
+        "cause": "the most frequent cause of the failed cases. The cause of a case is the most frequent cause "
+        "of its failed runs. Ties are resolved alphabetically",
+        "passed_on_device": "cases whose counted runs all passed and are proven to have run on the device; null if "
+        "`host_only`",
+        "failed_on_device": "as `failed`, except that a fallback counts as failed; null if `host_only`",
+        "cause_on_device": "as `cause`, over the cases of `failed_on_device`; a fallback has the cause `placement`; "
+        "null if `host_only`",
+        "not_counted_cause": "the most frequent cause of skipped and incomplete cases (removed, environment, …); "
+        "`not_lowered` if any case has no lowering",
+        "flaky": "cases of which some counted runs passed and others failed; they are included in `failed`",
         "fell_back": "cases with a run that passed by falling back to the host",
-        "total_on_device": "passed_on_device + failed_on_device; null if host_only",
-        "unknown_placement": "cases whose counted runs all passed, none by fallback, and some without proof of "
-        "placement: neither passed nor failed on the device; null if `host_only`",
+        "total_on_device": "`passed_on_device` + `failed_on_device`; null if `host_only`",
+        "unknown_placement": "cases whose counted runs all passed, none of them by fallback, and at least one without "
+        "proof of placement. They count neither as passed nor as failed on the device; null if `host_only`",
         "unknown_cause": "failed cases with cause `unknown`",
         "refused": "cases that expect an error and whose counted runs all passed. No other count includes them",
         "host_work": "failed cases with cause `host_work`: data sets, strings, tables, files, prints",
-        "verdict_without_host_work": "as `verdict`, without those cases",
-        "of_another_device": "failed cases that need another device than the target's (rule `needs-another-device`)",
-        "lowered": "cases lowered for the target's platform and not run; otherwise only counted in `skipped`",
-        "not_lowered": "cases with an operation without a lowering; otherwise only counted in `skipped`",
+        "verdict_without_host_work": "as `verdict`, without failed cases with cause `host_work`",
+        "of_another_device": "failed cases that need a device of another kind than the target's (rule "
+        "`needs-another-device`)",
+        "lowered": "cases that were lowered for the target's platform and not run. Of the other counts, only "
+        "`skipped` includes them",
+        "not_lowered": "cases with an operation that has no lowering. Of the other counts, only `skipped` includes "
+        "them",
         "lowering": "`not_lowered` if a case has no lowering, otherwise `lowered`; null on targets that run cases",
         "missing_lowering": "the most frequent operation without a lowering",
-        "verdict_independent": "as `verdict`, over cases judged by an independent reference (numpy, decomposition)",
-        "cause_independent": "as `cause`, over those cases",
-        "passed_independent": "as `passed`, over those cases",
-        "failed_independent": "as `failed`, over those cases",
-        "total_independent": "passed_independent + failed_independent",
-        "failed_inputs": "kinds of the inputs of failed cases, each combination once; null if the suite does not say",
-        "passed_inputs": "the same for passed cases",
+        "verdict_independent": "as `verdict`, over cases whose expected values come from an independent "
+        "reference (numpy, decomposition)",
+        "cause_independent": "as `cause`, over cases with an independent reference",
+        "passed_independent": "as `passed`, over cases with an independent reference",
+        "failed_independent": "as `failed`, over cases with an independent reference",
+        "total_independent": "`passed_independent` + `failed_independent`",
+        "failed_inputs": "kinds of the inputs of failed cases, each combination once; null if the suite does not "
+        "declare them",
+        "passed_inputs": "kinds of the inputs of passed cases, each combination once; null if the suite does not "
+        "declare them",
         "accepted": "cases that returned a result although the host raises an error (cause `silently_accepted`). No "
         "other count includes them",
     },
@@ -736,18 +749,18 @@ def _counts_as_row(rule: CountingRule) -> str:
 FUNCTION_COUNTS = View(
     "function_counts",
     """One row per function, target, campaign and counting rule: the verdict and the counts that the rule gives.
-    function_verdicts has the counts of some rules side by side. If a rule gives no verdict for a function, such as
-    on_device for a function that never touches a device, there is no row.""",
+    function_verdicts has the counts of some rules side by side. If a rule gives a function no verdict, the function
+    has no row for this rule. For example, on_device gives none to a function that never touches a device.""",
     common_comments(*OF_A_FUNCTION)
     | {
         "rule": "name of the counting rule",
         "verdict": "success: all cases that the rule counts passed; complete: all failed; partial: some failed; "
         "unknown: none failed and some are incomplete, or `total` is less than the rule requires",
         "cause": "the most frequent cause of failed cases; ties are resolved alphabetically",
-        "passed": "counted cases that passed",
-        "failed": "counted cases that failed",
-        "total": "passed + failed",
-        "unknown": "cases that passed without proof of placement, counted neither as passed nor as failed",
+        "passed": "cases that passed, of those that the rule counts",
+        "failed": "cases that failed, of those that the rule counts",
+        "total": "`passed` + `failed`",
+        "unknown": "cases that passed without proof of placement; they count neither as passed nor as failed",
     },
     f"""\
 {_HEAD},
@@ -776,28 +789,30 @@ FUNCTION_COUNTS = View(
 FUNCTION_LATENCIES = View(
     "function_latencies",
     """One row per function, target and campaign with a measurement. A run counts if it passed and is proven to have run
-    on the device, or if its function is host_only. Each time is a median over the cases of the function: for low_ms of
-    the best run of each case, for the other times of the median over the runs of each case. The cases behind two rows
-    can differ. So compute the ratio of two devices from case_latencies, over the cases that both measured, and not
-    from these medians.""",
+    on the device, or if its function is host_only. Each time is a median over the cases of the function. For low_ms,
+    the time of a case is that of its best run; for the other times, it is the median over its runs. Two rows can
+    contain different cases. So compute the ratio of two devices from case_latencies, over the cases that both devices
+    measured, and not from these medians.""",
     common_comments(*OF_A_FUNCTION)
     | {
-        "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
+        "host_only": "true if the runner's catalogue declares that the function never touches a device; such "
+        "functions have no latency ratio",
         "cold_ms": "time of the first call of a case, including compilation, at any position in a process: "
         "`first_cold_ms` and `later_cold_ms` together",
-        "steady_ms": "time of a call after warm-up; for each run the median of its samples",
+        "steady_ms": "time of a call after warm-up; the time of a run is the median of its samples",
         "iqr_ms": "interquartile range of a run's samples: the variation within a process, not between runs",
-        "samples": "number of samples behind steady_ms, over all cases and runs",
-        "cases": "cases with a measured run",
-        "runs": "measured runs of those cases",
+        "samples": "number of samples from which `steady_ms` is computed, over all cases and runs",
+        "cases": "number of cases with a measured run",
+        "runs": "number of measured runs of all cases",
         "low_ms": "level of a call after warm-up: the 5 % quantile of the case's best run",
-        "noisy": f"cases whose `steady_ms` is more than {NOISY:g} times their `low_ms`",
-        "first_cold_ms": "time of the first call of the first case of a process, including what a process does only "
-        "once; null if not measured",
+        "noisy": f"number of cases whose `steady_ms` is more than {NOISY:g} times their `low_ms`",
+        "first_cold_ms": "time of the first call of the first case of a process, including work that a process does "
+        "only once; null if not measured",
         "later_cold_ms": "time of the first call of a case after other cases of its process",
-        "unconfirmed": "half or more of the cases with a `low_ms` are unconfirmed; null if unknown for all",
-        "second_shape_ms": "time of the first call in a second shape, in a process that has already run the function; "
-        "null if not measured",
+        "unconfirmed": "true if at least half of the cases with a `low_ms` are unconfirmed (see "
+        "`case_latencies`); null if this is unknown for all cases",
+        "second_shape_ms": "time of the first call with arrays of a second shape, in a process that has already run "
+        "the function; null if not measured",
     },
     function_latencies(f"({_indent(cases_measured('outcomes'), 16)})"),
 )
@@ -808,21 +823,23 @@ CASE_LATENCIES = View(
     and is proven to have run on the device, or if its function is host_only.""",
     common_comments(*OF_A_FUNCTION, "case", "case_id")
     | {
-        "host_only": "declared in the catalogue; such functions are excluded from latency ratios",
-        "cold_ms": "median over runs of the first call, including compilation, at any position in a process: "
-        "`first_cold_ms` and `later_cold_ms` together",
-        "steady_ms": "median over runs of a call after warm-up",
-        "iqr_ms": "median over runs of the interquartile range of the samples",
-        "mean_cold_ms": "mean over runs of the first call: the study's rule",
-        "samples": "number of samples behind steady_ms, over all runs",
-        "runs": "measured runs",
+        "host_only": "true if the runner's catalogue declares that the function never touches a device; such "
+        "functions have no latency ratio",
+        "cold_ms": "time of the first call, including compilation, at any position in a process (`first_cold_ms` and "
+        "`later_cold_ms` together); median over the runs",
+        "steady_ms": "time of a call after warm-up; median over the runs",
+        "iqr_ms": "interquartile range of a run's samples; median over the runs",
+        "mean_cold_ms": "time of the first call; mean over the runs, as in the study",
+        "samples": "number of samples from which `steady_ms` is computed, over all runs",
+        "runs": "number of measured runs",
         "fingerprint_id": "fingerprint of one of the runs: the machine and the installation",
         "low_ms": "level of the case: the 5 % quantile of its best run's samples",
-        "noisy": f"`steady_ms` is more than {NOISY:g} times `low_ms`",
-        "first_cold_ms": "time of the first call in runs in which the case was the first of its process, including "
-        "what a process does only once",
-        "later_cold_ms": "time of the first call in runs in which other cases ran before in the process",
-        "unconfirmed": f"whether `low_ms` is unconfirmed: {UNCONFIRMED}; null for a single run that did not wait",
+        "noisy": f"true if `steady_ms` is more than {NOISY:g} times `low_ms`",
+        "first_cold_ms": "time of the first call, over the runs in which the case was the first of its process; "
+        "includes work that a process does only once",
+        "later_cold_ms": "time of the first call, over the runs in which the process had run other cases before",
+        "unconfirmed": f"true if `low_ms` is unconfirmed: {UNCONFIRMED}; null if there is a single run and its "
+        "threads did not wait",
     },
     case_latencies("outcomes"),
 )
@@ -830,13 +847,14 @@ CASE_LATENCIES = View(
 
 CPU_BASES = View(
     "cpu_bases",
-    """One row per target and campaign: the CPU target with which the latencies of the target are compared. Both targets
-    have the same version, neither is simulated, and both have measured a common case. If there are several such CPU
-    targets, the order of preference is: same host, same hardware, same environment, most common cases, oldest.""",
+    """One row per target and campaign: the CPU target with which the latencies of the target are compared. The two
+    targets have the same version of the framework, neither is simulated, and they have measured at least one case in
+    common. If several CPU targets qualify, the order of preference is: same host, same hardware, same environment, most
+    cases in common, oldest.""",
     common_comments("campaign_id", "target_id")
     | {
         "cpu_target_id": "the CPU target",
-        "common_cases": "cases that both measured, of functions that use a device",
+        "common_cases": "number of cases that both targets measured, of functions that are not `host_only`",
     },
     cpu_bases("case_latencies"),
 )
@@ -862,7 +880,7 @@ FUNCTION_RATIOS = View(
         "ratio": "geometric mean over common cases of `low_ms` on the target divided by `low_ms` on the CPU target",
         "cases": "number of common cases",
         "cpu_hardware": "hardware of the CPU target",
-        "cpu_target_id": "the CPU target (`target_id` there)",
+        "cpu_target_id": "`target_id` of the CPU target",
     },
     ratios("case_latencies", "cpu_bases"),
 )

@@ -12,16 +12,16 @@ from tests.faults.matrix.trial import Verdict
 
 HEAD = """# Fault matrix
 
-This is the report of real campaigns under faults: one coordinator (sometimes two), one PostgreSQL, three scripted
-runners on two targets and one real runner, with a relay on every connection that can disturb it. This command made the
-report; the same seed gives the same schedule:
+A *trial* runs real campaigns while a program causes faults. It has one coordinator (sometimes two), one PostgreSQL,
+three scripted runners on two targets, and one real runner. Every connection goes through a relay that can disturb the
+connection. This page is the report of the trials of this command; the same seed gives the same schedule of faults:
 
 ```
 python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md
 ```
 
-`make test` causes faults for one minute. [Promises](../explanation/promises.md) lists what is promised under each
-fault, and the tests.
+`make test` runs trials for one minute. [Promises](../explanation/promises.md) lists the promises under each fault, and
+their tests.
 """
 
 
