@@ -1,6 +1,6 @@
-"""The times of a check: the limits of its waits, and how long its own hung cases hang. Pure.
+"""The times of a check: how long it waits, and how long its own hung cases hang. Nothing here does I/O.
 
-The contract's own bounds (5 s past a deadline, differences of clocks) are in the checks that use them.
+The contract's own limits (5 s past a deadline, differences of clocks) are in the checks that use them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CheckTimes:
         if not self.heartbeat_s < self.lasting_s:
             raise SettingError(
                 f"{CHECK_TIMES}: lasting_s is {self.lasting_s:g} and heartbeat_s {self.heartbeat_s:g}: "
-                "give a lasting_s that is longer"
+                "give a longer lasting_s"
             )
 
     @classmethod
@@ -64,7 +64,7 @@ class CheckTimes:
 
     @property
     def settle_s(self) -> float:
-        """The time after which the runner has ended a case that a check left hanging, whether it obeys a DELETE or the
+        """The seconds after which the runner has ended a case that a check left hanging, by a DELETE or at the
         deadline."""
         return self.hanging_s + self.stop_s
 

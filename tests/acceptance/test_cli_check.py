@@ -80,11 +80,14 @@ def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_c
         process = portolan.call("runner", "check", url, "--secret-stdin", "--probe", stdin=f"{SECRET}\n")
     assert process.returncode == 1, process.stderr
     lines = process.stdout.splitlines()
-    assert lines[0] == "passed   access.healthz         GET /healthz answers 200, with or without the secret."
+    assert (
+        lines[0]
+        == "passed   access.healthz         The runner answers 200 to GET /healthz, with or without the secret."
+    )
     (broken,) = [number for number, line in enumerate(lines) if line.startswith("FAILED")]
     assert "jobs.receipts" in lines[broken]
-    assert "POST /v1/jobs answers one status per job" in lines[broken]
-    assert "names an unknown case" in lines[broken + 1]
+    assert "The runner answers POST /v1/jobs with one status per job" in lines[broken]
+    assert "the second with an unknown case" in lines[broken + 1]
     assert lines[-1].startswith("toy@1/none on toy: ")
     assert "1 failed, 0 not run" in lines[-1]
 
