@@ -77,7 +77,7 @@ def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
     )
     vera.get_by_role("link", name="New campaign").click()
     expect(vera.locator("main .lead")).to_have_text(
-        "this needs the role submitter, and vera is viewer: ask an admin for a token with that role"
+        "this request needs the role submitter, but vera has the role viewer: ask an admin for a token with that role"
     )
     sam.get_by_role("link", name="New campaign").click()
     sam.get_by_label(re.compile("^Name")).fill("Of Sam")
