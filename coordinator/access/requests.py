@@ -63,8 +63,8 @@ def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str])
         name = _name(host)
         written_name = f"'{name[:SHOWN]}'" if name else "the name in the Host header"
         return ForeignHostError(
-            f"this coordinator is not known as {written_name}: use its address, or add the name to PORTOLAN_HOSTS or with "
-            "`portolan up --allowed-host`"
+            f"this coordinator is not known as {written_name}: use its address, or add the name to "
+            "PORTOLAN_HOSTS or with `portolan up --allowed-host`"
         )
     if is_foreign(host or "", headers) and not is_link(method, headers):
         return ForeignSiteError()

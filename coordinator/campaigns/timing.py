@@ -42,8 +42,8 @@ def choose_timing(request: CampaignRequest, suites: Collection[SuiteTiming]) -> 
     )
     if request.verdicts_first and timing.policy is TimingPolicy.off:
         raise RequestError(
-            f"verdicts_first times every run except the first, but the suite '{request.suite}' is not timed by default: "
-            "turn timing on, for example with 'quick'"
+            f"verdicts_first times every run except the first, but the suite '{request.suite}' is not timed by "
+            "default: turn timing on, for example with 'quick'"
         )
     return timing
 
