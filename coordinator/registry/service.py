@@ -39,7 +39,7 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
     try:
         return await transact(engine, work)
     except (IntegrityError, RunnerIdentityError):
-        # Another request may have registered it since: now the row exists and can be updated.
+        # Another request may have registered the runner meanwhile. Its row then exists and can be updated.
         return await transact(engine, work)
 
 
