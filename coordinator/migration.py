@@ -1,6 +1,6 @@
 """Upgrades a database to the schema that this code expects. Alembic runs in this process.
 
-The scripts are in ``migrations/``; The command ``alembic`` runs the same scripts on ``PORTOLAN_DATABASE_URL``.
+The scripts are in ``migrations/``. The command ``alembic`` runs the same scripts on ``PORTOLAN_DATABASE_URL``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coordinator.reference.service import load
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
-"""An advisory lock. If several coordinators start at once, one migrates and the others wait."""
+"""An advisory lock. If several coordinators start at the same time, one of them migrates and the others wait."""
 
 
 def configuration(connection: Connection | None = None) -> Config:

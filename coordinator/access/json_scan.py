@@ -1,4 +1,4 @@
-"""Checks the nesting and the number of values of a JSON text before it is parsed. Pure."""
+"""Checks the nesting and the number of values of a JSON text before it is parsed. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides from the headers of a request whether the request is served. Pure.
+"""Decides from the headers of a request whether the request is served. No I/O.
 
 A page of another site can make a browser send any request to this coordinator. But the page cannot change how the
 browser describes the request: the name in ``Host``, the origin, and the content type, which is limited to those of

@@ -1,4 +1,4 @@
-"""Planning: which cases run on which targets, how often, and in which order. Pure.
+"""Planning: which cases run on which targets, how often, and in which order. No I/O.
 
 All targets start run 1 before any target starts run 2, and earlier campaigns go before later ones. Within a run, the
 cases of one function stay together, because they share a process.

@@ -1,5 +1,5 @@
 """Chooses how a campaign times its cases: as its request says, otherwise as its suite declares, otherwise by default.
-Pure."""
+No I/O."""
 
 from __future__ import annotations
 

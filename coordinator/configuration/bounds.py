@@ -1,4 +1,4 @@
-"""Limits on the work that one coordinator does for clients at the same time, and on the content of one request. Pure.
+"""Limits on the work that one coordinator does for clients at the same time, and on the content of one request. No I/O.
 
 Limits of single fields are defined at the fields. Limits of messages are in ``protocol/limits.py``.
 """
@@ -15,7 +15,7 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Bounds:
-    """Every bound, with its default. ``PORTOLAN_LIMITS`` changes them by name."""
+    """Every limit on requests and work, with its default. ``PORTOLAN_LIMITS`` overrides single limits by name."""
 
     body_bytes: int = 1 << 20
     """Body of a request; bundles have a limit of their own. Beyond it: 413."""

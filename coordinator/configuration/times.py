@@ -1,4 +1,4 @@
-"""The waiting times of a coordinator: for answers of runners, for renewals of ownership, for long-running tasks. Pure.
+"""The waiting times of a coordinator: for answers of runners, renewals of ownership, long-running tasks. No I/O.
 
 One ``Times`` is made from the process's settings and passed down, so that a test, or a user with a slow network, can
 change a time for one coordinator only. Limits on requests are in ``bounds.py``. Time limits of the PostgreSQL

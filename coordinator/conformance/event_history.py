@@ -1,5 +1,4 @@
-"""The record of one boot's events on all streams of a check, and the first contradiction between events. It does no
-I/O."""
+"""The record of one boot's events on all streams of a check, and the first contradiction of events. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings of a check, one for each clause, and the report of all findings. Nothing here does I/O."""
+"""The findings of a check, one for each clause, and the report of all findings. No I/O."""
 
 from __future__ import annotations
 

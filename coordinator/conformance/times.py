@@ -1,4 +1,4 @@
-"""The times of a check: how long it waits, and how long its own hung cases hang. Nothing here does I/O.
+"""The times of a check: how long it waits, and how long its own hung cases hang. No I/O.
 
 The contract's own limits (5 s past a deadline, differences of clocks) are in the checks that use them.
 """

@@ -1,4 +1,4 @@
-"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress on the runner. Pure."""
+"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress on the runner. No I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the rows of outcomes from runners' reports: classifies and summarizes them, and makes them storable. Pure."""
+"""Builds the rows of outcomes from runners' reports: classifies, summarizes and makes them storable. No I/O."""
 
 from __future__ import annotations
 

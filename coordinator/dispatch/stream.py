@@ -1,4 +1,4 @@
-"""Decodes a runner's stream: events in order, and lines that cannot be read. Pure.
+"""Decodes a runner's stream: events in order, and lines that cannot be read. No I/O.
 
 An event that cannot be read fails only the job that the event is about, never the stream.
 """

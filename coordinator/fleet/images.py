@@ -18,7 +18,7 @@ DEVICE = "org.portolan.device"
 _TARGET = re.compile(r"(?P<framework>[A-Za-z_]\w*)(?:@(?P<version>[\w.+-]+))?/(?P<device>[A-Za-z_]\w*)")
 
 _INCLUDED = {("tensorflow", "cpu"): ("xla",), ("torch", "xla"): ("cpu",)}
-"""Devices that our images serve in addition to the device on their label."""
+"""For the device on an image's label, the other devices that Portolan's images for it also serve."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The content of one revision of a suite: its digest, and the differences between two contents. Pure.
+"""The content of one revision of a suite: its digest, and the differences between two contents. No I/O.
 
 The content maps case ids to cases, without an order, because runners may list cases in any order. Pages and dispatch
 use the order that was stored first.
