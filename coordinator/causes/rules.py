@@ -179,7 +179,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
 
 
 def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
-    """Parse the document, which must have exactly the keys ``keys``, and otherwise only [[rule]] tables."""
+    """Parse the document. It must consist of exactly the keys ``keys`` and of [[rule]] tables."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -138,7 +138,7 @@ class EmbeddedPostgres:
         self.directory.mkdir(parents=True, exist_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.chmod(0o711)  # ours from here on; PostgreSQL's user must get through to cluster/
-        self._lock.hold("stop that instance, or choose another directory")
+        self._lock.hold("stop that portolan, or choose another directory")
         account = _account(cluster)
         closed_folder = account.closed_folder(cluster)
         if closed_folder is not None:
