@@ -87,7 +87,7 @@ def decide_takeover(
         if registration.name == request.name:
             raise ConflictError(
                 f"the name {request.name} belongs to the runner at {registration.url}, which is alive: "
-                "stop that one, or give this one another --name"
+                "stop that runner, or start the new one with another --name"
             )
         raise ConflictError(
             f"the runner {registration.name} answers at {request.url} too: "

@@ -79,8 +79,8 @@ async def put(
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:
         raise RunnerIdentityError(
-            f"its boot_id shows that this is runner {twin.id} at {twin.url}: a runner may be registered only once; "
-            f"if it has moved, run `portolan runner remove {twin.id}` first"
+            f"its boot_id shows that this is runner {twin.id} at {twin.url}, and a runner is registered only once: "
+            f"if the runner has moved, run `portolan runner remove {twin.id}` first"
         )
     try:
         stored_id = await store.store_runner(connection, runner_id, info, **address)
