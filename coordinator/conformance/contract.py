@@ -36,7 +36,7 @@ class Clause:
 
     @property
     def sentence(self) -> str:
-        return inspect.getdoc(self.check) or self.id
+        return " ".join((inspect.getdoc(self.check) or self.id).split())
 
 
 CLAUSES = (
