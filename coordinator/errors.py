@@ -72,7 +72,7 @@ from typing import ClassVar
 
 
 class PortolanError(Exception):
-    """Something went wrong that the person in front of the screen can do something about."""
+    """The base of all errors that a user or an operator can correct."""
 
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Internal error"
@@ -135,14 +135,14 @@ class TokenEndedError(UnauthorizedError):
 
 
 class ForbiddenError(RequestError):
-    """The caller may not do this here: the coordinator does not offer it, or not to this runner."""
+    """The coordinator does not offer this, or not to this caller."""
 
     status = 403
     title = "Not offered here"
 
 
 class RoleMissingError(ForbiddenError):
-    """The caller's role does not allow it."""
+    """The caller's role does not allow this request."""
 
     title = "Not allowed"
 
@@ -203,7 +203,7 @@ class BodyTimeoutError(RequestError):
 
 
 class TooManyError(RequestError):
-    """There are too many of these already; try again later."""
+    """There are too many requests or objects of this kind; try again later."""
 
     status = 429
     title = "Too many requests"
@@ -256,7 +256,7 @@ class RecordingRefusedError(RunnerError):
 
 
 class RunnerIncompatibleError(RunnerError):
-    """The server there is not a runner of this protocol version."""
+    """The server at this address is not a runner of this protocol version."""
 
     title = "Incompatible runner"
 
@@ -291,12 +291,13 @@ class RunnerChangedError(RunnerError):
 
 
 class EventsTrimmedError(RunnerError):
-    """The runner no longer has the events after the given one: another client acknowledged them."""
+    """The runner no longer has the events that were requested, because another client acknowledged them."""
 
     def __init__(self, message: str, last_acknowledged: int | None) -> None:
         super().__init__(message)
         self.acknowledged = last_acknowledged
-        """Up to where, if the runner says; its stream can be read from there."""
+        """The number of the last acknowledged event, if the runner states it. The stream can be read after this
+        number."""
 
 
 class EventsAheadError(RunnerError):
@@ -304,7 +305,7 @@ class EventsAheadError(RunnerError):
 
 
 class StreamClosedError(RunnerError):
-    """The runner closed its stream of events, which has no end while it is up."""
+    """The runner closed its event stream, which must stay open while the runner runs."""
 
 
 class DatabaseError(PortolanError):
@@ -359,11 +360,12 @@ class CoordinatorError(PortolanError):
 
 
 class CoordinatorAwayError(CoordinatorError):
-    """No coordinator answers, it went away in the middle of its answer, or its database is away."""
+    """No coordinator answers, the connection ended in the middle of an answer, or the coordinator's database is
+    unreachable."""
 
 
 class ListenError(PortolanError):
-    """The coordinator cannot listen there."""
+    """The coordinator cannot listen at this address."""
 
 
 class InstanceError(PortolanError):

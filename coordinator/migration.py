@@ -1,6 +1,6 @@
 """Upgrades a database to the schema that this code expects. Alembic runs in this process.
 
-The scripts are in ``migrations/``; The command ``alembic`` runs the same scripts on ``PORTOLAN_DATABASE_URL``.
+The scripts are in ``migrations/``. The command ``alembic`` runs the same scripts on ``PORTOLAN_DATABASE_URL``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coordinator.reference.service import load
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 LOCK = 0x706F72746F6C616E  # "portolan"
-"""An advisory lock. If several coordinators start at once, one migrates and the others wait."""
+"""An advisory lock. If several coordinators start at the same time, one of them migrates and the others wait."""
 
 
 def configuration(connection: Connection | None = None) -> Config:
@@ -81,8 +81,8 @@ def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     all_revisions = {script.revision for script in scripts().walk_revisions()}
     if revision is not None and revision not in all_revisions:
         raise DatabaseError(
-            f"the database has revision {revision}, which this Portolan does not know: a newer one made it, or one "
-            "from before the first release; upgrade Portolan, or use another database "
+            f"the database has revision {revision}, which this Portolan does not know: a newer Portolan made it, or "
+            "one from before the first release: upgrade Portolan, or use another database "
             "(--data-dir, PORTOLAN_DATABASE_URL)"
         )
     if revision is not None:

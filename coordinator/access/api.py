@@ -22,7 +22,7 @@ TokenId = Annotated[int, Path(ge=1, le=LARGEST_INTEGER)]
 
 @router.get("/whoami", dependencies=[needs(Role.viewer)])
 async def whoami(caller: CurrentCaller) -> WhoAmI:
-    """The caller: name, role, and when the access ends."""
+    """Return the caller's name and role, and the time at which its access ends."""
     return WhoAmI(
         name=caller.name,
         role=caller.role,
@@ -90,5 +90,5 @@ async def audit(
     before: Annotated[int | None, Query(ge=1, le=LARGEST_BIGINT)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> AuditPage:
-    """Changes and refused requests, newest first: who sent them, what they did, when, and from where."""
+    """Changes and refused requests, newest first: the caller, the action, the time and the address."""
     return await service.audit(context.engine, before=before, limit=limit, who=who)

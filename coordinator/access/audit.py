@@ -30,10 +30,11 @@ BATCH = 200
 LONGEST_PATH = 300
 LONGEST_DETAIL = 300
 USE_EVERY = timedelta(minutes=1)
-"""The minimum interval between updates of a token's last use."""
+"""The minimum interval between two updates of a token's time of last use."""
 REFUSALS_AT_ONCE = 60
 REFUSALS_PER_S = 0.1
-"""The maximum rate of recorded refusals. Anyone can send requests that are refused, so these must not fill the disk."""
+"""The maximum rate of recorded refusals. Anyone can send requests that are refused, so their entries must not fill the
+disk."""
 FLUSH_WITHIN_S = 2.0
 
 Limited = Literal["nobody's", "refused", "a viewer's"]
@@ -85,7 +86,8 @@ class RefusalLimit:
 def make_entry(
     caller: Caller, address: str, method: str, route: str | None, path: str, status: int, detail: str | None
 ) -> AuditEntry:
-    """Make an entry. Each text is truncated to its limit and made storable."""
+    """Make an entry. Each text is truncated to its limit, and characters and tokens that must not be stored are
+    replaced."""
     return AuditEntry(
         datetime.now(UTC),
         caller.name,
@@ -197,5 +199,5 @@ class AuditWriter:
 def _left_out(entry: AuditEntry, count: int) -> AuditEntry:
     return AuditEntry(
         entry.at, "several", "anonymous", None, None, "several", "-", None, "-", entry.status,
-        f"{count} refused requests before the next entry are not recorded one by one",
+        f"{count} refused requests before the next entry have no entries of their own",
     )  # fmt: skip

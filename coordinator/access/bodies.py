@@ -1,7 +1,7 @@
 """Limits on request bodies: bytes, seconds, nesting and number of values.
 
-A body is read completely here and then passed on in one piece. Only the body of a bundle upload is streamed, with its
-own byte limit.
+The middleware reads a body completely, and then passes it on in one piece. Only the body of a bundle upload is
+streamed, with its own byte limit.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class _Timed:
 
 
 def _declared_length(scope: Scope) -> int | None:
-    """The length of the body according to the headers; None if it is chunked, 0 if there is no body."""
+    """The length of the body according to the headers; None if the body is chunked, 0 if there is none."""
     length = 0
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():

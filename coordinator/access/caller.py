@@ -19,7 +19,7 @@ from coordinator.errors import RoleMissingError, TokenEndedError, UnauthorizedEr
 CallerKind = Literal["token", "session", "anonymous", "runner"]
 
 SIGN_IN = (
-    "this needs a token: store one with `portolan login URL` ($PORTOLAN_TOKEN and $PORTOLAN_TOKEN_FILE do too), "
+    "this request needs a token: store one with `portolan login URL`, set $PORTOLAN_TOKEN or $PORTOLAN_TOKEN_FILE, "
     "or sign in at /login in a browser"
 )
 
@@ -55,7 +55,8 @@ class Caller:
         if not self.is_known:
             raise UnauthorizedError(SIGN_IN)
         raise RoleMissingError(
-            f"this needs the role {role}, and {self.name} is {self.role}: ask an admin for a token with that role"
+            f"this request needs the role {role}, but {self.name} has the role {self.role}: "
+            "ask an admin for a token with that role"
         )
 
 
@@ -63,8 +64,8 @@ NOBODY = Caller("anonymous", None, "anonymous")
 
 
 def bearer_of(error: UnauthorizedError) -> Caller:
-    """The caller of a refused request. If the token has ended, the caller is its owner without a role; otherwise it is
-    anonymous."""
+    """The caller of a request whose token was refused. If the token has ended, the caller is the token's owner, without
+    a role. Otherwise the caller is anonymous."""
     if isinstance(error, TokenEndedError):
         return Caller(error.name, None, "token", error.token_id)
     return NOBODY
@@ -95,7 +96,7 @@ def _requirement(role: Role) -> Callable[[Request], Awaitable[None]]:
 
 
 def needs(role: Role) -> Any:
-    """A dependency that requires callers of a route to have at least this role."""
+    """Make a FastAPI dependency that requires callers of a route to have at least this role."""
     return Depends(_requirement(role))
 
 

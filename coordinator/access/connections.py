@@ -21,7 +21,8 @@ log = get_logger(__name__)
 
 LOOK_EVERY_S = 1.0
 OTHER_FILES = 1024
-"""The number of open files besides client connections: database, runners, files, connections waiting to be accepted."""
+"""The number of files that the process may open besides client connections: connections to the database and to runners,
+files, and connections that wait to be accepted."""
 BAD_REQUEST = "the request is not valid HTTP: its path or a header holds a character that HTTP does not allow"
 
 
@@ -36,8 +37,8 @@ def allow_connections(count: int) -> None:
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. All connections of one subclass share its limits and its timer; ``bounded_protocol`` makes the
-    subclass."""
+    """One client connection. ``bounded_protocol`` makes a subclass for each server, and all connections of a subclass
+    share its limits and its timer."""
 
     bounds: Bounds
     runners_port: int | None
@@ -97,7 +98,7 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Respond to data that is not an HTTP request with a problem document."""
+        """Send a problem document as the response to data that is not an HTTP request."""
         if self.is_waiting or not self.cycle.response_started:
             self.transport.write(_answer(400, "Bad Request", "The request cannot be read", BAD_REQUEST))
         # If a part of a response was sent already, the client notices that the rest is missing.
@@ -159,7 +160,7 @@ def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
         return False
     oldest = min(could, key=lambda one: (one.is_unfinished, one.cycle is not None, one.since))
     oldest.transport.abort()
-    # ``connections`` removes it only later, and would count it until then.
+    # ``connections`` removes a closed connection only later, and would count it until then.
     oldest.connections.discard(oldest)
     return True
 

@@ -1,4 +1,4 @@
-"""The outermost layer: refuses requests from other sites, and sets the security headers of every response."""
+"""The outermost middleware: refuses requests from other sites, and sets the security headers of every response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RANGES = frozenset({b"range", b"if-range", b"accept-ranges"})
 
 
 class RequestGuard:
-    """Passes allowed requests to ``app``, and responds to others with a problem document."""
+    """Passes allowed requests to ``app``, and answers refused requests with a problem document."""
 
     def __init__(self, app: ASGIApp, names: Set[str]) -> None:
         self._app = app
@@ -47,8 +47,8 @@ class RequestGuard:
 
 
 def install(app: FastAPI, names: Set[str]) -> None:
-    """Make the guard the outermost layer. Middleware that is added with ``add_middleware`` does not see responses to
-    unhandled errors."""
+    """Make the guard the outermost middleware of the application. ``add_middleware`` is not used, because middleware
+    that it adds does not see responses to unhandled errors."""
     build = app.build_middleware_stack
 
     def build_guarded() -> ASGIApp:

@@ -7,8 +7,8 @@ PAGE = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     f"form-action 'self'; {NOWHERE}"
 )
-"""The policy for pages. A page loads only what is served here, and no text of a runner or a case can run as a
-script."""
+"""The content security policy of pages. A page loads only files of this coordinator, and no text of a runner or a case
+can run as a script."""
 PICTURE = f"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; {NOWHERE}"
 """The policy for a drawing that is opened directly. Its marks have inline styles."""
 DOCUMENT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'"
@@ -21,7 +21,7 @@ POLICY = "Content-Security-Policy"
 HEADERS = {
     POLICY: PAGE,
     "Cross-Origin-Resource-Policy": "same-origin",
-    # With no-referrer, browsers would send no Origin with forms either.
+    # With no-referrer, browsers would also send forms without Origin.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }

@@ -1,7 +1,7 @@
 """Identifies the caller of a request by its token or its session.
 
-A lookup is cached for ``HELD_S``. A coordinator that revokes a token refuses it at once. The other coordinators of the
-database refuse it within ``HELD_S``.
+A lookup is cached for ``HELD_S`` seconds. The coordinator that revokes a token refuses it immediately; other
+coordinators of the same database refuse it after ``HELD_S`` seconds at the latest.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ HELD_S = 1.0
 """Seconds for which a lookup is cached."""
 MOST_HELD = 1000
 LOOKUPS_AT_ONCE = 2
-"""The number of database connections (of ten) that lookups may use, so that invented tokens cannot occupy all of
-them."""
+"""The maximum number of database connections (of ten) that lookups use at the same time, so that requests with invented
+tokens cannot occupy all of them."""
 LONGEST_TOKEN = 500
 
 ANOTHER = "ask an admin for a new one (`portolan token create`) and store it with `portolan login URL`"
@@ -69,7 +69,8 @@ class Identifier:
         self._lookups = asyncio.Semaphore(LOOKUPS_AT_ONCE)
 
     async def identify(self, headers: Iterable[tuple[bytes, bytes]], cookie: str) -> Caller:
-        """Return the caller. Raises ``UnauthorizedError`` for a wrong token, ``TokenEndedError`` for an ended one.
+        """Return the caller. Raises ``UnauthorizedError`` for an unknown token, and ``TokenEndedError`` for an expired
+        or revoked token.
 
         A request with an ended session counts as a request without a session.
         """
@@ -84,7 +85,7 @@ class Identifier:
         return await self.of_digest(digest(token))
 
     async def of_digest(self, token_sha256: bytes) -> Caller:
-        """The caller of a token whose hash alone is known, for example from a login link."""
+        """Return the caller of a token of which only the hash is known, for example from a login link."""
         if self._admin is not None and token_sha256 == self._admin.sha256:
             return self._admin.caller
         row = await self._look_up("token", token_sha256, store.find_token)
@@ -94,7 +95,7 @@ class Identifier:
         return self._caller(row, "token", token_sha256)
 
     async def of_session(self, secret: str) -> Caller | None:
-        """The caller of a session; None if the session or its token has ended."""
+        """Return the caller of a session; None if the session or its token has ended."""
         row = await self._look_up("session", digest(secret), store.find_session)
         if row is None or row.session_expires_at <= datetime.now(UTC):
             return None

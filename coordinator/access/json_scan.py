@@ -1,4 +1,4 @@
-"""Checks the nesting and the number of values of a JSON text before it is parsed. Pure."""
+"""Checks the nesting and the number of values of a JSON text before it is parsed. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPENING, _CLOSING, _COMMA = b"[{", b"]}", b","
 def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
     """Raise ``RequestError`` for JSON that is too deep or has too many values.
 
-    Invalid JSON passes, because its parser gives the better message.
+    Invalid JSON is not refused here, because the parser has the better message.
     """
     depth = members = 0
     for match in _MARK.finditer(body):
@@ -28,7 +28,9 @@ def require_modest_json(body: bytes, most_members: int, deepest: int) -> None:
         if mark in _OPENING:
             depth += 1
             if depth > deepest:
-                raise RequestError(f"the body's JSON is nested more than {deepest} levels deep: send a flatter one")
+                raise RequestError(
+                    f"the body's JSON is nested more than {deepest} levels deep: send JSON with fewer levels"
+                )
         if members > most_members:
             raise RequestError(f"the body's JSON has more than {most_members:,} members: send fewer at a time")
 

@@ -22,8 +22,8 @@ from protocol.enrolment import PATH
 ENROLMENT = ("POST", PATH)
 HEALTH = "/healthz"
 RESOLVED_AGAIN_S = 5.0
-"""Seconds between resolutions of the name. A container has its address from the start, but its name only when it is
-healthy."""
+"""The seconds after which the host name of ``rest_address`` is resolved again. The name of a container can be resolved
+only after the container has become healthy."""
 
 
 @dataclass

@@ -100,8 +100,8 @@ class AuditRow(BaseModel):
 
     @property
     def caller(self) -> str:
-        """The caller's name as people read it. It tells a runner, which has no role, from a person with the same
-        name."""
+        """The caller's name for display. For a runner, which has no role, the text differs from that of a person with
+        the same name."""
         description = "runner" if self.kind == "runner" else self.role
         return f"{self.who}, {description}" if description else self.who
 

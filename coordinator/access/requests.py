@@ -1,4 +1,4 @@
-"""Decides from the headers of a browser's request whether it is served. Pure.
+"""Decides from the headers of a request whether the request is served. No I/O.
 
 A page of another site can make a browser send any request to this coordinator. But the page cannot change how the
 browser describes the request: the name in ``Host``, the origin, and the content type, which is limited to those of
@@ -56,15 +56,15 @@ def refusal(method: str, path: str, headers: Mapping[str, str], names: Set[str])
     """Return the reason why a request is refused; None if it is not. ``names`` are the host names of this
     coordinator."""
     if "transfer-encoding" in headers and "content-length" in headers:
-        # A proxy in front may use one of them and the server behind it the other (request smuggling).
+        # A proxy could use one of these headers, and the server behind the proxy the other (request smuggling).
         return RequestError("the request has both Content-Length and Transfer-Encoding: send only one of them")
     host = headers.get("host")
     if host is not None and not is_known(host, names):
         name = _name(host)
         written_name = f"'{name[:SHOWN]}'" if name else "the name in the Host header"
         return ForeignHostError(
-            f"this coordinator is not known as {written_name}: use its address, or name it in PORTOLAN_HOSTS or with "
-            "`portolan up --allowed-host`"
+            f"this coordinator is not known as {written_name}: use its address, or add the name to "
+            "PORTOLAN_HOSTS or with `portolan up --allowed-host`"
         )
     if is_foreign(host or "", headers) and not is_link(method, headers):
         return ForeignSiteError()

@@ -30,7 +30,7 @@ class Slots:
     async def hold(self, who: str) -> AsyncIterator[None]:
         if self._held[who] >= self._each:
             raise TooManyError(
-                f"one caller may have at most {self._each} {self._noun}, waiting ones included: "
+                f"one caller may have at most {self._each} {self._noun}, including those that wait: "
                 "try again when one is done"
             )
         if self._held.total() >= self._at_once + self._waiting:

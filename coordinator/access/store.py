@@ -92,8 +92,8 @@ async def create_link(connection: AsyncConnection, sha256: bytes, token_sha256: 
 
 
 async def take_link(connection: AsyncConnection, sha256: bytes) -> bytes | None:
-    """Use up the link and return the hash of its token. If two requests use the link at once, only one gets the
-    hash."""
+    """Use up the link and return the hash of its token. If two requests use the link at the same time, only one gets
+    the hash."""
     result = await connection.execute(
         delete(login_links)
         .where(login_links.c.sha256 == sha256)

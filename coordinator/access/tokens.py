@@ -1,4 +1,4 @@
-"""Creates and recognizes tokens, sessions and login links. Pure, except for randomness.
+"""Creates and recognizes tokens, sessions and login links. Does no I/O except for random numbers.
 
 Only the SHA-256 of a secret is stored. Passwords need a slow hash, because people choose guessable passwords. These
 secrets have 256 random bits, which cannot be guessed at any speed. Lookups use the hash, so the time of a comparison
@@ -26,7 +26,7 @@ LINK_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret that is shown once, with what is stored of it."""
+    """A secret that is shown once, with its hash and its prefix, which are stored."""
 
     text: str = field(repr=False)
 

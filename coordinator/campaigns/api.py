@@ -31,7 +31,10 @@ router = RestRouter(prefix="/campaigns", tags=["campaigns"])
     status_code=status.HTTP_201_CREATED,
     dependencies=[needs(Role.submitter)],
     responses={
-        200: {"model": DryRun | CampaignDetail, "description": "the plan, or the campaign that the same key has made"},
+        200: {
+            "model": DryRun | CampaignDetail,
+            "description": "the plan, or the campaign of an earlier request with the same key",
+        },
     },
 )
 async def submit(
@@ -77,8 +80,8 @@ async def detail(campaign_id: CampaignId, context: Context) -> CampaignDetail:
 async def cancel(
     campaign_id: CampaignId, context: Context, caller: CurrentCaller, part: Cancellation | None = None
 ) -> CampaignDetail:
-    """Cancel the jobs that are not done, on some targets or on all. Outcomes that are already stored stay. A submitter
-    can cancel only their own campaigns."""
+    """Cancel the jobs that are not done, on some targets or on all. Stored outcomes are kept. A submitter can cancel
+    only their own campaigns."""
     campaign = await service.cancel(context.engine, campaign_id, caller, part.targets if part else ())
     await context.announce("cancel")
     return campaign

@@ -86,7 +86,7 @@ class Follower:
             self._watchers[who] -= 1
             self._watchers += Counter()  # removes callers who watch nothing
             topic.watchers -= 1
-            # After an outage or a deletion, another topic may have taken its place.
+            # After an outage or a deletion, the dictionary may contain a newer topic for this campaign.
             if not topic.watchers and self._topics.get(campaign_id) is topic:
                 del self._topics[campaign_id]
 
@@ -119,7 +119,7 @@ class Follower:
                 if marks.get(number) != topic.mark:
                     await self._read_one(number, topic)
         except Exception as error:
-            # The status of every stream is sent already. A watcher that asks again gets a 503 during an outage.
+            # The HTTP status of every stream was already sent. A watcher that connects again gets a 503 in an outage.
             if isinstance(error, DATABASE_AWAY):
                 log.warning("campaigns cannot be followed", reason=reason_of(error))
             else:

@@ -73,7 +73,7 @@ class Campaign(BaseModel):
     verdicts_first: bool
     rerun_of: int | None
     sample: str | None = None
-    """The name of the sample that the functions form; null if they were chosen in another way."""
+    """The name of the sample whose functions the campaign runs; null if its functions were chosen in another way."""
     not_charted: list[str] = []
     """The requested functions (names or globs) for which the suite has no case on these targets."""
     created_at: datetime
@@ -125,7 +125,7 @@ class DryRun(BaseModel):
 
 
 class VerdictCount(BaseModel):
-    """How many functions of one target have the same verdict and cause by a counting rule."""
+    """The number of functions of one target that have the same verdict and the same cause under a counting rule."""
 
     target_id: int
     rule: str

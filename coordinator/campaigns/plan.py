@@ -1,4 +1,4 @@
-"""Planning: which cases run on which targets, how often, and in which order. Pure.
+"""Planning: which cases run on which targets, how often, and in which order. No I/O.
 
 All targets start run 1 before any target starts run 2, and earlier campaigns go before later ones. Within a run, the
 cases of one function stay together, because they share a process.
@@ -103,7 +103,7 @@ def make_plan(
 
 
 def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetName]:
-    """The targets of the sample's framework. Targets of other frameworks cannot chart its functions."""
+    """The targets of the sample's framework. Targets of other frameworks cannot run the sample's functions."""
     own = [target for target in targets if target.framework == framework]
     if not own:
         there = ", ".join(map(str, targets))
@@ -120,5 +120,5 @@ def check_suite(suite: str, suite_names: Sequence[str]) -> None:
 
 
 def priority(campaign_id: int, run: int) -> int:
-    """The priority of a job. Jobs with smaller values start first."""
+    """The priority of a job as a number. Jobs with smaller numbers start first."""
     return campaign_id * MAX_RUNS + run - 1

@@ -36,12 +36,12 @@ class CampaignRequest(BaseModel):
     runs: int = Field(default=3, ge=1, le=100)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_S, gt=0, le=MAX_TIMEOUT_S, allow_inf_nan=False)
     timing: TimingPolicy | None = None
-    """The timing. If null, the suite's declaration counts; if the suite declares none, ``steady``."""
+    """The timing policy. If null, the policy that the suite declares; if the suite declares none, ``steady``."""
     timed_cases: TimedCases | None = None
-    """Whether all cases of a function are timed, or only one case, while the others run for their verdict only. If
-    null, the suite's declaration counts; if the suite declares none, all are timed."""
+    """Whether all cases of a function are timed, or only one of them, so that the remaining cases run only for their
+    verdict. If null, the suite's declaration is used; if the suite declares none, all cases are timed."""
     verdicts_first: bool = False
-    """Do not time run 1. Then the verdicts of all targets are known before anything is timed."""
+    """Do not time run 1, so that the verdicts of all targets are known before anything is timed."""
     rerun: Rerun | None = None
     sample: FunctionSample | None = None
     """Chart the functions of this sample. The suite must have cases for them, and the targets must have the sample's

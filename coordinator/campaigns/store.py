@@ -52,7 +52,7 @@ async def suite_names(connection: AsyncConnection) -> list[str]:
 
 
 async def offers(connection: AsyncConnection, suite: str, targets: Sequence[TargetName]) -> list[SuiteOffer]:
-    """For each target, the newest revision of the suite that one of its live runners serves."""
+    """For each target, the newest revision of the suite that an online runner of the target serves."""
     # The revision that was stored last has the largest id.
     rows = await connection.execute(
         text("""
@@ -284,10 +284,12 @@ async def read_progress(connection: AsyncConnection, campaign_id: int) -> dict[i
 
 
 ESTIMATED_BY = 500
-"""The number of planned cases from which an estimate is computed. They are evenly spaced."""
+"""The maximum number of planned cases from which an estimate is computed. They are chosen at equal distances in the
+plan."""
 
-# The query uses jobs, which their key finds. Outcomes have no index by case, and reading them in the order of their key
-# would read those of all newer campaigns. The planned cases of a bundle have rows of their own, with the same names.
+# The query looks up jobs, which have a key for this. Outcomes have no index by case, and reading them in the order of
+# their key would read those of all newer campaigns. The planned cases of a bundle have rows of their own, with the
+# same names.
 _EARLIER_DURATIONS = text("""
 SELECT avg(duration_s) AS mean, count(*) AS n FROM (
     SELECT o.duration_s

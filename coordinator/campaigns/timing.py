@@ -1,5 +1,5 @@
 """Chooses how a campaign times its cases: as its request says, otherwise as its suite declares, otherwise by default.
-Pure."""
+No I/O."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def choose_timing(request: CampaignRequest, suites: Collection[SuiteTiming]) -> 
     )
     if request.verdicts_first and timing.policy is TimingPolicy.off:
         raise RequestError(
-            f"verdicts_first times every run but the first, and the suite '{request.suite}' is not timed by default: "
-            "turn timing on, for example with 'quick'"
+            f"verdicts_first times every run except the first, but the suite '{request.suite}' is not timed by "
+            "default: turn timing on, for example with 'quick'"
         )
     return timing
 

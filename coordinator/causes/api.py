@@ -46,8 +46,8 @@ async def overrides(campaign_id: CampaignId, context: Context) -> OverrideList:
 async def override(
     campaign_id: CampaignId, request: OverrideRequest, context: Context, caller: CurrentCaller
 ) -> Override:
-    """Set the cause of a case on a target, for all its runs that did not pass, in the caller's name. This replaces an
-    earlier override."""
+    """Set the cause of a case on a target, for all runs of the case that did not pass, in the caller's name. This
+    replaces an earlier override."""
     return await service.override(context.engine, campaign_id, request, caller.name)
 
 

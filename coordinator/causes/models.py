@@ -42,7 +42,7 @@ class Reclassified(BaseModel):
 
 
 class OverrideRequest(BaseModel):
-    """A request to set the cause of a case on a target, for all its runs that did not pass."""
+    """A request to set the cause of a case on a target, for all runs of the case that did not pass."""
 
     model_config = ConfigDict(extra="forbid")
 

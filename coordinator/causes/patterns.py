@@ -1,8 +1,8 @@
 """Regular expressions for text from runners. Matching takes time linear in the length of the text.
 
-Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and no other thread can
-run meanwhile. RE2 does not backtrack, and lets other threads run. RE2 rejects a pattern that needs backtracking (a
-look-around, a back-reference).
+Python's own engine backtracks: a pattern that looks harmless can take minutes on some texts, and blocks all other
+threads during this time. RE2 does not backtrack, and lets other threads run. It rejects patterns that need backtracking
+(with a look-around or a back-reference).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import re2
 from coordinator.errors import PatternError
 
 MEMORY_BYTES = 16 << 20
-"""The memory for the cached states of one set. When it is full, RE2 drops the cache and stays linear."""
+"""The memory for the cached states of one set. When the memory is full, RE2 drops the cached states, and matching stays
+linear."""
 
 
 class PatternSet:

@@ -1,5 +1,5 @@
-"""Classifies why an outcome did not pass: ordered rules are applied to its stored evidence, and the first match
-decides.
+"""Decides the cause of an outcome that did not pass: ordered rules are applied to the outcome's stored evidence, and
+the first rule that matches decides.
 
 The rules are in ``rules.toml``, next to this file. Rules about words that only one vendor's libraries print are in
 ``vendors``, one file per vendor, and apply only to this vendor's devices. This module reads, checks and applies the
@@ -54,7 +54,7 @@ def verdict_of(cause: Cause) -> Verdict:
 _PASSED = Classification(Verdict.passed, None, None)
 _NO_EVIDENCE = Evidence()
 _CPP_STACK = ("Exception raised from ", "\nframe #0: ", "*** Begin stack trace")
-"""Texts after which a message contains C++ symbols. The names of these symbols would mislead the patterns."""
+"""Texts after which a message contains C++ symbols. The patterns must not search the names of these symbols."""
 _GRAPH_NODE = Eraser(r"\{\{function_node [^{}]*\}\} ?")
 """TensorFlow's name for the wrapper of an eager operation. It contains a device name."""
 _PYTHON_STACK = Eraser(
@@ -63,14 +63,15 @@ _PYTHON_STACK = Eraser(
 )
 """Source lines of users that TensorFlow quotes in messages. Their words must not match rules."""
 _DISPATCH_TABLE = " is only available for these backends:"
-"""The text before torch's list of all its kernels. The kernels' names would mislead the patterns."""
+"""The text before torch's list of all its kernels. The patterns must not search the names of the kernels."""
 _UNCUT_HEAD, _UNCUT_TAIL = 32_768, 4_096
-"""The numbers of characters at the beginning and end of a message that are cleaned. Portolan's runners send fewer."""
+"""The numbers of characters at the beginning and at the end of a message that are cleaned before the search. Messages
+of Portolan's runners are shorter."""
 _HEAD, _TAIL = 1_500, 500
 """The numbers of characters at the beginning and end of a long message that are searched. The reason of a failure is at
-the beginning, or after a traceback at the end."""
+the beginning of a message or, if there is a traceback, at the end."""
 EVERY_LOWERED = f"*{LOWERED}"
-"""The word in rules for all devices that only lower programs and do not run them."""
+"""The device name in a rule that is for all devices that only lower programs and do not run them."""
 LOG_TAIL = 2_000
 """The number of characters at the end of the log that are searched."""
 
@@ -138,7 +139,7 @@ _ENUMERATED: Mapping[str, type[StrEnum]] = {
 }
 _WORDS = (*_ENUMERATED, "signal", "stage", "device", "framework")
 _WHOLE = frozenset({"exception", "operation", "dtypes"})
-"""Fields that contain names. Their patterns must match a whole name."""
+"""Fields that contain names. A pattern for such a field must match the whole name."""
 _PATTERNS = ("message", "frames", "mismatch", "log", *sorted(_WHOLE))
 _KEYS = frozenset((*_NAMING, *_WORDS, *_PATTERNS, "right_at"))
 _VENDORS_PLACE = {"vendors": True}
@@ -178,7 +179,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
 
 
 def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
-    """Parse the document, which must consist of exactly ``keys`` and [[rule]] tables."""
+    """Parse the document. It must consist of exactly the keys ``keys`` and of [[rule]] tables."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -298,7 +299,7 @@ class _Evidence:
         self.ending = outcome.ending
         self.evidence = outcome.evidence or _NO_EVIDENCE
         self.framework = framework
-        # A rule may match all lowered targets at once: no value there comes from the device.
+        # A single rule may match all lowered targets, because none of their values comes from the device.
         self.device = frozenset((device, EVERY_LOWERED) if is_lowered(device) else (device,))
         self._log_tail = outcome.log_tail
         self._patterns = patterns
@@ -330,7 +331,7 @@ _VENDORS = {
     path.stem: path.read_text(encoding="utf-8") for path in sorted(Path(__file__).with_name("vendors").glob("*.toml"))
 }
 RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode()).hexdigest()[:12]
-"""A digest of the rules. Outcomes with another digest should be classified again."""
+"""A digest of the rules. Outcomes that were classified by rules with another digest should be classified again."""
 
 
 @cache

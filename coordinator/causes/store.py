@@ -13,7 +13,7 @@ from coordinator.causes.rules import LOG_TAIL
 from protocol.enums import Cause, Verdict
 
 PAGE = 200
-"""The number of outcomes with their evidence that are read at once: some megabytes at most."""
+"""The number of outcomes, with their evidence, that are read in one step: some megabytes at most."""
 RENAMED_AT_ONCE = 1000
 LOCK = 0x706F72746F72766E
 """The advisory lock of transactions that change causes."""
@@ -31,7 +31,7 @@ class ClassifiedOutcome(NamedTuple):
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:
-    """Lock out other transactions that change causes. Two at once would both count the same change."""
+    """Lock out other transactions that change causes. Two concurrent transactions would both count a change."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 

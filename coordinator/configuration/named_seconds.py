@@ -1,5 +1,5 @@
 """Parses settings that change times by name (``silence_s=3, sweep_s=1.5``). The names are fields of a dataclass.
-Pure."""
+No I/O."""
 
 from __future__ import annotations
 

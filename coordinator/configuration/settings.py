@@ -100,8 +100,8 @@ def cache() -> Path:
 
 
 def enrolment_key_file(option: Path | None) -> Path | None:
-    """Return the option's file, otherwise the environment's. Raises ``SettingError`` if it is not usable, before a
-    runner enrolls."""
+    """Return the file that the option names, otherwise the file that the environment names. Raises ``SettingError`` if
+    the file is not usable, so that this is noticed before a runner enrolls."""
     file = option or variables().enrolment_key_file
     if file is not None:
         enrolment_key(file)
@@ -140,8 +140,7 @@ def admin_token(path: Path | None) -> str | None:
 
 
 def _secret_word(path: Path, noun: str) -> str:
-    """The secret in a file. It must be so long that it cannot be guessed, even by somebody who has its unsalted
-    hash."""
+    """Read the secret in a file. The secret must be so long that nobody can guess it, even from its unsalted hash."""
     try:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -153,7 +152,8 @@ def _secret_word(path: Path, noun: str) -> str:
 
 
 def anonymous_role(option: str | None) -> AnonymousRole | None:
-    """The role of callers without a token: the option's, otherwise the environment's, otherwise None."""
+    """The role of callers without a token: from the option if it is given, otherwise from the environment, otherwise
+    None."""
     role = option or variables().anonymous_role
     match role:
         case None | "none":
@@ -164,7 +164,7 @@ def anonymous_role(option: str | None) -> AnonymousRole | None:
 
 
 def statement_timeout_s() -> float:
-    """The time limit of a statement: the environment's, otherwise the default."""
+    """The time limit of a statement: from the environment if it is set there, otherwise the default."""
     text = variables().statement_timeout_s
     if text is None:
         return STATEMENT_TIMEOUT_S
@@ -189,7 +189,7 @@ def runner_networks() -> RunnerNetworks:
 
 
 def log_format(stream: TextIO) -> LogFormat:
-    """The environment's format of log lines. The default is text on a terminal, JSON elsewhere."""
+    """The format of log lines from the environment. The default is text on a terminal, and JSON otherwise."""
     text = variables().log_format
     match text:
         case None:
@@ -200,8 +200,8 @@ def log_format(stream: TextIO) -> LogFormat:
 
 
 def with_password(url: str, file: str | None) -> str:
-    """The DSN with the password from a file, so that no variable contains the password. Without a file, the DSN
-    unchanged."""
+    """Return the DSN with the password from a file, so that no variable contains the password. Without a file, return
+    the DSN unchanged."""
     if not file:
         return url
     try:

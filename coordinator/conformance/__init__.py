@@ -1,6 +1,6 @@
-"""Conformance: checks whether a runner, in any language, implements the runner API, sentence by sentence.
+"""Conformance: checks whether a runner, in any language, keeps every promise of the runner API.
 
-Other folders need only ``check``. The promises are listed in ``contract.py``.
+Other folders call only ``check``. ``contract.py`` lists the promises.
 """
 
 from coordinator.conformance.findings import ClauseFinding, ConformanceReport, Level, Result

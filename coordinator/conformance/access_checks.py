@@ -46,9 +46,9 @@ def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
     near = {
         "with a wrong secret": "not-the-secret",
         "with the first half of the secret": secret[: len(secret) // 2].rstrip(),
-        "with the secret but for its last letter": secret[:-1].rstrip(),
-        "with the secret and a letter more": f"{secret}x",
-        "with the secret's letters in the other case": secret.swapcase(),
+        "with the secret without its last character": secret[:-1].rstrip(),
+        "with the secret and one more character": f"{secret}x",
+        "with the secret in swapped upper and lower case": secret.swapcase(),
         "with an empty secret": "",
     }
     for description, wrong in near.items():
@@ -62,14 +62,14 @@ async def runner(subject: Subject) -> None:
     if info.protocol != PROTOCOL_VERSION:
         raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
     if info.boot_id != subject.boot_id:
-        raise BrokenError("boot_id changes between two answers; it may change only when the runner starts")
+        raise BrokenError("boot_id changed between two answers: change it only when the runner starts")
 
 
 async def catalogue(subject: Subject) -> None:
     """GET /v1/catalogue returns suites with their revisions; a case's id is unique in its suite."""
     runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
     if not runner_catalogue.suites:
-        raise BrokenError("its catalogue has no suite, so there is nothing to run")
+        raise BrokenError("the runner's catalogue has no suite: add at least one")
     for suite in runner_catalogue.suites:
         if not (suite.name and suite.revision):
             raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
@@ -78,15 +78,16 @@ async def catalogue(subject: Subject) -> None:
 
 
 async def constant(subject: Subject) -> None:
-    """GET /v1/runner and GET /v1/catalogue do not change during a boot."""
+    """The answers to GET /v1/runner and GET /v1/catalogue do not change during a boot."""
     for path, before in (("/v1/runner", subject.info), ("/v1/catalogue", subject.catalogue)):
         for _ in range(2):
             try:
                 now = (await subject.http.get(path)).json()
             except ValueError as error:
-                raise BrokenError(f"GET {path} is no longer a JSON object: {error}") from error
+                raise BrokenError(f"the answer to GET {path} is no longer a JSON object: {error}") from error
             if now != before:
-                raise BrokenError(f"GET {path} {_difference(before, now)}; it may change only when the runner starts")
+                change = _difference(before, now)
+                raise BrokenError(f"the answer to GET {path} changed {change}: change it only when the runner starts")
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:
@@ -96,7 +97,7 @@ def _difference(before: Any, now: Any, where: str = "") -> str:
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
         members = ((str(number), *pair) for number, pair in enumerate(zip(before, now, strict=True)))
     else:
-        return f"had at {where.lstrip('.') or 'its top'} {str(before)[:80]}, and now {str(now)[:80]}"
+        return f"at {where.lstrip('.') or 'its top'} from {str(before)[:80]} to {str(now)[:80]}"
     return next(_difference(old, new, f"{where}.{name}") for name, old, new in members if old != new)
 
 

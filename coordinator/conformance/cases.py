@@ -1,4 +1,4 @@
-"""The cases of a runner's catalogue as the check reads them, and the jobs that the check makes from them."""
+"""The cases that the check reads from a runner's catalogue, and the jobs that it makes from these cases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CheckJob:
 
 
 def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
-    """Yield every case that can be parsed. The clause ``identity.catalogue`` judges cases that cannot."""
+    """Yield every case that can be parsed. The clause ``identity.catalogue`` judges cases that cannot be parsed."""
     for suite in dicts(catalogue.get("suites")):
         for case in dicts(suite.get("cases")):
             tags = case.get("tags")
@@ -54,7 +54,7 @@ def read_cases(catalogue: dict[str, Any]) -> Iterator[CheckCase]:
 
 
 def dicts(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in a list. Other values are ignored."""
+    """The JSON objects in a list. Values of other types are ignored; a value that is not a list has no objects."""
     if isinstance(value, list):
         yield from (element for element in value if isinstance(element, dict))
 

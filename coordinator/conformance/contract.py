@@ -31,12 +31,12 @@ class Clause:
     check: Callable[[Subject], Awaitable[None]]
     level: Level = Level.probe
     essential: bool = False
-    """Whether a broken clause loses outcomes, counts them twice, or counts them for another job. Other clauses are
-    about order, comfort or time. A person who registers a runner may accept that it breaks one of these."""
+    """Whether a runner that breaks the clause can lose outcomes, count them twice, or report them for the wrong job.
+    The other clauses are about order, convenience or time, and a person can register a runner that breaks them."""
 
     @property
     def sentence(self) -> str:
-        return inspect.getdoc(self.check) or self.id
+        return " ".join((inspect.getdoc(self.check) or self.id).split())
 
 
 CLAUSES = (

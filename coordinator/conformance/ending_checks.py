@@ -13,10 +13,10 @@ from protocol.enums import ConformanceTag
 
 DEADLINE_S = 2.0
 SHORT_S = 1.5
-"""The deadline in seconds for a job behind a slow one; it is shorter than the slow case takes."""
+"""The time limit in seconds of a job that waits behind a slow job. The slow job takes longer than this."""
 TRIES = 3
-"""The number of attempts of a check of delays. A busy host may delay any case once, but a runner that charges for
-waiting does so every time."""
+"""How often a check of delays is repeated. A busy host may delay a case in one repetition, but a runner that counts
+waiting towards timeout_s does so in all of them."""
 
 
 async def running(subject: Subject) -> None:
@@ -40,9 +40,9 @@ async def stop_queued(subject: Subject) -> None:
         events = await stream.wait_finished(waiting, limit_s=subject.times.stop_s)
     events[-1].require_ending("incomplete", "cancelled")
     if any(event.is_of("started", waiting) for event in events):
-        raise BrokenError("the job was started although it had been removed from the queue")
+        raise BrokenError("the runner started a job that DELETE had removed from the queue")
     if any(event.is_of("finished", hung) for event in events):
-        raise BrokenError("the running job was stopped too")
+        raise BrokenError("DELETE of a waiting job also stopped the running job")
 
 
 async def always(subject: Subject) -> None:
@@ -51,8 +51,8 @@ async def always(subject: Subject) -> None:
     never = subject.job().key
     for description, key in (
         ("a job that is finished", finished_key),
-        ("a job that never was", never),
-        ("the same again", never),
+        ("a job that was never posted", never),
+        ("the same attempt again", never),
     ):
         require(f"DELETE of {description}", await subject.delete(key), 204)
 
@@ -63,7 +63,7 @@ async def alone(subject: Subject) -> None:
     async with subject.stream() as stream:
         await stream.wait_started(key)
         for other in ((key[0], 2), (f"{key[0]}0", 1), (key[0][:-1], 1)):
-            require(f"DELETE of {job_name(other)}, which is not here,", await subject.delete(other), 204)
+            require(f"DELETE of {job_name(other)}, which was never posted", await subject.delete(other), 204)
         end = (await stream.wait_finished(key))[-1]
     end.require_ending("failed", "timed_out", f"after the DELETE of other attempts, {job_name(key)}")
 
@@ -74,7 +74,10 @@ async def kills(subject: Subject) -> None:
         late_s = await _seconds_past_deadline(subject)
         if late_s <= LATE_S:
             return
-    raise BrokenError(f"a case that hangs was killed {late_s:.1f} s past its deadline, the last of {TRIES} times")
+    raise BrokenError(
+        f"the runner killed a hung case {late_s:.1f} s past its deadline, not at most {LATE_S:g} s, "
+        f"and was late in each of {TRIES} repetitions"
+    )
 
 
 async def _seconds_past_deadline(subject: Subject) -> float:
@@ -94,7 +97,9 @@ async def _seconds_past_deadline(subject: Subject) -> float:
         if isinstance(reported_s, int | float):
             lived_s.append(reported_s)
         if min(lived_s) < DEADLINE_S * EARLY:
-            raise BrokenError(f"with timeout_s {DEADLINE_S:g} it was killed after {min(lived_s):.1f} s")
+            raise BrokenError(
+                f"the runner killed a case with timeout_s {DEADLINE_S:g} after {min(lived_s):.1f} s: too early"
+            )
         await _require_next_job_runs(subject, stream)
     return max(end.at - start.at, *lived_s[1:]) - DEADLINE_S
 
@@ -110,14 +115,19 @@ async def waiting(subject: Subject) -> None:
         elif waited_s >= SHORT_S:
             return
     if charged_s is None:
-        raise NotRunError(f"its slow case took only {waited_s:.1f} s, so no job waited as long as its timeout_s")
-    raise BrokenError(f"with timeout_s {SHORT_S:g}, a case that ends at once timed out behind one of {charged_s:.1f} s")
+        raise NotRunError(
+            f"the runner's slow case took only {waited_s:.1f} s, so no job waited as long as its timeout_s"
+        )
+    raise BrokenError(
+        f"a short case with timeout_s {SHORT_S:g} timed out after it had waited {charged_s:.1f} s in the queue: "
+        "do not count the wait"
+    )
 
 
 async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, ReceivedEvent]:
-    """Queue a job behind a slow job. Returns the seconds that it waited, and its finished event.
+    """Queue a job behind a slow job. Returns the seconds that the job waited, and its finished event.
 
-    If its start is read late, fewer seconds are returned.
+    If the slow job's start is read late, the seconds are too few.
     """
     async with subject.stream() as stream:
         (slow,) = await subject.queue(subject.job(ConformanceTag.slow))
@@ -131,4 +141,4 @@ async def _run_behind_a_slow_one(subject: Subject) -> tuple[float, ReceivedEvent
 async def _require_next_job_runs(subject: Subject, stream: Stream) -> None:
     verdict, ending = (await subject.finish(stream))[-1].ending
     if verdict == "incomplete":
-        raise BrokenError(f"the next job ended {verdict}, {ending}")
+        raise BrokenError(f"the next job ended {verdict}, {ending}: after a kill, run the next job normally")

@@ -15,16 +15,17 @@ from coordinator.errors import BrokenError, NotRunError
 
 DRIFT_S = 3.0
 DRIFT = 0.2
-"""The maximum difference between a case's run time and the time in heartbeats, which may be read late."""
+"""The maximum difference between a case's run time and the time that heartbeats report. Heartbeats may be read late."""
 QUEUED_S = 5.0
-"""The deadline of a hung case while another job waits. The other job must not be charged for it."""
+"""The time limit in seconds of a hung case that runs before another job. The other job's wait must not count towards
+its own time."""
 KEPT_EVENTS = 600
 KEPT_AT_ONCE = 100
-"""The number of attempts of one job in a POST that produces many events. All but the last end immediately, without a
-process."""
+"""The number of attempts of one job in each POST of the check that produces many events. All attempts except the last
+end immediately, without a process."""
 OPEN_S = 2.0
 AHEAD = 1_000_000
-"""An event number that is this far past the last event has not been issued."""
+"""The distance from the last event's number to a number that the runner has not issued."""
 
 
 async def check_numbers(subject: Subject) -> None:
@@ -33,11 +34,11 @@ async def check_numbers(subject: Subject) -> None:
     events = await subject.run(*jobs)
     numbers = [event.n for event in events]
     if numbers != list(range(subject.acknowledged + 1, subject.acknowledged + 1 + len(events))):
-        raise BrokenError(f"after {subject.acknowledged} came the numbers {numbers}")
+        raise BrokenError(f"the events after number {subject.acknowledged} have the numbers {numbers}: leave no gaps")
     for job in jobs:
         types = [event.type for event in events if event.key == job.key]
         if types != ["started", "finished"]:
-            raise BrokenError(f"{job_name(job.key)} has the events {types}")
+            raise BrokenError(f"{job_name(job.key)} has the events {types}, not ['started', 'finished']")
 
 
 async def resume(subject: Subject) -> None:
@@ -61,7 +62,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
     """The runner drops no unacknowledged event (checked with 600); if it has no space, it answers full to jobs."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
-        # The other jobs wait behind this case. Without such a case, some of them would run.
+        # This case makes the other jobs wait. Otherwise some of them would run.
         await subject.hang()
     job, attempts = subject.job(), itertools.count(1)
     async with subject.stream() as stream:
@@ -74,7 +75,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
             # Each newer attempt ends the previous one.
             events += await stream.wait_finished(*queued_keys[:-1])
     if not events:
-        raise NotRunError("it queued no job")
+        raise NotRunError("the runner queued no job")
     async with subject.stream() as stream:
         again = await stream.wait_finished(events[-1].key)
     _require_same(f"with {len(events)} events unacknowledged, a new stream", again, events)
@@ -90,19 +91,19 @@ async def stay_open(subject: Subject) -> None:
 async def bounds(subject: Subject) -> None:
     """The runner answers 422 to a request for a stream after an N that it has not issued yet."""
     ahead = subject.last + AHEAD
-    require(f"GET /v1/events after {ahead}, which was never issued,", await subject.events_status(ahead), 422)
+    require(f"GET /v1/events after {ahead}, which was never issued", await subject.events_status(ahead), 422)
 
 
 async def idle(subject: Subject) -> None:
-    """If the runner sends nothing else, it sends a heartbeat within 10 s; the heartbeat has no number."""
+    """If the runner sends nothing else, it sends a heartbeat within 10 s; the heartbeat gets no number of its own."""
     async with subject.stream() as stream:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
         if beat.n != last:
-            raise BrokenError(f"the last number issued is {last}; the heartbeat has n {beat.n}")
+            raise BrokenError(f"the heartbeat has n {beat.n}, not the last issued number {last}")
         following = await subject.finish(stream)
     if following[0].n != last + 1:
-        raise BrokenError(f"the event after number {last} and a heartbeat has number {following[0].n}")
+        raise BrokenError(f"the event after number {last} has number {following[0].n}, not {last + 1}")
 
 
 async def running(subject: Subject) -> None:
@@ -141,11 +142,12 @@ async def lasting(subject: Subject) -> None:
     event.require_ending("failed", "timed_out", f"with timeout_s {times.lasting_s:g}, a case that hangs")
     if event.at - begun_at > times.lasting_s + LATE_S:
         raise BrokenError(
-            f"with timeout_s {times.lasting_s:g}, it was killed {event.at - begun_at:.1f} s after its start"
+            f"the runner killed a case with timeout_s {times.lasting_s:g} too late, "
+            f"{event.at - begun_at:.1f} s after its start"
         )
     naming = [beat for beat in beats if _seconds_spent(beat, key) > 0]
     if len(naming) < 2:
-        raise BrokenError(f"of {len(beats)} heartbeats in {times.lasting_s:g} s, {len(naming)} named what ran")
+        raise BrokenError(f"{len(naming)} of {len(beats)} heartbeats named the running job: name it in each")
     if fault := _standstill(naming[0], naming[-1], key):
         raise BrokenError(fault)
 
@@ -159,9 +161,9 @@ def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) 
     except (TypeError, ValueError, KeyError):
         right = False
     if not right:
-        return f"while {job_name(hung)} ran since {since_s:.1f} s, a heartbeat had running: {running}"
+        return f"a heartbeat had running: {running}; only {job_name(hung)} was running, for {since_s:.1f} s"
     if beat.body.get("queued") != 1:
-        return f"while one job waited, a heartbeat had queued: {beat.body.get('queued')}"
+        return f"one job waited, but a heartbeat had queued: {beat.body.get('queued')}, not 1"
     return None
 
 
@@ -169,7 +171,7 @@ def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | No
     """The fault of a running case's time in two heartbeats; None if the time advances correctly."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
-        return f"{apart:.1f} s apart, two heartbeats had {before:g} s and {after:g} s for a case that ran all the time"
+        return f"heartbeats {apart:.1f} s apart gave the times {before:g} s and {after:g} s of one running case"
     return None
 
 
@@ -183,19 +185,20 @@ def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
 
 
 async def history(subject: Subject) -> None:
-    """No stream had a gap, no number meant two events, and no attempt finished twice or ran without a started event."""
+    """On all streams of the check: no gaps, no number with two events, no attempt that finished twice or ran without a
+    started event."""
     await subject.run()
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
     if strange := sorted(subject.history.keys - subject.taken):
-        raise BrokenError(f"{job_name(strange[0])} has events, and was never answered queued")
+        raise BrokenError(f"the runner sent events of {job_name(strange[0])}, to which it had never answered queued")
 
 
 async def trims(subject: Subject) -> None:
     """The runner discards acknowledged events: it answers 410 to a request for a stream that needs one of them."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
-    call = f"events up to {n} are acknowledged; GET /v1/events after {n - 1}"
+    call = f"GET /v1/events after {n - 1}, with events up to {n} acknowledged"
     require(call, await subject.events_status(n - 1), 410)
 
 
@@ -214,7 +217,7 @@ async def forgets(subject: Subject) -> None:
     """When a finished event is acknowledged, the runner forgets the job's id: if posted again, the job runs again."""
     job = subject.job()
     await subject.acknowledge((await subject.run(job))[-1].n)
-    await subject.require_status(job, "queued", "its finished event was acknowledged; posted again, the job")
+    await subject.require_status(job, "queued", "a job whose finished event was acknowledged, posted again")
     async with subject.stream() as stream:
         await stream.wait_finished(job.key)
 
@@ -225,7 +228,7 @@ async def again(subject: Subject) -> None:
     begin, end = events[0].n, events[-1].n
     for n in (end, end, begin, end):
         await subject.acknowledge(n)
-    call = f"after acknowledgements up to {end}, {begin} and {end}, the stream"
+    call = f"GET /v1/events after {end}, with acknowledgements up to {end}, {begin} and {end}"
     require(call, await subject.events_status(end), 200)
     following = await subject.run()
     if following[0].n != end + 1:
@@ -244,18 +247,21 @@ async def newer(subject: Subject) -> None:
         await subject.acknowledge(n)
         await stream.wait_finished(newer.key)
     for job, status in ((newer, "known"), (older, "stale_attempt")):
-        again = f"attempt {job.body['attempt']} posted again"
-        await subject.require_status(job, status, f"attempt 1 was acknowledged, attempt 2 was not: {again}")
+        again = f"attempt {job.body['attempt']}, posted again"
+        await subject.require_status(job, status, f"{again} when only attempt 1 was acknowledged")
 
 
 async def not_issued(subject: Subject) -> None:
     """The runner answers 422 to an acknowledgement of a number that it has not issued yet."""
     ahead = subject.last + AHEAD
     answer = await subject.send_acknowledgement(ahead)
-    require(f"POST /v1/events/ack up to {ahead}, which was never issued,", answer.status_code, 422)
+    require(f"POST /v1/events/ack up to {ahead}, which was never issued", answer.status_code, 422)
 
 
 def _require_same(name: str, events: Sequence[ReceivedEvent], earlier: Sequence[ReceivedEvent]) -> None:
     if [event.text for event in events] != [event.text for event in earlier]:
         numbers, before = [event.n for event in events], [event.n for event in earlier]
-        raise BrokenError(f"{name} sent events {numbers} in place of {before}, or the same numbers with other content")
+        if numbers != before:
+            raise BrokenError(f"{name} sent events {numbers}, not {before}")
+        n = next(event.n for event, first in zip(events, earlier, strict=True) if event.text != first.text)
+        raise BrokenError(f"{name} sent event {n} with other content than the first time")

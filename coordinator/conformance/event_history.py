@@ -1,4 +1,4 @@
-"""The record of one boot's events on all streams of a check. It finds the first contradiction between events. Pure."""
+"""The record of one boot's events on all streams of a check, and the first contradiction of events. No I/O."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ UNSTARTED = {Ending.cancelled, Ending.harness_failed}
 class EventHistory:
     """All events of all streams, sorted by number.
 
-    If a finished event was acknowledged, its job is removed from the record, because the runner forgets the job too.
-    The same attempt may then be posted and run again.
+    When a finished event is acknowledged, its job is removed from the record, because the runner forgets the job too.
+    The attempt may then be posted again and run again.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class EventHistory:
         self.outcomes: list[ReceivedEvent] = []
         """All finished events, without repetitions."""
         self.keys: set[Key] = set()
-        """All attempts that had an event."""
+        """All attempts for which the runner sent an event."""
         self._texts: dict[int, str] = {}
         self._started: dict[Key, int] = {}
         self._finished: dict[Key, int] = {}
@@ -41,30 +41,31 @@ class EventHistory:
     def _add(self, event: ReceivedEvent, position: int) -> str | None:
         n = event.n
         if event.type == "heartbeat":
-            return None if n == position else f"after number {position} came a heartbeat with n {n}"
-        gap = None if n == position + 1 else f"after number {position} of a stream came number {n}"
+            return None if n == position else f"a heartbeat after number {position} has n {n}, not {position}"
+        is_next = n == position + 1
+        gap = None if is_next else f"the event after number {position} of a stream has number {n}, not {position + 1}"
         earlier_text = self._texts.get(n)
         if earlier_text is not None:
             return gap or (
-                None if earlier_text == event.text else f"number {n} was {earlier_text}, and is {event.text}"
+                None if earlier_text == event.text else f"event {n} was first {earlier_text}, and later {event.text}"
             )
         self._texts[n] = event.text
         self.keys.add(event.key)
         return self._continue_attempt(event) or gap
 
     def _continue_attempt(self, event: ReceivedEvent) -> str | None:
-        """Add the event to its attempt. Returns the reason if it cannot follow the attempt's earlier events, otherwise
-        None."""
+        """Add the event to its attempt. If the event contradicts the attempt's earlier events, return the reason;
+        otherwise return None."""
         key, n = event.key, event.n
         if key in self._finished:
-            return f"{job_name(key)} finished with number {self._finished[key]}, and number {n} is its {event.type}"
+            return f"{job_name(key)} finished with event {self._finished[key]}, but event {n} ({event.type}) follows"
         if event.type == "started":
             if key in self._started:
-                return f"{job_name(key)} started with number {self._started[key]}, and again with {n}"
+                return f"{job_name(key)} has two started events, {self._started[key]} and {n}"
             self._started[key] = n
         elif event.type == "finished":
             self._finished[key] = n
             self.outcomes.append(event)
             if key not in self._started and event.ending[1] not in UNSTARTED:
-                return f"{job_name(key)} finished as {event.ending[1]} with number {n}, and never started"
+                return f"{job_name(key)} finished with event {n} and ending {event.ending[1]}, but has no started event"
         return None

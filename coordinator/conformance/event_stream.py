@@ -1,4 +1,4 @@
-"""A runner's event stream, read tolerantly, so that a fault is reported by the check of the clause that it breaks."""
+"""A runner's event stream. Faulty lines are tolerated here, so that the check of the broken clause can report them."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class ReceivedEvent:
 
     @property
     def text(self) -> str:
-        """The event in a normal form, without spaces and with sorted members. Two events are equal if these texts are
-        equal."""
+        """The event in a normal form, without spaces and with sorted members. Two events are equal if their normal
+        forms are equal."""
         return json.dumps(self.body, sort_keys=True)
 
     @property
@@ -66,7 +66,7 @@ class ReceivedEvent:
 
 
 class Stream:
-    """One open ``GET /v1/events``. It is read in the background, and its events are taken from it one by one."""
+    """One open ``GET /v1/events``. A task reads the stream in the background, and checks take its events one by one."""
 
     def __init__(
         self,
@@ -85,13 +85,14 @@ class Stream:
         self._reader = asyncio.create_task(self._read())
 
     async def next(self, what: str, limit_s: float) -> ReceivedEvent:
-        """The next event. If no event comes in time, the error names ``what`` was expected."""
+        """Return the next event. Raises ``BrokenError`` if no event comes in time; the message names the expected event
+        (``what``)."""
         return (await self.until(lambda event: True, what, limit_s))[-1]
 
     async def until(
         self, condition: Callable[[ReceivedEvent], bool], what: str, limit_s: float | None = None
     ) -> list[ReceivedEvent]:
-        """Every event up to and including the first that meets the condition."""
+        """Return every event up to and including the first one that meets the condition."""
         limit_s = self._times.outcome_s if limit_s is None else limit_s
         events: list[ReceivedEvent] = []
         try:
@@ -99,10 +100,10 @@ class Stream:
                 while not events or not condition(events[-1]):
                     event = await self._arrived.get()
                     if event is None:
-                        raise BrokenError(f"the stream of events ended before {what} came")
+                        raise BrokenError(f"the runner ended the event stream before it sent {what}")
                     events.append(event)
         except TimeoutError:
-            raise BrokenError(f"{what} did not come within {limit_s:g} s") from None
+            raise BrokenError(f"the runner did not send {what} within {limit_s:g} s") from None
         return events
 
     async def stays_open(self, seconds: float) -> None:
@@ -111,10 +112,10 @@ class Stream:
             async with asyncio.timeout(seconds):
                 while await self._arrived.get() is not None:
                     pass
-                raise BrokenError(f"the stream of events was closed within {seconds:g} s without events")
+                raise BrokenError(f"the runner closed a stream within {seconds:g} s without events: keep it open")
 
     async def wait_finished(self, *keys: Key, limit_s: float | None = None) -> list[ReceivedEvent]:
-        """Every numbered event until all of these attempts have finished."""
+        """Return every numbered event until all of these attempts have finished."""
         left = set(keys)
 
         def is_last(event: ReceivedEvent) -> bool:
@@ -122,7 +123,7 @@ class Stream:
                 left.discard(event.key)
             return not left
 
-        what = f"the finished event of {job_name(keys[0])}" if len(keys) == 1 else f"the end of {len(keys)} jobs"
+        what = f"the finished event of {job_name(keys[0])}" if len(keys) == 1 else f"{len(keys)} finished events"
         return [event for event in await self.until(is_last, what, limit_s) if event.type != "heartbeat"]
 
     async def wait_started(self, key: Key) -> ReceivedEvent:
@@ -131,7 +132,7 @@ class Stream:
         ]
 
     async def heartbeat(self) -> ReceivedEvent:
-        """The next heartbeat. Earlier events are skipped."""
+        """Return the next heartbeat, and skip the events before it."""
         limit_s = self._times.heartbeat_s + self._times.slack_s
         return (await self.until(lambda event: event.type == "heartbeat", "a heartbeat", limit_s))[-1]
 
@@ -161,7 +162,7 @@ class Stream:
 
 
 def read_leniently(line: bytes) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a line, even if the line has other faults. The clause ``outcomes.lines`` judges such
+    """Return every JSON object in a line, even if the line has other faults. The clause ``outcomes.lines`` judges those
     faults."""
     text = line.decode("utf-8", "replace")
     decoder = json.JSONDecoder()

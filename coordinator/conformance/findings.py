@@ -1,4 +1,4 @@
-"""The findings of a check, one for each clause, and the report of all findings. Pure."""
+"""The findings of a check, one for each clause, and the report of all findings. No I/O."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Level(StrEnum):
-    """The extent of a check."""
+    """How many clauses a check tests."""
 
     probe = "probe"
     """Only checks without long waits. Together they take some seconds."""
@@ -21,7 +21,7 @@ class Result(StrEnum):
     failed = "failed"
     not_run = "not run"
     """The clause was not checked, because the runner lacks something that the check needs, or because of an earlier
-    finding. This never counts as passed."""
+    finding. ``not_run`` does not count as passed."""
 
 
 class ClauseFinding(BaseModel):
@@ -33,7 +33,7 @@ class ClauseFinding(BaseModel):
     sentence: str
     result: Result
     detail: str | None = None
-    """The observation that shows that the clause is broken, or the reason why the clause was not checked."""
+    """For a broken clause, the observation that shows it. For a clause that was not checked, the reason."""
     seconds: float
 
     def lines(self) -> Iterator[str]:

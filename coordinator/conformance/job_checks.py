@@ -12,11 +12,12 @@ from protocol.enums import ConformanceTag
 from protocol.jobs import MAX_JOBS_PER_POST
 
 NEWER_S = 1.0
-"""The deadline of a hung case whose end the check waits for."""
+"""The time limit in seconds of a hung case whose finished event the check waits for."""
 BESIDE_S = 3.0
-"""The seconds in which a second process starts while a case hangs, even on a busy machine."""
+"""The time limit in seconds of a hung case. Even on a busy machine, the runner could start a second process in this
+time."""
 MOST_QUEUED = 2_000
-"""The maximum length of a queue that is filled. A longer one would take minutes and show nothing more."""
+"""The maximum queue_limit that the check tests. To fill a longer queue takes minutes and shows nothing more."""
 
 
 async def runs(subject: Subject) -> None:
@@ -36,10 +37,14 @@ async def receipts(subject: Subject) -> None:
     try:
         answers = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
-        raise BrokenError(f"POST /v1/jobs answered {answer.status_code} without receipts") from None
+        raise BrokenError(
+            f"the runner answered {answer.status_code} to POST /v1/jobs, without a list of statuses"
+        ) from None
     statuses = ("queued", "unknown_case", "queued")
     if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
-        raise BrokenError(f"three jobs, of which the second names an unknown case, were answered {answers}")
+        raise BrokenError(
+            f"the runner answered {answers}, not {statuses}, to three jobs, the second with an unknown case"
+        )
 
 
 async def check_repeat(subject: Subject) -> None:
@@ -47,8 +52,8 @@ async def check_repeat(subject: Subject) -> None:
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
-        raise BrokenError(f"one attempt twice in a POST was answered {twice}, not queued and known")
-    await subject.require_status(job, "known", "the same attempt posted again at once")
+        raise BrokenError(f"the runner answered {twice}, not ['queued', 'known'], to one attempt twice in a POST")
+    await subject.require_status(job, "known", "the same attempt, posted again immediately")
     await _require_one_run(subject, job, post_again=True)
 
 
@@ -57,10 +62,10 @@ async def stale(subject: Subject) -> None:
     job = subject.job(attempt=2)
     older = job.replace(attempt=1)
     await subject.queue(job)
-    await subject.require_status(older, "stale_attempt", "attempt 1 after attempt 2")
+    await subject.require_status(older, "stale_attempt", "attempt 1, posted after attempt 2")
     events = await _require_one_run(subject, job)
     if any(event.key == older.key for event in events):
-        raise BrokenError("attempt 1 ran although attempt 2 was here")
+        raise BrokenError("the runner ran attempt 1 although it already had attempt 2")
 
 
 async def other_case(subject: Subject) -> None:
@@ -75,11 +80,15 @@ async def other_case(subject: Subject) -> None:
             others.setdefault("case", job.replace(case=case.id))
     await subject.queue(job)
     for difference, other in others.items():
-        await subject.require_status(other, "other_case", f"the id of a job that is here, with another {difference},")
-    await subject.require_status(job, "known", "after a refusal of its id with another case, the job that is here")
+        await subject.require_status(
+            other, "other_case", f"a job with the id of an earlier job and another {difference}"
+        )
+    await subject.require_status(job, "known", "the earlier job, posted again after a job with its id was refused")
     events = await _require_one_run(subject, job)
     if any(event.key == newer.key for event in events):
-        raise BrokenError("what was answered other_case has an event")
+        raise BrokenError(
+            "the runner answered other_case to a job and then sent an event for it: do not run a refused job"
+        )
 
 
 async def newer(subject: Subject) -> None:
@@ -98,7 +107,7 @@ async def slots(subject: Subject) -> None:
     """The runner runs at most as many cases at the same time as it has slots."""
     slots = subject.info.get("slots", 1)
     if not isinstance(slots, int):
-        raise NotRunError(f"its slots are {slots}")
+        raise NotRunError(f"the runner's slots are {slots}, not a whole number")
     # All jobs are sent in one request. Jobs posted later could arrive after the hung case has ended, and would prove
     # nothing.
     hanging = subject.job(ConformanceTag.hangs, timeout_s=BESIDE_S)
@@ -109,7 +118,9 @@ async def slots(subject: Subject) -> None:
         elif event.type == "finished":
             at_work.discard(event.key)
         if len(at_work) > slots:
-            raise BrokenError(f"with slots {slots}, {' and '.join(map(job_name, sorted(at_work)))} ran at once")
+            raise BrokenError(
+                f"with slots {slots}, {' and '.join(map(job_name, sorted(at_work)))} ran at the same time"
+            )
 
 
 async def order(subject: Subject) -> None:
@@ -122,7 +133,8 @@ async def order(subject: Subject) -> None:
     ]
     if started_keys != posted_keys:
         raise BrokenError(
-            f"jobs posted as {[id for id, _ in posted_keys]} were started as {[id for id, _ in started_keys]}"
+            f"the runner started jobs in the order {[id for id, _ in started_keys]}, "
+            f"not {[id for id, _ in posted_keys]}"
         )
 
 
@@ -130,7 +142,7 @@ async def full(subject: Subject) -> None:
     """The runner answers full to jobs beyond queue_limit; it does not run them, and they can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
-        raise NotRunError(f"its queue_limit is {limit}; only limits up to {MOST_QUEUED} are checked")
+        raise NotRunError(f"the runner's queue_limit is {limit}; only limits from 1 to {MOST_QUEUED} are checked")
     subject.require_one_slot(", so its queue does not stay full")
     async with subject.stream() as stream:
         await stream.wait_started(await subject.hang())
@@ -141,14 +153,17 @@ async def full(subject: Subject) -> None:
         if statuses != ["queued"] * limit + ["full"] * 2:
             counts = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
             raise BrokenError(
-                f"with queue_limit {limit} and one case running, {len(jobs)} jobs were answered: {counts}"
+                f"with queue_limit {limit} and one case running, the runner answered {counts} to {len(jobs)} jobs"
+                f", not {limit} queued, 2 full"
             )
         refused_keys = {job.key for job in jobs[limit:]}
         open_keys = list(subject.open)
         for key in reversed(open_keys):
             await subject.delete(key)
         if any(event.key in refused_keys for event in await stream.wait_finished(*open_keys)):
-            raise BrokenError("a job that was answered 'full' has an event")
+            raise BrokenError(
+                "the runner answered 'full' to a job and then sent an event for it: do not run a refused job"
+            )
         await subject.finish(stream, jobs[-1])
 
 
@@ -156,18 +171,18 @@ async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool 
     """Wait for a job that was already posted, and raise ``BrokenError`` unless it has exactly one started and one
     finished event.
 
-    Then one more job runs, so that late events of the first job have arrived. Returns the events of both jobs.
-    ``post_again`` posts the first job once more after its finished event.
+    To make sure that all events of the job have arrived, one more job is run. Returns the events of both jobs. With
+    ``post_again``, the first job is posted once more after its finished event.
     """
     async with subject.stream() as stream:
         events = await stream.wait_finished(job.key)
         if post_again:
-            when = "after its finished event, before its ack"
-            await subject.require_status(job, "known", f"the same attempt posted again {when}")
+            when = "after its finished event, before its acknowledgement"
+            await subject.require_status(job, "known", f"the same attempt, posted again {when}")
         # When the next job is finished, all events of earlier jobs have arrived.
         events += await subject.finish(stream)
     for type in ("started", "finished"):
         count = sum(event.is_of(type, job.key) for event in events)
         if count != 1:
-            raise BrokenError(f"{job_name(job.key)} has {count} {type} events")
+            raise BrokenError(f"{job_name(job.key)} has {count} {type} events, not 1")
     return events

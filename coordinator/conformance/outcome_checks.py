@@ -39,16 +39,16 @@ async def output(subject: Subject) -> None:
     outcome = end.body["outcome"]
     size, tail = outcome.get("log_bytes"), str(outcome.get("log_tail"))
     if not isinstance(size, int) or size < PRINTED_BYTES:
-        raise BrokenError(f"it printed more than {PRINTED_BYTES} bytes; log_bytes is {size}")
+        raise BrokenError(f"a case printed more than {PRINTED_BYTES} bytes, but its log_bytes is {size}")
     if len(tail.encode(errors="replace")) > TAIL_BYTES:
-        raise BrokenError(f"log_tail holds {len(tail.encode(errors='replace'))} bytes")
+        raise BrokenError(f"log_tail has {len(tail.encode(errors='replace'))} bytes, not at most {TAIL_BYTES}")
     if not tail.rstrip().endswith(LAST_LINE):
-        raise BrokenError(f"its last line was {LAST_LINE!r}; log_tail ends with {tail[-40:]!r}")
+        raise BrokenError(f"log_tail ends with {tail[-40:]!r}, not with the last printed line {LAST_LINE!r}")
 
 
 async def lines(subject: Subject) -> None:
     """An event is one JSON object that ends at \\n; a line contains nothing else."""
-    # One more job is run first, so that all endings have been read.
+    # One more job is run first, so that the finished events of earlier jobs have been read.
     await subject.run()
     for line in subject.lines:
         excerpt = line[:120].decode("utf-8", "backslashreplace")
@@ -75,7 +75,7 @@ async def own(subject: Subject) -> None:
     """A sample of the runner's own cases, with each timing policy, is queued, and all outcomes are valid."""
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
-        raise NotRunError("every case of its catalogue hangs")
+        raise NotRunError("every case of the runner's catalogue hangs")
     probing, times = subject.level is Level.probe, subject.times
     end = time.monotonic() + (times.probe_sample_s if probing else times.sample_s)
     limit = subject.info.get("queue_limit")

@@ -55,7 +55,7 @@ async def strict(subject: Subject) -> None:
     good = subject.job()
     for fields in _BAD_FIELDS:
         answer = await subject.send(good, subject.job(**fields))
-        _require_refusal(answer, f"POST /v1/jobs with jobs of which one has {json.dumps(fields)}")
+        _require_refusal(answer, f"POST /v1/jobs with one job that has {json.dumps(fields)}")
     for fields in ({"colour": "red"}, *_BAD_NAMES):
         _require_refusal(await subject.send(good, **fields), f"POST /v1/jobs with a batch with {json.dumps(fields)}")
     _require_refusal(await subject.send(), "POST /v1/jobs with a batch of no job")
@@ -76,7 +76,7 @@ async def large(subject: Subject) -> None:
 
 
 async def problem(subject: Subject) -> None:
-    """An error is an RFC 9457 problem: content type, title, status and detail."""
+    """The body of an error is an RFC 9457 problem, with content type, title, status and detail."""
     answers = [
         await subject.post_content(b"{"),
         await subject.send(subject.job(), boot_id=ANOTHER),
@@ -84,9 +84,9 @@ async def problem(subject: Subject) -> None:
     ]
     errors = [answer for answer in answers if answer.is_error]
     if not errors:
-        raise NotRunError("no request was answered with an error; other checks report this")
+        raise NotRunError("the runner answered no request with an error; other checks report this")
     for answer in errors:
-        call = f"the {answer.status_code} of {answer.request.method} {answer.request.url.path}"
+        call = f"the {answer.status_code} to {answer.request.method} {answer.request.url.path}"
         kind = answer.headers.get("content-type", "none").partition(";")[0].strip()
         if kind != PROBLEM_JSON:
             raise BrokenError(f"{call} has the content type {kind}, not {PROBLEM_JSON}")
@@ -119,18 +119,18 @@ async def revision(subject: Subject) -> None:
 
 def _require_refusal(answer: httpx.Response, call: str) -> None:
     if not answer.is_client_error:
-        raise BrokenError(f"{call} answered {answer.status_code}")
+        raise BrokenError(f"the runner answered {answer.status_code}, not 4xx, to {call}")
 
 
 def _require_conflict(subject: Subject, answer: httpx.Response) -> None:
     call = f"{answer.request.method} {answer.request.url.path}"
     require(call, answer.status_code, 409)
     if _members(answer).get("boot_id") != subject.boot_id:
-        raise BrokenError(f"the 409 of {call} does not hold the present boot_id {subject.boot_id}")
+        raise BrokenError(f"the 409 to {call} does not contain the current boot_id {subject.boot_id}")
 
 
 async def _require_new(subject: Subject, job: CheckJob) -> None:
-    await subject.require_status(job, "queued", "after the refusal nothing may have been taken, but the job")
+    await subject.require_status(job, "queued", "a job of a refused request, posted again correctly")
 
 
 def _members(answer: httpx.Response) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Checks a restart: ``restart.*``. The check needs a command that restarts the runner."""
+"""The check of the clause ``restart.*``: what a restart of the runner changes. It needs a command that restarts the
+runner."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ LOOK_EVERY_S = 0.2
 async def boot(subject: Subject) -> None:
     """After a restart the runner has a new boot_id, numbers events from 1 again, and has no earlier attempt."""
     if subject.restart is None:
-        raise NotRunError("the check does not know how to restart it: give --restart-command")
+        raise NotRunError("the check has no command that restarts the runner: give --restart-command")
     job = subject.job()
     await subject.queue(job)
     if any(ConformanceTag.hangs in case.tags for case in subject.cases):
@@ -28,17 +29,22 @@ async def boot(subject: Subject) -> None:
     await subject.restart()
     subject.begin_anew(await _next_boot(subject))
     if subject.boot_id == old:
-        raise BrokenError(f"boot_id is still {old}")
+        raise BrokenError(f"after the restart boot_id is still {old}: make a new one at each start")
     events = await subject.run(job)
     if events[0].n != 1:
-        raise BrokenError(f"the first event of the new boot has number {events[0].n}")
+        raise BrokenError(
+            f"after the restart the first event has number {events[0].n}, not 1: number the events of each boot from 1"
+        )
     keys = [event.key for event in events]
     if keys != [job.key, job.key]:
-        raise BrokenError(f"beside {job_name(job.key)}, the new boot has events of {sorted(set(keys))}")
+        raise BrokenError(
+            f"after the restart the runner sent events of {sorted(set(keys))}, not only of {job_name(job.key)}: "
+            "discard earlier attempts"
+        )
 
 
 async def _next_boot(subject: Subject) -> dict[str, object]:
-    """The runner's description when it responds again after the restart."""
+    """Wait until the runner answers after its restart, and return its description."""
     end = time.monotonic() + subject.times.restart_s
     while time.monotonic() < end:
         with contextlib.suppress(httpx.HTTPError, ValueError):
@@ -47,4 +53,6 @@ async def _next_boot(subject: Subject) -> dict[str, object]:
             if isinstance(info, dict) and "boot_id" in info:
                 return info
         await asyncio.sleep(LOOK_EVERY_S)
-    raise BrokenError(f"after its restart it did not answer GET /v1/runner within {subject.times.restart_s:g} s")
+    raise BrokenError(
+        f"after its restart the runner did not answer GET /v1/runner within {subject.times.restart_s:g} s"
+    )

@@ -1,8 +1,9 @@
-"""Checks a runner. Goes through the contract clause by clause, and leaves the runner without jobs.
+"""Checks a runner, one clause of the contract after the other, and leaves the runner without jobs.
 
     report = await check("http://gpu-box:8790", secret)
 
-Do not check a runner that a coordinator serves, because both would acknowledge its events.
+Do not check a runner that a coordinator uses, because the check and the coordinator would acknowledge each other's
+events.
 """
 
 from __future__ import annotations
@@ -37,9 +38,8 @@ async def check(
     """Check whether the runner keeps its contract. ``on_finding`` is called with each finding immediately.
 
     ``only`` names the clauses to check. ``seed`` chooses which of the runner's own cases are run. Without ``networks``,
-    every address is allowed, because a person's own command may reach what this person can reach. Raises a
-    ``RunnerError`` if the check cannot begin: nothing responds, the secret is refused, or another client uses the
-    runner.
+    the runner may have any address. Raises a ``RunnerError`` if the check cannot begin: nothing answers at the URL, the
+    runner refuses the secret, or another client uses the runner.
     """
     async with connect(url, secret, times, networks) as (http, stranger):
         subject = await begin(http, stranger, secret, times)
@@ -59,8 +59,7 @@ async def check(
 
 
 async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple[ClauseFinding, str | None]:
-    """Check one clause. Returns its finding. If no further clause can be checked, also returns the reason, otherwise
-    None."""
+    """Check one clause. Returns its finding and, if no further clause can be checked, the reason (otherwise None)."""
     began = time.monotonic()
     result, detail = (Result.not_run, obstacle) if obstacle else (Result.passed, None)
     if obstacle is None:
@@ -71,7 +70,7 @@ async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple
         except BrokenError as error:
             result, detail = Result.failed, str(error)
         except httpx.HTTPError as error:
-            result, detail = Result.failed, f"a call was not answered: {reason_of(error)}"
+            result, detail = Result.failed, f"the runner did not answer a request: {reason_of(error)}"
         obstacle = await _settle(clause, subject)
     seconds = round(time.monotonic() - began, 2)
     return ClauseFinding(
@@ -80,12 +79,12 @@ async def _find(clause: Clause, subject: Subject, obstacle: str | None) -> tuple
 
 
 async def _settle(clause: Clause, subject: Subject) -> str | None:
-    """Clean up after a check. Returns the reason if no further clause can be checked, otherwise None."""
+    """Clean up after the check of a clause. If no further clause can be checked, return the reason, otherwise None."""
     try:
         free = await subject.settle()
     except httpx.HTTPError as error:
-        return f"it stopped answering at {clause.id} ({reason_of(error)})"
-    return None if free else f"it stopped running jobs at {clause.id}"
+        return f"the runner stopped answering at {clause.id} ({reason_of(error)})"
+    return None if free else f"the runner stopped running jobs at {clause.id}"
 
 
 def _describe(info: Mapping[str, Any]) -> str:

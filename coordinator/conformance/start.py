@@ -1,5 +1,5 @@
-"""Begins a check: connects, reads description and catalogue, finds the position of the event stream, and requires a
-free runner."""
+"""Begins a check: connects to the runner, reads its description and catalogue, finds the position of its event stream,
+and requires that the runner has no jobs."""
 
 from __future__ import annotations
 
@@ -45,12 +45,15 @@ async def connect(
 
 
 async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
-    """Read what the check needs, and return the runner as a ``Subject``. Raises a ``RunnerError``."""
+    """Read the runner's description, catalogue and event position, and return the ``Subject``. Raises a
+    ``RunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
         info = await _read(http, "/v1/runner", url)
         if not isinstance(info.get("boot_id"), str):
-            raise RunnerIncompatibleError(f"what answers at {url} is not a runner: GET /v1/runner has no boot_id")
+            raise RunnerIncompatibleError(
+                f"the server at {url} is not a runner, because its GET /v1/runner has no boot_id: check the URL"
+            )
         catalogue = await _read(http, "/v1/catalogue", url)
         subject = Subject(http, stranger, info, tuple(read_cases(catalogue)), catalogue, secret, times=times)
         await _find_position(subject, url)
@@ -67,7 +70,7 @@ async def _read(http: httpx.AsyncClient, path: str, url: str) -> dict[str, Any]:
         if isinstance(body := answer.json(), dict):
             return body
     raise RunnerIncompatibleError(
-        f"what answers at {url} is not a runner: GET {path} did not answer a JSON object; check the URL"
+        f"the server at {url} is not a runner, because its GET {path} did not return a JSON object: check the URL"
     )
 
 
@@ -77,13 +80,13 @@ async def _find_position(subject: Subject, url: str) -> None:
     try:
         await subject.find_position()
     except BrokenError as error:
-        raise RunnerIncompatibleError(f"the runner at {url} cannot be followed: {error}; restart it") from error
-    # Even without acknowledged events, the boot was used before if number 1 exists.
+        raise RunnerIncompatibleError(f"{error}: restart the runner at {url}") from error
+    # If event 1 exists, another client used this boot, even if it acknowledged no events.
     if subject.acknowledged == 0 and await subject.events_status(1) != 200:
         return
     async with subject.stream() as stream:
         with contextlib.suppress(BrokenError):
-            while (event := await stream.next("a sign of life", subject.times.look_s)).type != "heartbeat":
+            while (event := await stream.next("a heartbeat", subject.times.look_s)).type != "heartbeat":
                 _require_ours(event.key[0], url)
             _require_free(event, url)
     with contextlib.suppress(BrokenError):
@@ -91,7 +94,7 @@ async def _find_position(subject: Subject, url: str) -> None:
 
 
 def _require_ours(id: str, url: str) -> None:
-    # Jobs that an interrupted check left behind have its prefix.
+    # The jobs of every check have this prefix, also those that an interrupted check left behind.
     if not id.startswith(Subject.PREFIX):
         raise RunnerIncompatibleError(
             f"the runner at {url} has events of job {id}, which another client posted: "
@@ -104,4 +107,6 @@ def _require_free(heartbeat: ReceivedEvent, url: str) -> None:
     for id in running:
         _require_ours(id, url)
     if heartbeat.body.get("queued") and not running:
-        raise RunnerIncompatibleError(f"the runner at {url} has jobs of another client: check it when it is idle")
+        raise RunnerIncompatibleError(
+            f"the runner at {url} has jobs of another client: check the runner when it is idle"
+        )

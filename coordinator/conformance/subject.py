@@ -1,7 +1,7 @@
-"""The runner that is checked: its jobs, events and acknowledgements, without judging them.
+"""The runner that is checked. Sends jobs and acknowledgements, and reads events, without judging them.
 
-Unlike ``registry/client.py`` it tolerates faults, so that a broken promise is reported by its own check and not by all
-checks. It remembers every job that it posted, and ``settle`` leaves the runner without jobs.
+Unlike ``registry/client.py``, this module tolerates faults, so that only the check of a broken promise reports it. A
+``Subject`` remembers every job that it posted, and its ``settle`` leaves the runner without jobs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Restart = Callable[[], Awaitable[None]]
 
 @dataclass
 class Subject:
-    """One boot of the runner, and what the check has done with it so far."""
+    """One boot of the runner, with the jobs, events and acknowledgements of the check so far."""
 
     PREFIX: ClassVar[str] = "check-"
     """The beginning of every job id that a check posts."""
@@ -60,10 +60,10 @@ class Subject:
     last: int = 0
     """The highest event number that was read on any stream."""
     lines: list[bytes] = field(default_factory=list)
-    """The lines of all streams. Some clauses are about every line."""
+    """The lines of all streams, for the clauses that hold for every line."""
     history: EventHistory = field(default_factory=EventHistory)
     taken: set[Key] = field(default_factory=set)
-    """Every attempt that had the status queued."""
+    """Every attempt to which the runner answered queued."""
     _posted: dict[Key, tuple[CheckJob, float]] = field(default_factory=dict)
     """Every posted attempt, with its job and the time at which it was first posted."""
     _ended: set[Key] = field(default_factory=set)
@@ -76,24 +76,25 @@ class Subject:
 
     @property
     def any_case(self) -> CheckCase:
-        """A case that ends quickly: the case with the tag for this, otherwise the first case of the catalogue."""
+        """A case that ends quickly: the case tagged as passing if there is one, otherwise the first case of the
+        catalogue."""
         if not self.cases:
-            raise NotRunError("its catalogue has no case")
+            raise NotRunError("the runner's catalogue has no case")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
     def case_with_tag(self, tag: ConformanceTag) -> CheckCase:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
-            raise NotRunError(f"no case of its catalogue has the tag {tag}")
+            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}")
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:
-        """Raise ``NotRunError`` if the runner runs several cases at once."""
+        """Raise ``NotRunError`` if the runner runs several cases at the same time."""
         if self.info.get("slots", 1) != 1:
-            raise NotRunError(f"it runs several cases at once (slots){consequence}")
+            raise NotRunError(f"the runner runs several cases at the same time (slots){consequence}")
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
-        """Make a new job from this case. With a tag, from a case with this tag. Without either, from a case that ends
+        """Make a new job. ``of`` is its case, or the tag that its case must have. Without ``of``, the case ends
         quickly."""
         case = self.case_with_tag(of) if isinstance(of, ConformanceTag) else of or self.any_case
         body = {
@@ -112,7 +113,7 @@ class Subject:
         return {"boot_id": self.boot_id, "suite": case.suite, "revision": case.revision, "jobs": bodies} | fields
 
     async def send(self, *jobs: CheckJob, **fields: Any) -> httpx.Response:
-        """POST a batch of jobs of one suite. Jobs with the status queued are remembered for ``settle``."""
+        """POST a batch of jobs of one suite, and remember the queued ones for ``settle``."""
         self._ended.difference_update(job.key for job in jobs)
         for job in jobs:
             self._posted.setdefault(job.key, (job, time.monotonic()))
@@ -121,7 +122,7 @@ class Subject:
         for job, status in zip(jobs, statuses(answer), strict=False):
             if status == "queued":
                 self.taken.add(job.key)
-                # Its events may be read before the answer is.
+                # Another task may have read the job's events before this answer.
                 if job.key not in self._ended:
                     self.open[job.key] = None
         return answer
@@ -134,20 +135,23 @@ class Subject:
         answer = await self.send(*jobs)
         answers = statuses(answer)
         if answer.status_code != 200 or len(answers) != len(jobs):
-            raise BrokenError(f"POST /v1/jobs of {len(jobs)} jobs answered {answer.status_code} {answer.text[:200]}")
+            raise BrokenError(
+                f"the runner answered {answer.status_code} to POST /v1/jobs of {len(jobs)} jobs: {answer.text[:200]}"
+            )
         return answers
 
     async def require_status(self, job: CheckJob, wanted_status: str, description: str) -> None:
-        """Post a job. Raises ``BrokenError``, with ``description``, if the job gets another status."""
+        """Post a job. Raises ``BrokenError``, with a ``description`` of the job, if the runner answers another
+        status."""
         (status,) = await self.post(job)
         if status != wanted_status:
-            raise BrokenError(f"{description} was answered {status!r}, not {wanted_status!r}")
+            raise BrokenError(f"the runner answered {status!r}, not {wanted_status!r}, to {description}")
 
     async def queue(self, *jobs: CheckJob) -> list[Key]:
         """Post jobs. Raises ``BrokenError`` unless all of them are queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
-                raise BrokenError(f"the new job {job.body['id']} was answered {status!r}, not 'queued'")
+                raise BrokenError(f"the runner answered {status!r}, not 'queued', to the new job {job.body['id']}")
         return [job.key for job in jobs]
 
     async def hang(self, timeout_s: float | None = None, **fields: Any) -> Key:
@@ -157,11 +161,11 @@ class Subject:
         return key
 
     async def finish(self, stream: Stream, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Queue jobs, or one new job if none is given, and read events from a stream until all have finished."""
+        """Queue the given jobs, or one new job, and read events from a stream until all of them have finished."""
         return await stream.wait_finished(*await self.queue(*(jobs or (self.job(),))))
 
     async def run(self, *jobs: CheckJob) -> list[ReceivedEvent]:
-        """Queue jobs and wait for their ends, as ``finish`` does, on a new stream that begins after the acknowledged
+        """Queue jobs and read their events, as ``finish`` does, on a new stream that begins after the acknowledged
         events."""
         async with self.stream() as stream:
             return await self.finish(stream, *jobs)
@@ -185,7 +189,7 @@ class Subject:
     def open_events(
         self, after: int, *, stranger: bool = False, boot_id: str | None = None, **options: Any
     ) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
-        """Request the stream of events after a number. The response is returned whatever its status is."""
+        """Request the events after a number, and return the response with any status."""
         parameters: dict[str, Any] = {"boot_id": boot_id or self.boot_id, "after": after}
         client = self.stranger if stranger else self.http
         return client.stream("GET", "/v1/events", params=parameters, extensions=ENDLESS, **options)
@@ -206,20 +210,20 @@ class Subject:
                 await stream.close()
 
     def begin_anew(self, info: dict[str, Any]) -> None:
-        """Start over with another boot of the runner: open attempts are lost, and events are numbered from 1."""
+        """Record that the runner has a new boot: forget the open attempts, and expect event numbers from 1."""
         self.info = info
         self.open.clear()
         self.acknowledged = self.last = 0
         self.history = EventHistory()
 
     async def find_position(self) -> None:
-        """Find the smallest number after which the stream can begin. The runner responds with 410 to every smaller
+        """Find the smallest number after which the stream can begin. The runner answers 410 for every smaller
         number."""
         low, high = -1, 0
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
             if high > MOST_EVENTS:
-                raise BrokenError("GET /v1/events answers 410 for every N")
+                raise BrokenError("the runner answers 410 to GET /v1/events for every N")
         while high - low > 1:
             middle = (low + high) // 2
             if await self.events_status(middle) == 410:
@@ -229,8 +233,8 @@ class Subject:
         self.acknowledged = self.last = high
 
     async def settle(self) -> bool:
-        """Stop the jobs that a check has left, wait for their ends and acknowledge all events. Returns whether the
-        runner is free."""
+        """Stop the jobs that a check has left, wait until they have finished, and acknowledge all events. Returns
+        whether the runner has no jobs."""
         try:
             if left := await self._delete_open():
                 async with self.stream(self.last) as stream:
@@ -242,8 +246,8 @@ class Subject:
         return True
 
     async def abandon(self) -> None:
-        """Stop the jobs that the check has left, even if the check was interrupted. The next check removes finished
-        jobs."""
+        """Stop the jobs that the check has left, even if the check was interrupted. The next check acknowledges their
+        events."""
         with contextlib.suppress(httpx.HTTPError):
             await self._delete_open()
 
@@ -254,7 +258,7 @@ class Subject:
         return left
 
     async def _is_free(self) -> bool:
-        """Whether a new job runs. This is asked after an expected event did not come."""
+        """Whether the runner runs a new job. Called when an expected event did not come."""
         self.open.clear()
         try:
             await self.find_position()
@@ -274,7 +278,7 @@ class Subject:
 
 
 def statuses(answer: httpx.Response) -> list[str]:
-    """The statuses of the receipts; empty if the response has no readable ones."""
+    """The statuses in a response to POST /v1/jobs; empty if they cannot be read."""
     try:
         return [str(receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
@@ -282,6 +286,6 @@ def statuses(answer: httpx.Response) -> list[str]:
 
 
 def require(call: str, status: int, wanted_status: int) -> None:
-    """Raise ``BrokenError`` if the response to a call has another status than ``wanted_status``."""
+    """Raise ``BrokenError`` if the response to a request (``call``) has another status than ``wanted_status``."""
     if status != wanted_status:
-        raise BrokenError(f"{call} answered {status}, not {wanted_status}")
+        raise BrokenError(f"the runner answered {status}, not {wanted_status}, to {call}")

@@ -58,7 +58,7 @@ class CheckTimes:
         if not self.heartbeat_s < self.lasting_s:
             raise SettingError(
                 f"{CHECK_TIMES}: lasting_s is {self.lasting_s:g} and heartbeat_s {self.heartbeat_s:g}: "
-                "give a lasting_s that is longer"
+                "give a longer lasting_s"
             )
 
     @classmethod
@@ -68,7 +68,7 @@ class CheckTimes:
 
     @property
     def settle_s(self) -> float:
-        """The time after which the runner has ended a case that a check left hanging, whether it obeys a DELETE or the
+        """The seconds after which the runner has ended a case that a check left hanging, by a DELETE or at the
         deadline."""
         return self.hanging_s + self.stop_s
 

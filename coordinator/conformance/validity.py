@@ -1,4 +1,5 @@
-"""Checks an outcome: its form must be valid, and its parts must not contradict each other or its job. Pure."""
+"""Checks an outcome: its form must be valid, and its parts must not contradict each other or the job. No I/O is
+done."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from protocol.outcomes import Outcome
 
 TAIL_BYTES = 64 << 10
 LATE_S = 5.0
-"""The maximum time from a deadline to the kill: half of the time that a coordinator waits."""
+"""The maximum seconds from a deadline to the kill: half of the time that a coordinator waits."""
 CLOCK_S = 1.0
-"""The maximum difference between the clocks of both sides over a case."""
+"""The maximum difference in seconds between the runner's clock and the check's clock over one case."""
 EARLY = 0.95
 """The minimum share of ``timeout_s`` that a case must have run when it is killed at its deadline."""
 SUM_SLACK = 1.05
@@ -45,7 +46,8 @@ VERDICTS = {
 def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
     """The first fault of an outcome; None if it has none.
 
-    ``job`` is None if it is unknown. ``elapsed_s`` is the time from its POST to its finished event.
+    ``job`` is None if the outcome's job is unknown. ``elapsed_s`` is the time from the job's POST to its finished
+    event.
     """
     try:
         outcome = Outcome.model_validate(body)
@@ -54,9 +56,7 @@ def find_fault(body: Any, job: CheckJob | None, elapsed_s: float) -> str | None:
     contradictions = chain(_contradictions(outcome), _contradictions_to_job(outcome, job) if job else ())
     contradiction = next(contradictions, None)
     if contradiction is None and outcome.duration_s > elapsed_s + CLOCK_S:
-        contradiction = (
-            f"duration_s is {outcome.duration_s:g}, and only {elapsed_s:.1f} s went by since the job was posted"
-        )
+        contradiction = f"duration_s is {outcome.duration_s:g}, but the job was posted only {elapsed_s:.1f} s before"
     return contradiction
 
 
@@ -66,33 +66,33 @@ def _contradictions(outcome: Outcome) -> Iterator[str]:
     if outcome.verdict is not verdict:
         yield f"the ending {outcome.ending} has the verdict {verdict}, not {outcome.verdict}"
     if outcome.placement is Placement.on_device and outcome.proof.fallbacks:
-        yield f"the placement is on_device, with the fallbacks {outcome.proof.fallbacks}"
+        yield f"the placement is on_device, but the proof has the fallbacks {outcome.proof.fallbacks}"
     if outcome.placement is Placement.on_device and outcome.proof.executed == 0:
-        yield "the placement is on_device, and nothing executed there"
+        yield "the placement is on_device, but the proof has executed 0"
     if outcome.ending in (Ending.lowered, Ending.not_lowered):
         yield from _claims_of_what_did_not_run(outcome)
     size = len(outcome.log_tail.encode())
     if size > TAIL_BYTES:
-        yield f"log_tail holds {size} bytes, more than {TAIL_BYTES}"
-    # One byte may be decoded as U+FFFD, which has three bytes. No character has less than one byte.
+        yield f"log_tail has {size} bytes, not at most {TAIL_BYTES}"
+    # The characters are compared, not the bytes, because one printed byte may be decoded as U+FFFD, which has three.
     if len(outcome.log_tail) > outcome.log_bytes:
-        yield f"log_tail has {len(outcome.log_tail)} letters, and log_bytes is {outcome.log_bytes}"
+        yield f"log_tail has {len(outcome.log_tail)} characters, but log_bytes is only {outcome.log_bytes}"
     if timing.calls_per_sample < 1:
-        yield f"calls_per_sample is {timing.calls_per_sample}"
+        yield f"calls_per_sample is {timing.calls_per_sample}, not at least 1"
     spent_ms = (timing.cold_ms or 0.0) + sum(timing.samples_ms) * timing.calls_per_sample
     if spent_ms > outcome.duration_s * 1e3 * SUM_SLACK + SUM_SLACK_MS:
         yield f"cold_ms and samples_ms add up to {spent_ms:.1f} ms, more than duration_s of {outcome.duration_s:g}"
 
 
 def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
-    """The times and placements that an outcome has although its case did not run."""
+    """The times and the placement that an outcome contains although its case did not run."""
     timing = outcome.timing
     if timing.cold_ms is not None or timing.samples_ms:
-        yield f"its ending is {outcome.ending}, which runs nothing, and there are cold_ms or samples_ms"
+        yield f"the ending is {outcome.ending}, so nothing ran, but there are cold_ms or samples_ms"
     if outcome.placement is not Placement.unknown:
-        yield f"its ending is {outcome.ending}, which runs nothing, and its placement is {outcome.placement}"
+        yield f"the ending is {outcome.ending}, so nothing ran, but the placement is {outcome.placement}, not unknown"
     if outcome.ending is Ending.not_lowered and not (outcome.evidence and outcome.evidence.operation):
-        yield "its ending is not_lowered, and its evidence names no operation"
+        yield "the ending is not_lowered, but the evidence names no operation"
 
 
 def _is_work_of_host(outcome: Outcome) -> bool:
@@ -105,24 +105,24 @@ def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
     policy, timeout_s = TimingPolicy(job.body["timing"]), job.body["timeout_s"]
     if policy == TimingPolicy.off and timing.cold_ms is not None:
-        yield "timing was off, and cold_ms is not null"
+        yield "timing was off, but cold_ms is not null"
     if policy != TimingPolicy.off and must_have_times and timing.cold_ms is None:
-        yield f"timing was {policy}, it returned, and cold_ms is null"
+        yield f"timing was {policy} and the case returned, but cold_ms is null"
     if not policy.takes_samples and timing.samples_ms:
-        yield f"timing was {policy}, and there are samples_ms"
+        yield f"timing was {policy}, which takes no samples, but there are samples_ms"
     is_recompiled = RECOMPILED in job.case.tags
     must_have_samples = must_have_times and not is_recompiled and not _is_work_of_host(outcome)
     if policy.takes_samples and must_have_samples and not timing.samples_ms and outcome.evidence is None:
-        yield f"timing was {policy}, it returned, there are no samples_ms, and no evidence says why"
+        yield f"timing was {policy} and the case returned, but there are neither samples_ms nor evidence"
     if policy == TimingPolicy.paper and timing.position and not is_recompiled:
-        yield f"timing was paper, which has a process for each case, and position is {timing.position}"
+        yield f"timing was paper, so each case has its own process, but position is {timing.position}, not 0"
     if job.case.host_only and outcome.placement in (Placement.on_device, Placement.fell_back):
-        yield f"its catalogue declares the case host_only, and its placement is {outcome.placement}"
+        yield f"the catalogue declares the case host_only, but the placement is {outcome.placement}"
     if not job.case.host_only and outcome.placement is Placement.host_only:
-        yield "its placement is host_only, which its catalogue does not declare of the case"
+        yield "the placement is host_only, but the catalogue does not declare the case host_only"
     if outcome.ending is Ending.accepted and REFUSES not in job.case.tags:
-        yield f"its ending is accepted, and its catalogue does not give the case the tag {REFUSES}"
+        yield f"the ending is accepted, but in the catalogue the case does not have the tag {REFUSES}"
     if outcome.ending is Ending.timed_out and outcome.duration_s < timeout_s * EARLY:
-        yield f"it is timed_out with timeout_s {timeout_s:g} and duration_s {outcome.duration_s:g}"
+        yield f"the ending is timed_out, but duration_s {outcome.duration_s:g} is less than timeout_s {timeout_s:g}"
     if outcome.duration_s > timeout_s + LATE_S:
-        yield f"with timeout_s {timeout_s:g}, duration_s is {outcome.duration_s:g}"
+        yield f"duration_s is {outcome.duration_s:g}, more than {LATE_S:g} s over timeout_s {timeout_s:g}"

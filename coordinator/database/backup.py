@@ -32,7 +32,7 @@ async def restore(dsn: str, file: Path) -> None:
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:
-        raise DatabaseError(f"{file} could not be restored; nothing was changed: {_complaint(process)}")
+        raise DatabaseError(f"{file} could not be restored, and the database was not changed: {_complaint(process)}")
 
 
 def _require_empty(connection: Connection) -> None:
@@ -40,7 +40,7 @@ def _require_empty(connection: Connection) -> None:
         text("SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace")
     )
     if relations:
-        raise DatabaseError("the database is not empty: restore into a new one (another --data-dir, or createdb)")
+        raise DatabaseError("the database is not empty: restore into a new database (another --data-dir, or createdb)")
 
 
 def _run(program: str, dsn: str, *options: str, stdout: BinaryIO | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -64,7 +64,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _complaint(process: subprocess.CompletedProcess[bytes]) -> str:
-    """The last line of the program's error output, which is the reason."""
+    """The last line of the program's error output. It gives the reason for the failure."""
     lines = [line for line in process.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line]
     return (errors or lines or [f"exit code {process.returncode}"])[0]

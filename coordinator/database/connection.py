@@ -32,7 +32,7 @@ APPLICATION_NAME = "portolan"
 LONG_STATEMENT_S = 600.0
 """The time limit of statements that read or write a whole campaign, and of statements that wait for them."""
 POOL_WAIT_S = 30.0
-"""The seconds that a request waits for a connection while all are in use."""
+"""The seconds that a request waits for a connection while all connections are in use."""
 MIGRATION_TIMEOUT_S = 300.0
 SCHEMES = ("postgresql", "postgres")
 ATTEMPTS = 5
@@ -43,8 +43,8 @@ second."""
 class _Pool(AsyncAdaptedQueuePool):
     """A pool that closes its idle connections concurrently.
 
-    SQLAlchemy closes them one after the other. If the network has dropped the connections, each waits for a server that
-    does not respond. A coordinator would then need minutes to stop.
+    SQLAlchemy's own pool closes idle connections one after the other. If the network has dropped them, each close waits
+    for a server that does not respond, and a coordinator would need minutes to stop.
     """
 
     def dispose(self) -> None:
@@ -78,7 +78,7 @@ def engine(
     settings = {
         "application_name": application_name,
         "statement_timeout": f"{statement_timeout_s * 1000:.0f}",
-        # A connection that the network forgot in the middle of a transaction holds its locks until then.
+        # If the network drops a connection in a transaction, the transaction's locks are held until this time.
         "idle_in_transaction_session_timeout": f"{(statement_timeout_s + times.answer_margin_s) * 1000:.0f}",
         # Parallel plans, which PostgreSQL prefers for exports, would compete with the runners for cores.
         "max_parallel_workers_per_gather": "0",
@@ -139,7 +139,7 @@ async def allow_long_statements(connection: AsyncConnection) -> None:
 
 
 def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
-    # None means that the connection was closed and not returned to the pool.
+    # None means that the connection was closed instead of being returned to the pool.
     if connection is not None:
         connection.driver_connection.limit_as_made()
 
@@ -147,8 +147,8 @@ def _forget_long(connection: Any, _entry: ConnectionPoolEntry) -> None:
 async def transact(engine: AsyncEngine, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
     """Do ``work`` in one transaction, and retry it from its beginning after a conflict with another transaction.
 
-    Used for statements that change many jobs, because other transactions claim, start and finish the same jobs
-    meanwhile.
+    Used for statements that change many jobs, because other transactions claim, start and finish these jobs at the same
+    time.
     """
     for _ in range(ATTEMPTS - 1):
         try:

@@ -102,8 +102,8 @@ class EmbeddedPostgres:
         return dsn
 
     def provide_roles(self) -> Mapping[str, str]:
-        """Create the roles on the running server, even in a directory from a release before roles. Returns the DSN of
-        each role."""
+        """Create the roles on the running server, also in a directory of a release that had no roles. Returns the DSN
+        of each role."""
         passwords = {role: _keep(_password(self.directory, role), secrets.token_urlsafe(24)) for role in ROLES}
         superuser = dsn_of(self.directory)
         assert superuser is not None
@@ -138,7 +138,7 @@ class EmbeddedPostgres:
         self.directory.mkdir(parents=True, exist_ok=True)
         if not any(self.directory.iterdir()):
             self.directory.chmod(0o711)  # ours from here on; PostgreSQL's user must get through to cluster/
-        self._lock.hold("stop that one, or choose another directory")
+        self._lock.hold("stop that portolan, or choose another directory")
         account = _account(cluster)
         closed_folder = account.closed_folder(cluster)
         if closed_folder is not None:
@@ -183,7 +183,7 @@ class EmbeddedPostgres:
                 f"create database {DATABASE}\n",
             )
             (making / "cluster").rename(cluster)
-            # Otherwise a power failure could undo the rename.
+            # Without this, a power failure could undo the rename.
             _sync_folder(self.directory)
         finally:
             shutil.rmtree(making, ignore_errors=True)
@@ -230,7 +230,7 @@ class EmbeddedPostgres:
         command = [str(programs / "postgres"), "-D", str(cluster), "-p", str(port), *options]
         with open_log(log, LOG_LIMIT_BYTES) as stream:
             beginning = stream.tell()
-            # In its own session: otherwise Ctrl-C stops the database while the coordinator still writes.
+            # The server has its own session. Otherwise Ctrl-C would stop it while the coordinator still writes.
             self._server = subprocess.Popen(
                 _launch(account, signal.SIGINT, command),
                 cwd=self.directory,
@@ -347,7 +347,7 @@ def _environment() -> dict[str, str]:
 
 
 def _ready(pid_file: Path, pid: int) -> bool:
-    """Whether the server is ready, as ``pg_ctl`` decides it: line 8 of the pid file holds the server's state."""
+    """Whether the server is ready. Like ``pg_ctl``, this reads the server's state from line 8 of the pid file."""
     try:
         lines = pid_file.read_text().splitlines()
     except FileNotFoundError:
@@ -360,7 +360,7 @@ def _free_port(port_file: Path) -> int:
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:
-            # As PostgreSQL does: connections to the previous server may still be in TIME_WAIT.
+            # PostgreSQL sets this option, too, because connections to the previous server may still be in TIME_WAIT.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError, OverflowError):
                 probe.bind(("127.0.0.1", port))
@@ -372,8 +372,8 @@ def _free_port(port_file: Path) -> int:
 
 
 def _keep(path: Path, text: str) -> str:
-    """Return the text of the private file ``path``. If the file does not exist, it is created with ``text``,
-    atomically."""
+    """Return the text of the private file ``path``. If the file does not exist, first create it atomically with
+    ``text``."""
     with contextlib.suppress(FileNotFoundError):
         if stored_text := path.read_text().strip():
             return stored_text

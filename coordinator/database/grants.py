@@ -48,13 +48,14 @@ _REPLACED = _words("SELECT INSERT DELETE")
 _TIMED_SUITES = _REPLACED | {"UPDATE (timing)", "UPDATE (timed_cases)"}
 """Privileges on suites. Suites never change, except that runners update how they are timed."""
 _KEPT = _words("SELECT INSERT UPDATE DELETE")
-"""Privileges on rows that can be recreated, and on campaigns, which only ``coordinator/deletion`` deletes."""
+"""Privileges on rows that may be deleted: rows that can be recreated, and campaigns, which only
+``coordinator/deletion`` deletes."""
 
 GRANTS: Mapping[str, Grant] = {
     # Written only by migrations; the coordinator reads the revision to compare it.
     "alembic_version": Grant(_SELECT),
     "view_definitions": Grant(frozenset()),
-    # Readers also need these tables, because no view has them: raw samples, and a job's history.
+    # Readers also need these tables, because no view contains raw samples or a job's history.
     "outcomes": Grant(_KEPT, _SELECT),
     "targets": Grant(_STATE, _SELECT),
     "fingerprints": Grant(_APPEND, _SELECT),
@@ -64,7 +65,7 @@ GRANTS: Mapping[str, Grant] = {
     "campaign_targets": Grant(_KEPT, _SELECT),
     "overrides": Grant(_KEPT, _SELECT),
     "signers": Grant(_STATE, _SELECT),
-    # Without the lease token, which would allow forging a runner's report.
+    # Readers may not read the lease token, with which they could forge a runner's report.
     "attempts": Grant(
         _KEPT,
         _columns(

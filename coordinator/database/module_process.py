@@ -35,13 +35,14 @@ async def run_module(
     pass_fds: Sequence[int] = (),
     read: Callable[[StreamReader], Coroutine[None, None, bytes]] = StreamReader.read,
 ) -> bytes:
-    """Run ``python -m module`` with a database until it ends. It is killed if the caller stops waiting.
+    """Run ``python -m module`` with a database, and wait until the process ends. If the caller stops waiting, the
+    process is killed.
 
     ``request`` is written to the process's stdin. ``read`` reads its stdout to the end and returns the result. If the
     process fails, raises ``DatabaseAwayError``, or a ``PortolanError`` whose message begins with ``failure``.
     """
     async with _module_process(module, dsn, pass_fds) as process:
-        # A module blocks as soon as a pipe that nobody reads is full, so all three pipes are served at once.
+        # A module blocks when a pipe that nobody reads is full, so all three pipes are served at the same time.
         async with asyncio.TaskGroup() as pipes:
             output = pipes.create_task(read(cast(StreamReader, process.stdout)))
             complaint = pipes.create_task(_read_last_bytes(cast(StreamReader, process.stderr)))
@@ -80,7 +81,7 @@ async def _read_last_bytes(stream: StreamReader) -> bytes:
 
 
 async def _send(stdin: StreamWriter, request: bytes) -> None:
-    # If the module has already ended, stderr says why.
+    # If the module has already ended, its stderr contains the reason.
     with suppress(BrokenPipeError, ConnectionResetError):
         stdin.write(request)
         await stdin.drain()
@@ -105,6 +106,6 @@ def run_work(work: Coroutine[None, None, None]) -> None:
     except Exception as error:
         if not is_outage(error):
             raise
-        # The request is not at fault, so the caller is told to try again.
+        # The request was not the reason, so the caller gets the advice to try again.
         print(reason_of(error), file=sys.stderr)
         sys.exit(DATABASE_AWAY_CODE)

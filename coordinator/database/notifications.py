@@ -40,7 +40,7 @@ class Notices:
         self._some.set()
 
     def end(self, error: BaseException) -> None:
-        """Raise this error from ``take`` from now on, because no further notice will come."""
+        """Make ``take`` raise this error from now on, because no further notice will come."""
         self._ended = error
         self._some.set()
 
@@ -117,8 +117,8 @@ async def _keep_listening(
 
 
 async def _until_broken(connection: asyncpg.Connection, times: DatabaseTimes) -> None:
-    """Return when the connection is lost. Sends pings at intervals, because the loss of a silent server is not noticed
-    otherwise."""
+    """Return when the connection is lost. Sends pings at intervals, because without them the loss of a silent server
+    would not be noticed."""
     broken = asyncio.Event()
     connection.add_termination_listener(lambda _connection: broken.set())
     try:

@@ -33,10 +33,11 @@ _NO_ROOM = frozenset({"53100", "58030"})
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the same request may succeed soon, because the error comes from PostgreSQL's state or the network."""
+    """Whether the request may succeed if it is repeated soon, because the error comes from PostgreSQL's state or the
+    network."""
     state = sqlstate(error)
     cause = error.orig.__cause__ if isinstance(error, DBAPIError) and error.orig is not None else error
-    # asyncpg refuses a value that fits no column before it sends it: an InterfaceError and ValueError in one.
+    # asyncpg does not send a value that fits no column. Its error is an InterfaceError and also a ValueError.
     if isinstance(cause, ValueError) or (state is not None and state[:2] in _FAULTS_OF_THE_STATEMENT):
         return False
     # Any other OSError comes from a disk.

@@ -1,7 +1,7 @@
 """The connection pools of one coordinator. Each kind of use has its own pool, so that no use exhausts another's
 connections.
 
-So dispatch continues however many requests arrive, renewals of ownership do not wait for runners, and the outcome
+So dispatch continues under any number of requests, renewals of ownership do not wait for runners, and the outcome
 writer never waits for a connection.
 """
 
@@ -25,8 +25,8 @@ OWNERSHIP = 2
 """The number of connections: one for the loop that follows the fleet, one for renewals and sweeps."""
 WRITER = 1
 DISPATCH_STATEMENT_TIMEOUT_S = 30.0
-"""The time limit of dispatch statements. They take milliseconds, so one that takes this long waits for a lock or a dead
-server."""
+"""The time limit of dispatch statements. Dispatch statements take milliseconds. A statement that takes this long waits
+for a lock or for a dead server."""
 OWNERSHIP_STATEMENT_TIMEOUT_S = 10.0
 """The time limit of ownership statements. Ownership ends after 30 s without renewal, which must leave time for a second
 attempt."""

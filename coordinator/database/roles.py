@@ -1,7 +1,7 @@
 """Creates the three roles. Their privileges on tables are in ``grants.py``.
 
-Creating them needs a superuser, or an owner of the database with CREATEROLE. It can be repeated. If nothing has
-changed, only the passwords are written.
+Only a superuser, or an owner of the database with CREATEROLE, can create the roles. The creation can be repeated; if
+nothing has changed, it writes only the passwords.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     }
 }
 ENFORCED: Mapping[str, Mapping[str, str]] = {READING: {"temp_file_limit": "4GB"}}
-"""Settings that only superusers can make and sessions cannot change. They prevent a sort from filling the disk."""
+"""Settings that only superusers can change, and sessions cannot. They prevent a sort from filling the disk."""
 CONNECTIONS = {READING: 10}
 """The maximum number of connections. The embedded server has 50, and a coordinator needs 22."""
 
@@ -114,8 +114,8 @@ async def provide(dsn: str, passwords: Mapping[str, str]) -> None:
 def become_owner(connection: Connection) -> str | None:
     """Create the roles if this connection may, and act as the migration role until the transaction ends.
 
-    Returns None if this succeeds. Otherwise the connection keeps its role, and one line about what is missing is
-    returned.
+    Returns None on success. Otherwise the connection keeps its role, and the returned line says which role or privilege
+    is missing.
     """
     user, superuser, creates_roles = connection.execute(_SELF).one()
     if superuser or creates_roles:

@@ -29,7 +29,7 @@ def read_digest(connection: Connection) -> str | None:
 
 
 def keep(connection: Connection, digest: str) -> None:
-    """Store the digest. Takes no lock if it is already stored."""
+    """Store the digest. Takes no lock if the digest is already stored."""
     if read_digest(connection) != digest:
         connection.exec_driver_sql(f"COMMENT ON TABLE {VERSION_TABLE} IS '{digest}'")
 

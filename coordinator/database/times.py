@@ -1,4 +1,4 @@
-"""The time limits of a process that waits for PostgreSQL, except the limits of its statements. Pure."""
+"""The time limits of a process that waits for PostgreSQL, except the limits of its statements. No I/O."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Decides whether a campaign or a suite may be deleted, and deletes it with everything that depends on it.
 
-A campaign can be deleted if it has ended, also on its runners, so that no event arrives for a deleted job. A suite can
-be deleted if no campaign has outcomes of it and no runner serves it.
+A campaign can be deleted if it has ended and no runner has a job of it, so that no event arrives for a deleted job. A
+suite can be deleted if no campaign has outcomes of it and no runner serves it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ async def delete_campaign(engine: AsyncEngine, campaign_id: int) -> DeletedCampa
     """Delete a campaign. Raises ``NotFoundError``, or ``ConflictError`` while it runs."""
 
     async def work(connection: AsyncConnection) -> DeletedCampaign:
-        # Lock out refreshes of its matrix until it is deleted.
+        # Lock out refreshes of the campaign's matrix until the campaign is deleted.
         await lock_exclusively(connection, campaign_id, wait=True)
         campaign = await store.lock_campaign(connection, campaign_id)
         if campaign is None:
@@ -68,10 +68,13 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
             raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` shows the stored suites")
         suite = StoredSuite.model_validate(row._mapping)
         if suite.runners:
-            raise ConflictError(f"it is served by {_noun_with_ids('runner', suite.runners)}: remove the runners first")
+            raise ConflictError(
+                f"suite {suite_id} is served by {_noun_with_ids('runner', suite.runners)}: remove the runners first"
+            )
         if suite.campaigns:
             raise ConflictError(
-                f"it is charted in {_noun_with_ids('campaign', suite.campaigns)}: delete the campaigns first"
+                f"suite {suite_id} has outcomes in {_noun_with_ids('campaign', suite.campaigns)}: "
+                "delete the campaigns first"
             )
         await store.delete_suite(connection, suite_id)
         return suite

@@ -38,7 +38,7 @@ ALLOCATIONS_PER_COLLECTION = 20_000
 of 700 is too low."""
 
 SESSION = "session"
-"""The label of all sessions in the metrics."""
+"""The name under which the metrics count all sessions."""
 
 Session = tuple[RunnerSession, asyncio.Task[None]]
 
@@ -84,13 +84,13 @@ class Dispatcher:
             # Sessions end before the outcome writer, so that no report comes after its last batch.
             await end(*others)
             await end(*(task for _, task in self._sessions.values()), *self._lingering.values())
-            # The writer stores the rest before it ends, and a second cancellation in that time would lose it.
+            # The writer stores its last reports before it ends. A second cancellation in that time would lose them.
             await end(writer, again_s=2 * self._times.longest_store_retry_s)
             await self._safely(self._disown)
 
     @property
     def _turn_within_s(self) -> float:
-        """The seconds after which a loop that fails all the time may have lost its runners to another coordinator."""
+        """The seconds after which another coordinator may own the runners of a loop that has failed all the time."""
         return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:
@@ -192,7 +192,7 @@ class Dispatcher:
         try:
             await session.run()
         except Exception as error:
-            # During the pause it stays in the list of sessions, so that it remains owned and gets no second session.
+            # During the pause the session stays in the list, so that its runner stays owned and gets no second one.
             await asyncio.sleep(self._supervisor.note_end(_name(runner_id), error))
         finally:
             if runner_id in self._sessions and self._sessions[runner_id][0] is session:
@@ -223,7 +223,7 @@ class Dispatcher:
         before = dict(self._sessions)
         async with self._pools.ownership.begin() as connection:
             ours = await ownership.renew(connection, list(before), self._identity, self._times)
-        # Another coordinator may serve these now, and two sessions would read one stream of events.
+        # Another coordinator may serve these runners now, and two sessions would read one stream of events.
         for runner_id in before.keys() - ours:
             if self._sessions.get(runner_id) != before[runner_id]:
                 continue

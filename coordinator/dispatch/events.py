@@ -18,15 +18,15 @@ class Event:
 
 @dataclass(frozen=True)
 class AdoptedEvent(Event):
-    """The coordinator took over the runner with these leases and has not connected yet. From now on, the time without a
-    sign of life counts."""
+    """The coordinator took over the runner with these leases and has not connected yet. From now on, the runner's
+    silence is measured."""
 
     leases: tuple[Lease, ...]
 
 
 @dataclass(frozen=True)
 class ConnectedEvent(Event):
-    """The runner answers. The leases are those that the database has for it."""
+    """The runner answers. ``leases`` are the runner's leases in the database."""
 
     same_boot: bool
     leases: tuple[Lease, ...]
@@ -88,7 +88,7 @@ class FinishedEvent(Event):
 
 @dataclass(frozen=True)
 class StoppedEvent(Event):
-    """Another client stopped the attempt before its deadline."""
+    """Another client of the runner stopped the attempt before its deadline."""
 
     key: Key
 
@@ -121,7 +121,7 @@ class HeartbeatEvent(Event):
 class DisconnectedEvent(Event):
     reason: str
     fruitless: bool = False
-    """Whether the runner answered and, by its answer, caused the end of the session."""
+    """Whether an answer of the runner, and not a failed connection, ended the session."""
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ class FinishedJob(NamedTuple):
     steady_ms: float | None = None
     iqr_ms: float | None = None
     samples_ms: str | None = None
-    """A PostgreSQL array literal, because all rows of an array of arrays must have the same length."""
+    """The samples as a PostgreSQL array literal. An array of arrays could not be sent, because its rows must have the
+    same length."""
     calls_per_sample: int | None = None
     contended: bool = False
     contended_share: float | None = None
@@ -202,7 +203,7 @@ async def reclaim(connection: AsyncConnection, finishes: Sequence[Finish]) -> se
     runners = [finish.runner_id for finish in finishes]
     rows = (await connection.execute(_RECLAIM, {**key_arrays(keys), "runner": runners})).all()
     if any(row.superseded for row in rows):
-        # The runner with the newer attempt must stop it.
+        # The runner that has the newer attempt must stop that attempt.
         await connection.execute(text("SELECT pg_notify(:channel, 'cancel')"), {"channel": CHANNEL})
     return {Key(row.id, row.attempt, row.token) for row in rows}
 

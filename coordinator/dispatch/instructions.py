@@ -12,7 +12,8 @@ FELL_SILENT = "the runner fell silent"
 job."""
 
 SERVES_ANOTHER = (
-    "it also holds jobs of another coordinator: remove it here or there, or restart it if those jobs are nobody's"
+    "it also holds jobs of another coordinator: remove the runner from one of the two coordinators, "
+    "or restart the runner if nobody needs those jobs"
 )
 """The reason for quarantining a runner. Portolan does not stop jobs of another installation."""
 

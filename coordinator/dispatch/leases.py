@@ -1,4 +1,4 @@
-"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress on the runner. Pure."""
+"""A lease: one attempt of one job, assigned to one boot of one runner, with its progress on the runner. No I/O."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ class Flight:
     lease: Lease
     phase: Literal["claimed", "posted", "started"]
     sent: bool = False
-    """Whether its POST has begun. Before the POST, the runner cannot have the job."""
+    """Whether the POST of the job has begun. Before the POST, the runner cannot have the job."""
     started_at: float | None = None
     elapsed_s: float = 0.0
     """Seconds that the job has run, according to the runner's latest heartbeat."""
     waited_s: float = 0.0
-    """Seconds that the job has waited for the timing lock, according to the same heartbeat. Up to
+    """Seconds that the job has waited for the timing lock, according to the runner's latest heartbeat. Up to
     ``Times.lock_wait_s``, they do not count towards the deadline."""
     named_at: float = float("-inf")
     """The time at which a heartbeat last reported the job as running."""
     stopped: float | None = None
     """The time at which the coordinator decided to send a DELETE because of the deadline; None before."""
     stop_answered: float | None = None
-    """The time at which the runner answered that DELETE; None before."""
+    """The time at which the runner answered the DELETE of the job; None before."""
     revoked: bool = False
     absent_since: float | None = None
     """The time since which heartbeats have reported the job neither as running nor as queued."""

@@ -17,7 +17,7 @@ from protocol.enums import Cause, Ending, Verdict
 MOST = 3
 """A job ends after this number of lost attempts that had started."""
 MOST_REFUSALS = 3
-"""A job ends after this number of refusals, or of runners that did not start it."""
+"""A job ends after runners have refused it, or not started it, this number of times."""
 MOST_ATTEMPTS = 1_000
 """The maximum number of attempts of a job for any reason. It stops loops that no other limit ends."""
 
@@ -88,4 +88,4 @@ _GIVEN_UP = (Verdict.incomplete, Ending.harness_failed, Cause.infrastructure, "n
 
 def _too_often(job: queue.ReturnedJob, reason: str) -> str:
     tries = f"{job.refused} times" if job.refused >= MOST_REFUSALS else f"after {job.key.attempt} attempts"
-    return f"no runner ran it, {tries}; the last reason was: {reason}"
+    return f"no runner ran the job, {tries}; the last reason was: {reason}"

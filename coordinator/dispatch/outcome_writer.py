@@ -1,4 +1,5 @@
-"""The outcome writer stores the reports of runners in batches. The statement also checks leases and moves the cursor.
+"""The outcome writer stores the reports of runners in batches. The statement of a batch also checks the leases and
+moves the cursors.
 
 A coordinator has one outcome writer. With two, a cursor could pass outcomes that are not committed yet, and a crash
 would lose those outcomes.
@@ -46,7 +47,7 @@ class RunnerReport(NamedTuple):
     outcome: Outcome | None
     """The outcome as the runner reported it. If it comes too late to be accepted, it is stored on the attempt."""
     stored: Callable[[Cursor], None]
-    """Called once the report is committed."""
+    """A function that is called when the report is committed."""
     late: bool = False
     """Whether the attempt had already ended. The outcome is then stored on the attempt as evidence and never counts."""
 
@@ -80,7 +81,7 @@ class OutcomeWriter:
         self._hurried = False
         """Whether a queued report must be stored without waiting for others."""
         self._due = asyncio.Event()
-        """Set while the reports must be stored at once, because they fill a batch or are urgent."""
+        """Set while the reports must be stored immediately, because they fill a batch or are urgent."""
         self._taken = asyncio.Event()
 
     async def write(self, reports: Sequence[RunnerReport], *, can_wait: bool = False) -> None:
@@ -253,7 +254,7 @@ class OutcomeWriter:
         try:
             async with self._connection.begin():
                 yield self._connection
-        # A cancellation too may come in the middle of a statement and leave the connection unusable.
+        # A cancellation, too, can interrupt a statement and leave the connection unusable.
         except BaseException:
             await self._disconnect()
             raise

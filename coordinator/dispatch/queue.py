@@ -82,8 +82,8 @@ def startable_campaigns(condition: str) -> str:
 
 
 # ARRAY makes PostgreSQL choose the jobs once. It may evaluate a plain subquery again and lock more than the limit.
-# The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused go
-# last, so that it still runs the others.
+# The runners of a target share its remaining jobs, whether they are idle or not. Jobs that a runner has refused come
+# last, so that the runner still runs its other jobs.
 _CLAIM = text(f"""
 WITH open AS MATERIALIZED (
     {startable_campaigns("ours.target_id = :target AND ours.suite_id = ANY(CAST(:suites AS int[]))")}
@@ -141,8 +141,9 @@ WITH back AS (
 SELECT id, attempt, token, lost, refused FROM back
 """)
 
-# A runner that was silent may come back with all of its jobs. Then nothing was lost, because the network may fail any
-# number of times during a long case. After the case's time limit the attempt counts as lost, so that this ends.
+# A runner that was silent may come back with all of its jobs. Then no attempt counts as lost, because the network may
+# fail any number of times during a long case. After the case's time limit the attempt counts as lost, so that the
+# repetitions end.
 _WELCOME_BACK = text(f"""
 WITH back AS (
     UPDATE jobs j SET state = CASE WHEN a.started_at IS NULL THEN 'leased' ELSE 'running' END,
@@ -275,7 +276,7 @@ async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:
-    """Mark those of these campaigns as done whose targets are all settled. Returns the marked campaigns."""
+    """Mark a campaign as done if all its targets are settled. Returns the marked campaigns among these."""
     return [row.id for row in await connection.execute(_COMPLETE, {"campaigns": list(campaigns)})]
 
 
@@ -302,7 +303,7 @@ async def did_well_since(connection: AsyncConnection, losses: Sequence[tuple[str
             text("SELECT 1 FROM outcomes WHERE runner_id = :runner AND finished_at > :when LIMIT 1"),
             {"runner": runner_id, "when": when},
         )
-        # The last loss has just happened: outcomes from before it count too.
+        # The last loss has just happened, so outcomes from before this loss count too.
         if row.first() is None and (runner_id, when) != (losses[-1][2], losses[-1][1]):
             return False
     return True
@@ -320,7 +321,7 @@ async def lease_again(connection: AsyncConnection, key: Key, runner_id: int) -> 
 
 
 async def find_revoked(connection: AsyncConnection, runner_id: int, keys: Sequence[Key]) -> list[Key]:
-    """The attempts that the runner should stop, because they were cancelled, or because their jobs have ended."""
+    """Return the attempts that the runner should stop, because their jobs were cancelled or have ended."""
     rows = await connection.execute(
         text(
             "SELECT j.id, j.attempt, j.token FROM jobs j WHERE j.id = ANY(CAST(:job AS bigint[])) "

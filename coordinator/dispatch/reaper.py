@@ -31,7 +31,7 @@ _RUNNING = text("SELECT id FROM campaigns WHERE state = 'running'")
 
 class Sweep(NamedTuple):
     jobs: int
-    """The number of requeued jobs. The requeuing does not count as a loss."""
+    """The number of jobs that were queued again. No attempt counts as lost for this."""
     campaigns: list[int]
     """The campaigns that were complete and are now marked as done."""
 
@@ -40,6 +40,6 @@ async def sweep(connection: AsyncConnection, times: Times = DEFAULT_TIMES) -> Sw
     seconds = {"lease_s": times.lease_s, "longest_quarantine_s": times.longest_quarantine_s}
     abandoned_keys = [Key(row.id, row.attempt, row.token) for row in await connection.execute(_ABANDONED, seconds)]
     if abandoned_keys:
-        await queue.give_back(connection, abandoned_keys, "nobody serves its runner", is_loss=False)
+        await queue.give_back(connection, abandoned_keys, "no coordinator serves the job's runner", is_loss=False)
     running = [row.id for row in await connection.execute(_RUNNING)]
     return Sweep(len(abandoned_keys), await queue.complete(connection, running) if running else [])

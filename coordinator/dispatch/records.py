@@ -1,4 +1,4 @@
-"""Builds the rows of outcomes from runners' reports: classifies and summarizes them, and makes them storable. Pure."""
+"""Builds the rows of outcomes from runners' reports: classifies, summarizes and makes them storable. No I/O."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def record(key: Key, outcome: Outcome, *, framework: str, device: str) -> Finish
 def record_without_report(
     key: Key, verdict: Verdict, ending: Ending, cause: Cause, rule: str, reason: str, elapsed_s: float = 0.0
 ) -> FinishedJob:
-    """The row for a job whose runner never reported an outcome. ``reason`` is the coordinator's."""
+    """The row for a job whose runner never reported an outcome. The coordinator gives the ``reason``."""
     evidence = _json(Evidence(reason=plain_text(reason)[:MAX_TEXT]))
     return FinishedJob(key.job, key.attempt, verdict, ending, cause, rule, elapsed_s, evidence=evidence)
 
@@ -105,7 +105,7 @@ def summary(samples_ms: Sequence[float]) -> tuple[float | None, float | None]:
     if len(samples_ms) == 1:
         return samples_ms[0], None
     lower, _, upper = statistics.quantiles(samples_ms, n=4, method="inclusive")
-    # Quartiles of equal samples can differ in their last digit, either way.
+    # Rounding can make the upper quartile of equal samples smaller than the lower one.
     return statistics.median(samples_ms), max(upper - lower, 0.0)
 
 

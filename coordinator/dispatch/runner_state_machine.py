@@ -55,13 +55,14 @@ runs."""
 # These jobs wait at the runner, so that it does not wait for a round trip after each job.
 MIN_AHEAD = 4
 PLENTY = 64
-"""A number of jobs in flight that only a runner which finishes tens of jobs per second has, and not at the end of a
+"""Only a runner that finishes tens of jobs per second has this number of jobs in flight, and not at the end of a
 campaign."""
 FAST_REFILL_S = 1.0
-"""If a refill lasts less than this time, the number of jobs that are queued ahead is doubled."""
+"""If the runner needs less than this time for a batch of new jobs, the number of jobs that are queued ahead is
+doubled."""
 SLOW_REFILL_S = 10.0
-"""If a refill lasts more than this time, the number is halved, so that no runner keeps the last jobs of a campaign for
-itself."""
+"""If the runner needs more than this time for a batch of new jobs, the number of jobs that are queued ahead is halved,
+so that no runner keeps the last jobs of a campaign for itself."""
 UNREADABLE_LIMIT = 8
 FRUITLESS_LIMIT = 5
 
@@ -105,7 +106,7 @@ class RunnerState:
 
     @property
     def has_plenty(self) -> bool:
-        """Whether so many jobs are in flight that their events can be handled a little later without delaying a job."""
+        """Whether so many jobs are in flight that handling their events a little later delays no job."""
         return len(self._flights) >= PLENTY
 
     @property
@@ -194,7 +195,8 @@ class RunnerState:
         return [*posts, *self._unanswered_stops(), *self._refill(event.now)]
 
     def _unanswered_stops(self) -> list[Instruction]:
-        """Send again the DELETEs that had no response before the break, because they may not have arrived."""
+        """Return instructions to repeat the DELETEs that the runner had not answered before the break, because they may
+        not have arrived."""
         return [
             Stop(key)
             for key, flight in self._flights.items()
@@ -219,7 +221,7 @@ class RunnerState:
         if self.strikes > 1:
             self.online = False
             pause_s = self.times.quarantine.pause_s(self.strikes - 1)
-            out.append(Quarantine(pause_s, "it restarted again while a job ran"))
+            out.append(Quarantine(pause_s, "the runner restarted again while a job ran"))
         return out
 
     def _on_claimed(self, now: float, leases: tuple[Lease, ...]) -> list[Instruction]:
@@ -265,7 +267,7 @@ class RunnerState:
         full = tuple(key for key in event.full if self._flights.pop(key, None))
         out = self._on_full(event.now, full)
         if refused_keys:
-            out.append(GiveBack(refused_keys, f"the runner refused it: {event.status}", refused=True))
+            out.append(GiveBack(refused_keys, f"the runner refused the job: {event.status}", refused=True))
             out.append(self._reject_catalogue(event.status))
         return out
 
@@ -285,8 +287,8 @@ class RunnerState:
             self._paused_until = now + self.times.full_pause_s
             return [GiveBack(keys, "the runner's queue was full of other jobs")]
         self._full_since = None
-        back = GiveBack(keys, "the runner's queue stayed full, without a job of ours", refused=True)
-        return [back, self._strike("its queue stays full, and it holds no job of ours")]
+        back = GiveBack(keys, "the runner's queue stayed full of other jobs", refused=True)
+        return [back, self._strike("the runner's queue stays full of other jobs")]
 
     def _on_started(self, now: float, key: Key) -> list[Instruction]:
         self._last_heard = now
@@ -345,7 +347,7 @@ class RunnerState:
             out.append(Stop(key))
         if self._unreadable >= UNREADABLE_LIMIT:
             self._unreadable = 0
-            return [*out, self._strike(f"its events cannot be read: {reason}")]
+            return [*out, self._strike(f"the runner's events cannot be read: {reason}")]
         return [*out, *self._refill(now)]
 
     def _on_heartbeat(
@@ -375,7 +377,7 @@ class RunnerState:
         if started_keys:
             out.append(Lose(started_keys, "no longer there"))
         if waiting:
-            out.append(GiveBack(waiting, "the runner accepted it and no longer has it", refused=True))
+            out.append(GiveBack(waiting, "the runner accepted the job and no longer has it", refused=True))
         return [*out, *(self._refill(now) if missing_keys or was_cautious else [])]
 
     @staticmethod
@@ -438,28 +440,28 @@ class RunnerState:
         if flight.named_at > flight.stopped:
             del self._flights[key]
             time_out = TimeOut(key, max(flight.ran_s(now, self.times), flight.elapsed_s))
-            return [time_out, self._strike("it did not end a job past its deadline")]
+            return [time_out, self._strike("the runner did not end a job past its deadline")]
         # A runner that does not answer the DELETE gets more time, but not unlimited time.
         told_at = flight.stopped + self.times.silence_s if flight.stop_answered is None else flight.stop_answered
         if self._last_heard <= told_at + self.times.grace_s + self.times.absent_s:
             return []
         del self._flights[key]
         lose = Lose((key,), "its end was not reported")
-        return [lose, self._strike("it did not report the end of a job that it was told to stop")]
+        return [lose, self._strike("the runner did not report the end of a job that the coordinator stopped")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """Handle a runner that accepts jobs and starts none. Its first job may be the reason, so this job counts as
+        """Handle a runner that accepts jobs and starts none. The first of these jobs may be the reason, so it counts as
         refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
         self._flights.clear()
         self._progress_at = now
-        why = f"the runner did not start it within {self.times.start_s:g} s"
+        why = f"the runner did not start the job within {self.times.start_s:g} s"
         out: list[Instruction] = [Stop(key) for key in sent_keys]
         out.append(GiveBack((head,), why, refused=True))
         if others:
             out.append(GiveBack(tuple(others), why))
-        return [*out, self._strike(f"it accepted jobs and started none within {self.times.start_s:g} s")]
+        return [*out, self._strike(f"the runner accepted jobs and started none within {self.times.start_s:g} s")]
 
     def _give_up_silent_runner(self) -> list[Instruction]:
         started_keys = tuple(key for key, flight in self._flights.items() if flight.phase == "started")
@@ -470,7 +472,7 @@ class RunnerState:
             out.append(Lose(started_keys, "silent"))
         if waiting:
             out.append(GiveBack(waiting, FELL_SILENT))
-        return [*out, self._strike(f"it was silent for {self.times.silence_s:g} s")]
+        return [*out, self._strike(f"the runner was silent for {self.times.silence_s:g} s")]
 
     def _strike(self, reason: str) -> Quarantine:
         self.online = False
@@ -481,7 +483,7 @@ class RunnerState:
         """Quarantine the runner for the shortest time, without doubling. Refused jobs go last, and a longer quarantine
         would delay the other jobs."""
         self.online = False
-        reason = f"it refuses jobs that its catalogue offers ({status})"
+        reason = f"the runner refuses jobs that its catalogue offers ({status})"
         return Quarantine(self.times.quarantine.pause_s(1), reason)
 
     def _refill(self, now: float) -> list[Instruction]:

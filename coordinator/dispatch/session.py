@@ -101,8 +101,8 @@ STOPS_AT_ONCE = 8
 UNTOLD = "another client acknowledged the runner's events, and its end may be among them"
 TOKEN_BYTES = 8
 IDLE_SWEEPS = 4
-"""The factor by which an idle runner is compared less often with the database. Only a late commit can give it a
-lease."""
+"""The leases of an idle runner are compared with the database this many times less often, because only a late commit
+can give an idle runner a lease."""
 
 
 class RunnerSession:
@@ -116,7 +116,8 @@ class RunnerSession:
     ) -> None:
         self.runner = runner
         self.address = (runner.url, runner.secret)
-        """The runner's URL and secret. If the runner enrolls again with other values, it gets a new session."""
+        """The runner's URL and secret. If the runner enrolls again with another URL or secret, it gets a new
+        session."""
         self._engine = engine
         # Autocommit for single statements saves two round trips.
         self._single = engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -148,12 +149,11 @@ class RunnerSession:
         return [RunnerOffer(self.runner.target_id, suite_id) for suite_id in self.runner.suites]
 
     def wake(self) -> None:
-        """Make the session claim work."""
+        """Tell the session to look for jobs to claim."""
         self._feed(WakeEvent(time.monotonic()))
 
     async def stop_revoked(self) -> None:
-        """Stop the jobs whose leases have ended in the database, because they were cancelled or have ended
-        otherwise."""
+        """Stop the jobs that have no lease in the database any more, because they were cancelled or have ended."""
         keys = self._state.in_flight
         if keys:
             async with self._engine.connect() as connection:
@@ -196,7 +196,7 @@ class RunnerSession:
             if self._state.online:
                 unreachable_since = time.monotonic()
             if reason != last_reason:
-                # The stream's end is the first reason; a failed reconnect may have another.
+                # The end of the stream gives the first reason. A failed reconnection may give another one.
                 last_reason = reason
                 async with self._engine.begin() as connection:
                     await ownership.set_state(connection, self.runner.id, "offline", reason)

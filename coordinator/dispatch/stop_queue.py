@@ -1,5 +1,5 @@
-"""The DELETEs that a session still has to send to its runner. Each attempt is in it at most once, and no ended
-attempt."""
+"""The DELETEs that a session still has to send to its runner. The queue contains an attempt at most once, and no
+attempt that has ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StopQueue:
         self._emptied.set()
 
     def put(self, key: Key) -> None:
-        # Its DELETE is already being sent.
+        # The DELETE of this attempt is already being sent.
         if key not in self._taken:
             self._waiting[key] = None
             self._arrived.set()
@@ -43,7 +43,8 @@ class StopQueue:
         await self._emptied.wait()
 
     async def take(self, most: int) -> list[Key]:
-        """The attempts that have waited longest, at most ``most``. Waits until there is at least one attempt."""
+        """Wait until there is at least one attempt, and return the attempts that have waited longest, at most
+        ``most``."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()

@@ -1,6 +1,6 @@
-"""Decodes a runner's stream: events in order, and lines that cannot be read. Pure.
+"""Decodes a runner's stream: events in order, and lines that cannot be read. No I/O.
 
-An event that cannot be read fails only its own job, never the stream.
+An event that cannot be read fails only the job that the event is about, never the stream.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class EventNumbers:
                 yield event
                 continue
             if event.n is None or (isinstance(event, UnreadableEvent) and event.n != self.last + 1):
-                # If a line cannot be read, its number is either the expected one or not used.
+                # The number of a line that cannot be read is used only if it is the expected number.
                 self._unnumbered += 1
                 yield replace(event, n=None) if isinstance(event, UnreadableEvent) else event
                 continue

@@ -51,8 +51,8 @@ class StreamReader:
 
     @property
     def position(self) -> int:
-        """The number of the last event that the present stream has delivered. At first, the number after which the
-        stream begins."""
+        """The number of the last event that the current stream has delivered. Before the first event, the number after
+        which the stream begins."""
         return self._numbers.last
 
     def restart(self, runner: OwnedRunner) -> None:
@@ -62,7 +62,7 @@ class StreamReader:
         self._stopped.clear()
 
     async def read(self, lines: Sequence[bytes]) -> list[RunnerReport]:
-        """The reports for these lines. If an event is missing, raises ``GapError`` before any line is handled.
+        """Return the reports for these lines. Raises ``GapError`` before any line is handled if an event is missing.
 
         If a job starts and finishes within these lines, its start has no report, because the finish implies it. With
         jobs that take microseconds, this saves half of all reports.

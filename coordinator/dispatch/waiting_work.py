@@ -39,7 +39,8 @@ SELECT open.target_id, open.suite_id, sum(queued.jobs)::int AS jobs
 
 
 async def waiting(connection: AsyncConnection, targets: Collection[int], most: int) -> dict[RunnerOffer, int]:
-    """For each of these offers, the number of jobs that may start now. At most ``most`` are counted per campaign."""
+    """For each of these offers, the number of jobs that may start now. At most ``most`` jobs of a campaign are
+    counted."""
     rows = await connection.execute(_WAITING, {"targets": sorted(targets), "most": most})
     return {RunnerOffer(row.target_id, row.suite_id): row.jobs for row in rows}
 
@@ -47,8 +48,8 @@ async def waiting(connection: AsyncConnection, targets: Collection[int], most: i
 def choose(
     waiting: Mapping[RunnerOffer, int], idle: Sequence[tuple[Name, Collection[RunnerOffer]]], begin: int = 0
 ) -> Iterator[Name]:
-    """Choose idle sessions to claim, one per job. ``begin`` changes with each call, so that every session is first at
-    some time."""
+    """Choose the idle sessions that should claim jobs, one session per waiting job. ``begin`` changes with each call,
+    so that each session comes first at some time."""
     left = dict(waiting)
     turn = begin % len(idle) if idle else 0
     for name, offers in [*idle[turn:], *idle[:turn]]:

@@ -32,15 +32,15 @@ PORT = "org.portolan.fleet.port"
 SPEC = "org.portolan.fleet.spec"
 
 RUNNER_PORT = 8790
-"""The port that every runner listens on in its own container."""
+"""The port at which every runner listens in its own container."""
 PORTS = 100
-"""The number of ports of the host that are tried, beginning with the first one."""
+"""The number of ports of the host that are tried, beginning with the first port of the fleet."""
 SECRET_FILE = "/run/secrets/portolan-runner"
 TIMING_FOLDER = "/var/lib/portolan-timing"
 NOBODY = "192.0.2.1"
 """A documentation address (RFC 5737), which no machine has."""
 STOP_S = 10
-"""The seconds that a runner has to end before it is killed."""
+"""The seconds that a runner gets to end by itself before it is killed."""
 ANSWER_S = 20.0
 """The time limit for an ordinary response of the engine."""
 START_S = 120.0
@@ -78,7 +78,7 @@ _ABSENCES = {
 class DockerEngine:
     """The containers of one fleet: ``with DockerEngine("main") as engine: engine.list()``.
 
-    The whole state is in the labels of the containers, so a later call can continue after an interrupted one.
+    The labels of the containers contain the whole state, so a later call can continue the work of an interrupted call.
     """
 
     def __init__(self, fleet: str, first_port: int = 8801) -> None:
@@ -135,8 +135,8 @@ class DockerEngine:
         return image
 
     def create(self, spec: RunnerSpec, secret_file: Path, url: str | None = None) -> Container:
-        """Create and start a container. It gets the port of this URL if the port is free, otherwise the next free
-        port."""
+        """Create and start a container. The container gets the port of ``url`` if this port is free, otherwise the next
+        free port."""
         self._prepare()
         preferred_ports = [int(url.rpartition(":")[2])] if url else []
         last = min(self._first_port + PORTS, 65536) - 1
@@ -150,7 +150,7 @@ class DockerEngine:
         raise FleetError(f"no port from {self._first_port} to {last} is free: choose others with --first-port")
 
     def _start(self, spec: RunnerSpec, secret_file: Path, port: int) -> Container:
-        # The engine gives each name to only one container, so two calls cannot create the same container twice.
+        # The engine gives each name to only one container, so two concurrent calls cannot create a container twice.
         name = f"{self._resources}-{spec.target.replace('/', '-').replace('@', '-')}"
         with translate_errors("container"):
             container = self._client.containers.create(
@@ -174,7 +174,7 @@ class DockerEngine:
                     Mount(TIMING_FOLDER, self._volume, type="volume"),
                 ],
                 log_config=LogConfig(type="json-file", config={"max-size": "10m", "max-file": "3"}),
-                # It restarts at the same port with the same secret, so the coordinator finds it again.
+                # The container restarts at the same port with the same secret, so the coordinator can reach it again.
                 restart_policy={"Name": "unless-stopped"},
                 **_hardening(spec),
                 **_device(spec),
@@ -195,8 +195,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container for an entry of the engine's list. It is inspected only for ``usage``, because the inspection
-        of a container that hangs does not return."""
+        """The container for an entry of the engine's list. The container is inspected only for ``usage``, because the
+        inspection of a hanging container does not return."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -281,7 +281,7 @@ def _hardening(spec: RunnerSpec) -> dict[str, Any]:
         "memswap_limit": limits.memory,
         "nano_cpus": round(limits.cpus * 1e9),
         "pids_limit": limits.pids,
-        # The engine would ask the host's own resolver for the case.
+        # Without this, the engine would ask the host's own resolver on behalf of a case.
         "dns": [NOBODY],
     }
 
@@ -337,14 +337,16 @@ def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
     except APIError as error:
         explanation = " ".join(str(error.explanation or error).split())
         if error.status_code == requests.codes.not_found:
-            raise GoneError(f"{subject}: it is no longer there ({explanation})") from error
+            raise GoneError(f"{subject} no longer exists ({explanation})") from error
         for words, kind, sentence in _REFUSALS:
             if any(phrase in explanation for phrase in words):
                 raise kind(f"{subject}: {sentence} ({explanation})") from error
         raise EngineError(f"{subject}: the Docker Engine refused: {explanation}") from error
     except requests.exceptions.Timeout as error:
         if ending:
-            raise StuckError(f"{subject}: it does not end: one of its processes cannot be stopped") from error
+            raise StuckError(
+                f"{subject}: the container does not end, because one of its processes cannot be stopped"
+            ) from error
         raise EngineError(f"{subject}: the Docker Engine does not answer in time; try again") from error
     except (DockerException, requests.exceptions.RequestException, OSError) as error:
         sentences = [sentence for words, sentence in _ABSENCES.items() if words in str(error)]

@@ -18,7 +18,7 @@ DEVICE = "org.portolan.device"
 _TARGET = re.compile(r"(?P<framework>[A-Za-z_]\w*)(?:@(?P<version>[\w.+-]+))?/(?P<device>[A-Za-z_]\w*)")
 
 _INCLUDED = {("tensorflow", "cpu"): ("xla",), ("torch", "xla"): ("cpu",)}
-"""Devices that our images serve in addition to the device on their label."""
+"""For a framework and the device on an image's label, the other devices that Portolan's image also serves."""
 
 
 @dataclass(frozen=True)

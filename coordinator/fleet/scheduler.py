@@ -1,8 +1,7 @@
 """The protocol for ``portolan fleet``: where runners can run, and how they are created, listed and removed.
 
 ``docker.py`` implements the protocol for the Docker Engine of this host. A module for Slurm or Kubernetes implements
-the same members and declares its capabilities. If a runner ends, the scheduler restarts it at the same URL without
-being asked.
+the same members and declares its capabilities. If a runner ends, the scheduler itself restarts it at the same URL.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Image:
 
     id: str
     name: str = field(compare=False)
-    """A tag if the image has one, otherwise its id. If a tag is moved, it names another image."""
+    """A tag if the image has one, otherwise its id. A tag can later name another image."""
     digest: str
     """The registry digest, or the image id if there is none. It is part of the fingerprint."""
     framework: str
@@ -106,7 +105,7 @@ class Container:
 
 
 class Capability(StrEnum):
-    """An ability that not every scheduler has. The value completes the sentence "it cannot …"."""
+    """An ability that not every scheduler has. The value completes the sentence "the scheduler cannot …"."""
 
     follow_logs = "follow a log while it is written"
     """``logs`` with ``follow`` also yields later lines."""
@@ -150,7 +149,7 @@ class Scheduler(Protocol):
         """Yield the runner's log: all of it, or the last ``tail`` lines."""
 
     def dissolve(self, *, volume: bool) -> None:
-        """Remove the fleet's other resources, and on request its volume. Must be called after the last container was
+        """Remove the fleet's other resources, and on request its volume. Call this only after the last container was
         removed."""
 
 

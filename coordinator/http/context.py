@@ -1,4 +1,4 @@
-"""The context of request handlers: the database engine and other parts of this process.
+"""The context of request handlers: the database engine and the other services that handlers use.
 
 The parts are declared as protocols. Every folder with handlers imports this module, so this module cannot import these
 folders.

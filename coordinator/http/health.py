@@ -15,8 +15,8 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """Answer that the process responds. The database is not checked, because restarting this process would not repair
-    the database."""
+    """Answer 200 if the process can answer at all. The database is not checked, because restarting this process would
+    not repair the database."""
     return {"status": "alive"}
 
 

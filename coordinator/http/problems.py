@@ -29,7 +29,7 @@ DATABASE_PROBLEM = Problem(
     detail="the database is not available; try again in a moment",
 )
 REALM = 'Bearer realm="portolan"'
-"""The header that is sent with 401. A runner's header has no realm, by which clients distinguish runner and
+"""The header that is sent with 401. The header of a runner has no realm, so clients can distinguish a runner from a
 coordinator."""
 RETRY_AFTER_S = 5
 """The usual length of a short outage, such as a recovery of PostgreSQL or a held lock."""
@@ -52,7 +52,7 @@ def install(app: FastAPI, page: ProblemPage) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
         faults = error.errors()
         errors = [{"field": _location_text(fault["loc"]), "problem": plain_text(words_of(fault))} for fault in faults]
-        # Whether a name is in the path, the query or the body does not matter to the person who wrote it.
+        # The message omits whether a name is in the path, the query or the body, because the sender does not need this.
         place, *names = faults[0]["loc"]
         name = _location_text(names) if names and isinstance(names[0], str) else place
         return problem(request, 422, "The request is not valid", f"{name}: {errors[0]['problem']}", errors=errors)

@@ -21,9 +21,9 @@ PRIVATE = 0o600
 def replacing(path: Path, mode: int = 0o666, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Yield a stream whose content becomes the file ``path`` at the end of the block, unless the block raises an error.
 
-    A file that can be made again need not be ``durable``. It is then not flushed to the disk.
+    A file that can be made again need not be ``durable``. A file that is not ``durable`` is not flushed to the disk.
     """
-    # Several processes may write the same file at once, and in containers they have the same pid.
+    # Several processes may write the file at the same time, and processes in different containers can have one pid.
     part = path.with_name(f"{path.name}.{token_hex(4)}.part")
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
@@ -51,7 +51,7 @@ def open_log(path: Path, limit_bytes: int) -> FileIO:
     before = path.with_name(f"{path.name}.1")
     if path.exists() and path.stat().st_size > limit_bytes:
         path.replace(before)
-    # A release before may have made them for everybody to read.
+    # An earlier release may have created logs that everybody can read.
     for log_file in (path, before):
         if log_file.exists():
             log_file.chmod(PRIVATE)

@@ -33,8 +33,8 @@ class FolderLock:
         """
         if self.is_held:
             return
-        # Imported here, because it imports asyncio, and most commands only ask whether another process has locked the
-        # folder.
+        # filelock is imported here, because it imports asyncio, and most commands only ask whether another process
+        # has locked the folder.
         from filelock import FileLock, Timeout
 
         # On a file system without such locks, a lock file that a crash leaves behind would keep all processes out.

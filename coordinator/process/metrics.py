@@ -16,16 +16,18 @@ task_restarts = Counter(
     ["task"],
     registry=REGISTRY,
 )
-jobs_stored = Counter("portolan_jobs_stored", "Outcomes handed to the database and committed.", registry=REGISTRY)
+jobs_stored = Counter(
+    "portolan_jobs_stored", "Outcomes that were stored in the database and committed.", registry=REGISTRY
+)
 store_failures = Counter(
-    "portolan_store_failures", "Batches of reports that could not be stored at a first try.", registry=REGISTRY
+    "portolan_store_failures", "Batches of reports that could not be stored at the first attempt.", registry=REGISTRY
 )
 unstorable_reports = Counter(
     "portolan_unstorable_reports",
-    "Reports that could not be read or stored as they were, and ended their job as that.",
+    "Reports that could not be read or stored unchanged; each ended its job with an error.",
     registry=REGISTRY,
 )
-quarantines = Counter("portolan_runner_quarantines", "Quarantines begun by this coordinator.", registry=REGISTRY)
+quarantines = Counter("portolan_runner_quarantines", "Quarantines that this coordinator began.", registry=REGISTRY)
 _runners = Gauge("portolan_runners", "Runners by state, as last read from the database.", ["state"], registry=REGISTRY)
 
 

@@ -1,8 +1,8 @@
 """Restarts long-running tasks that end, and reports them as down until they run again.
 
-asyncio logs nothing when a task ends with an exception. So each task that lasts as long as the coordinator runs under a
-``TaskSupervisor``. When the task ends, this is logged and counted, and the task is restarted after an increasing pause.
-``GET /readyz`` fails until the task runs.
+asyncio logs nothing when a task ends with an exception. So each permanent task of the coordinator is run by a
+``TaskSupervisor``. When the task ends, the supervisor logs and counts the end, and restarts the task after a pause that
+grows with each failure. ``GET /readyz`` fails until the task runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DownTask:
 
 
 class Pulse:
-    """The sign of life of a task, with the time limit for the next one."""
+    """The last sign of life of a task, with the time limit for the next sign of life."""
 
     def __init__(self) -> None:
         self._due: float | None = None
@@ -113,7 +113,7 @@ class TaskSupervisor:
             except asyncio.CancelledError as error:
                 if is_cancelled():
                     raise
-                # The task itself was not cancelled, but something that it waited for.
+                # The task itself was not cancelled; something for which it waited was.
                 pause_s = self.note_end(name, error)
             except Exception as error:
                 pause_s = self.note_end(name, error)
@@ -125,7 +125,7 @@ class TaskSupervisor:
         record.pulse.rest()
 
     def expect(self, name: str, kind: str, within_s: float) -> None:
-        """Record that this task should start. It counts as down if it has not started within this time."""
+        """Record that this task should start. The task counts as down if it has not started within ``within_s``."""
         record = self._record(name, kind)
         record.running, record.expected = False, True
         if not record.pulse.is_due:

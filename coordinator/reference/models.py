@@ -1,4 +1,4 @@
-"""A reference: published results as they were printed, and sentences that must be shown with them. Pure.
+"""A reference: published results as they were printed, and sentences that must be shown with them. No I/O.
 
 The fields are checked and converted on creation, because data files contain texts, and the database contains lists.
 """
@@ -11,7 +11,8 @@ from pydantic.dataclasses import dataclass
 
 PAPER = "paper-2023"
 REFERENCE_OF: Mapping[str, str] = {"paper": PAPER}
-"""The reference of each suite that has one. Its results are only about functions of this suite."""
+"""For each suite that has a reference, the name of the reference. A reference has results only for functions of its
+suite."""
 TOP = "top20"
 """The group of the 20 most used functions. The other groups are ``decile10`` (rarest) to ``decile100`` (most used)."""
 

@@ -57,12 +57,13 @@ async def find_registered(
 
 
 async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding | ConformanceReport]:
-    """Yield each finding immediately, and the report at the end. Closing the iterator ends the check.
+    """Check the runner. Yields each finding immediately, and the report at the end. Closing the iterator ends the
+    check.
 
     Raises a ``RunnerError`` if the check cannot begin.
     """
-    # In a separate task: leaving the page cancels every await below, but a check must still stop on
-    # the runner what it started there.
+    # The check runs in a separate task: leaving the page cancels every await below, but the check must still stop
+    # the jobs that it started on the runner.
     findings: asyncio.Queue[ClauseFinding | None] = asyncio.Queue()
 
     async def run() -> ConformanceReport:

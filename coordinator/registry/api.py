@@ -78,12 +78,12 @@ async def enrol(
     after: BackgroundTasks,
     context: Context,
 ) -> EnrolledRunner:
-    """For runners: probe the caller and give it its own secret.
+    """Called by runners: probe the calling runner and give it a secret of its own.
 
     A second enrollment under the same name replaces the registration of the first.
     """
     if token.is_for(body.name):
-        # Replicas share a token; this is the name of the one that asks.
+        # Replicas share a token; ``body.name`` is the name of the calling replica.
         request.state.caller = Caller(body.name, None, "runner")
     entry = await enrolment.enrol(context.engine, body, token, context.times)
     if entry.created:
@@ -111,7 +111,7 @@ async def detail(runner_id: RunnerId, context: Context) -> Runner:
     responses=problem_responses(404),
 )
 async def remove(runner_id: RunnerId, context: Context) -> Response:
-    """Remove the runner. Its jobs go back to the queue, and its outcomes stay."""
+    """Remove the runner. The runner's jobs go back to the queue. Its outcomes are kept."""
     await service.remove(context.engine, runner_id)
     await context.announce("runners")
     return Response(status_code=status.HTTP_204_NO_CONTENT)

@@ -1,8 +1,8 @@
 """An HTTP client for one runner, for version 1 of the runner API.
 
 Each runner has its own httpx client, on a transport that checks addresses and limits responses
-(``runner_requests/transport.py``). Every failure is a kind of ``RunnerError``, whose message contains the runner's URL
-and what to do.
+(``runner_requests/transport.py``). Every failure is a kind of ``RunnerError``. Its message contains the runner's URL
+and the remedy.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ M = TypeVar("M", bound=BaseModel)
 class RunnerClient:
     """A connection to the runner at ``url``, used as an async context manager.
 
-    Without ``networks``, the settings of this process say at which addresses runners are allowed.
+    Without ``networks``, the settings of this process determine at which addresses runners are allowed.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ from protocol.enrolment import Enrolment
 from protocol.enrolment_tokens import EnrolmentToken
 from protocol.runner import RunnerInfo
 
-# The registrations may change while the runner is probed; then the decision is made again from the new ones.
+# If the registrations change while the runner is probed, the decision is made again from the new registrations.
 TRIES = 3
 SUPERSEDED = "another runner answers at its URL"
 
@@ -58,7 +58,8 @@ class Takeover:
 
 
 def find_doubtful(request: Enrolment, registrations: frozenset[Registration]) -> list[Registration]:
-    """The registrations that may belong to another runner, because either only the name or only the URL is the same.
+    """The registrations that may belong to another runner, because only their name or only their URL is that of the
+    request.
 
     A registration without a name is identified by its URL alone.
     """
@@ -75,8 +76,8 @@ def decide_takeover(
     registrations: frozenset[Registration],
     answering: Mapping[Registration, str | None],
 ) -> Takeover:
-    """Decide which registrations the runner takes over. ``answering`` has the boot at the URL of each doubtful
-    registration; None if nothing answers.
+    """Decide which registrations the runner takes over. ``answering`` has, for each doubtful registration, the boot of
+    the runner at its URL; None if no runner answers there.
 
     Raises ``ConflictError`` if another live runner has the name or the URL.
     """
@@ -86,7 +87,7 @@ def decide_takeover(
         if registration.name == request.name:
             raise ConflictError(
                 f"the name {request.name} belongs to the runner at {registration.url}, which is alive: "
-                "stop that one, or give this one another --name"
+                "stop that runner, or start the new one with another --name"
             )
         raise ConflictError(
             f"the runner {registration.name} answers at {request.url} too: "
@@ -150,7 +151,9 @@ async def _enrol(engine: AsyncEngine, request: Enrolment, token: EnrolmentToken,
                     f"the runner {registration.name or ''} at {registration.url} enrolled at the same moment "
                     f"as {request.name} at {request.url}: give each its own --name and URL"
                 )
-    raise ConflictError(f"{request.name} enrolls faster than it can be answered: check whether it is started twice")
+    raise ConflictError(
+        f"{request.name} enrolls again before its last enrolment has ended: check whether it is started twice"
+    )
 
 
 async def _look_up(engine: AsyncEngine, request: Enrolment) -> frozenset[Registration]:

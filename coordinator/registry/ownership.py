@@ -54,7 +54,7 @@ _COLUMNS = ("id", "url", "secret", "target_id", "boot_id", "cursor", "queue_limi
 async def own(
     connection: AsyncConnection, runner_id: int, identity: str, times: Times = DEFAULT_TIMES
 ) -> OwnedRunner | None:
-    """Become the runner's owner, or renew the ownership. Returns None while another coordinator owns it."""
+    """Become the runner's owner, or renew the ownership. Returns None while another coordinator owns the runner."""
     result = await connection.execute(
         text(f"""
         UPDATE runners SET owner = :me, owner_until = now() + make_interval(secs => :ownership_s)
@@ -96,9 +96,8 @@ async def renew(
         {"ids": list(runner_ids), "me": identity, "ownership_s": times.ownership_s},
     )
     ours = {row.id for row in rows}
-    # Only leases of which half has passed are renewed, and none of a job that the outcome writer holds. Otherwise a
-    # renewal could wait for a finish that waits for the renewal, and both would lose the second until PostgreSQL
-    # detects the deadlock.
+    # A lease is renewed only if half of its time has passed and the outcome writer does not hold its job. Otherwise a
+    # renewal could wait for a finish that waits for the renewal, until PostgreSQL detects the deadlock after a second.
     await connection.execute(
         text("""
         UPDATE jobs SET lease_until = now() + make_interval(secs => :lease)
@@ -160,7 +159,7 @@ async def set_boot(connection: AsyncConnection, runner_id: int, boot_id: str) ->
 
 
 async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: int) -> None:
-    """Continue to read this boot's events after ``n``, because earlier events are lost."""
+    """Move the cursor to ``n``, because the earlier events of this boot are lost."""
     await connection.execute(
         update(runners)
         .where(runners.c.id == runner_id, runners.c.boot_id == boot_id, runners.c.cursor < n)
@@ -169,7 +168,7 @@ async def skip_to(connection: AsyncConnection, runner_id: int, boot_id: str, n: 
 
 
 async def rewind(connection: AsyncConnection, runner_id: int, boot_id: str) -> None:
-    """Read this boot's events from the beginning, because the boot has not issued the number of the cursor."""
+    """Reset the cursor to the beginning, because this boot has not issued the number of the cursor."""
     await connection.execute(
         update(runners).where(runners.c.id == runner_id, runners.c.boot_id == boot_id).values(cursor=0)
     )

@@ -1,4 +1,4 @@
-"""The content of one revision of a suite: its digest, and the differences between two contents. Pure.
+"""The content of one revision of a suite: its digest, and the differences between two contents. No I/O.
 
 The content maps case ids to cases, without an order, because runners may list cases in any order. Pages and dispatch
 use the order that was stored first.
@@ -31,7 +31,7 @@ Content = Mapping[str, CaseContent]
 
 
 class ChangedCase(NamedTuple):
-    """A case id that two contents share, with different cases."""
+    """A case id that has different cases in two contents."""
 
     id: str
     stored: CaseContent
@@ -54,7 +54,8 @@ class ChangedCase(NamedTuple):
 
 @dataclass(frozen=True)
 class SuiteDifference:
-    """The cases in which an offered content differs from the stored content. It is false if no case differs."""
+    """The cases in which an offered content differs from the stored content. A difference without such cases is
+    false."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

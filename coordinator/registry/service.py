@@ -39,7 +39,7 @@ async def enter(engine: AsyncEngine, registration: RunnerRegistration, info: Run
     try:
         return await transact(engine, work)
     except (IntegrityError, RunnerIdentityError):
-        # Another request may have registered it since: now the row exists and can be updated.
+        # Another request may have registered the runner meanwhile. Its row then exists and can be updated.
         return await transact(engine, work)
 
 
@@ -79,8 +79,8 @@ async def put(
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:
         raise RunnerIdentityError(
-            f"its boot_id shows that this is runner {twin.id} at {twin.url}: a runner may be registered only once; "
-            f"if it has moved, run `portolan runner remove {twin.id}` first"
+            f"its boot_id shows that this is runner {twin.id} at {twin.url}, and a runner is registered only once: "
+            f"if the runner has moved, run `portolan runner remove {twin.id}` first"
         )
     try:
         stored_id = await store.store_runner(connection, runner_id, info, **address)

@@ -16,12 +16,12 @@ from coordinator.database.tables import fingerprints, runner_suites, runners, ta
 from protocol.runner import Fingerprint, RunnerInfo
 
 LATELY = 20_000
-"""The number of outcomes, of the jobs that were queued last, in which a runner's outcomes are searched."""
+"""The number of outcomes, those with the highest job ids, among which a runner's latest outcomes are searched."""
 
 
 @dataclass(frozen=True)
 class Registration:
-    """The parts of a registration that an enrollment compares."""
+    """A registration, with the columns that an enrollment compares."""
 
     id: int
     name: str | None
@@ -88,8 +88,8 @@ async def lock_registration_at(connection: AsyncConnection, url: str) -> int | N
 async def store_runner(connection: AsyncConnection, runner_id: int | None, info: RunnerInfo, **address: str) -> int:
     """Store a runner's description in its registration, or in a new one. Returns the registration's id.
 
-    ``address`` contains its URL and secret, and its name if it enrolled. Values that are missing do not change. The
-    boot does not change either, because the owner has to notice and handle the restart.
+    ``address`` contains its URL and secret, and its name if it enrolled. Missing values leave the stored values
+    unchanged. The boot does not change either, because the owner has to notice and handle the restart.
     """
     values = {
         "target_id": await store_target(connection, info),
@@ -225,7 +225,7 @@ async def find_twin(connection: AsyncConnection, boot_id: str, runner_id: int | 
     """Another registration with this boot; None if there is none. Removed registrations are not included."""
     result = await connection.execute(
         select(runners.c.id, runners.c.name, runners.c.url, runners.c.secret).where(
-            # No registration has the id 0, so a new one excludes none.
+            # No registration has the id 0, so that a new runner, which has no id, excludes no registration.
             runners.c.boot_id == boot_id,
             runners.c.state != "removed",
             runners.c.id != (runner_id or 0),

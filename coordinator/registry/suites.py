@@ -54,14 +54,14 @@ async def store_suites(connection: AsyncConnection, framework: str, catalogue: C
     """Store the suites of a runner's catalogue and return their ids. Raises a ``RunnerError``."""
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
-    # In the order of names, so that two transactions that store suites do not deadlock.
+    # Suites are stored in the order of names, so that two transactions that store suites do not deadlock.
     by_name = sorted(catalogue.suites, key=lambda suite: suite.name)
     return [await store_suite(connection, framework, suite) for suite in by_name]
 
 
 async def store_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The id of a suite that runners serve. Raises ``SuiteChangedError`` if its revision is stored with other
-    content."""
+    """Store a suite that runners serve, and return its id. Raises ``SuiteChangedError`` if its revision is stored with
+    other content."""
     content, content_digest = await _content_and_digest(suite)
     new_id = await _insert(connection, framework, suite, "runner", content_digest)
     if new_id is not None:
@@ -81,7 +81,8 @@ async def store_suite(connection: AsyncConnection, framework: str, suite: Catalo
 
 
 async def store_bundled_suite(connection: AsyncConnection, framework: str, suite: CatalogueSuite) -> int:
-    """The id of the suite that consists of exactly these cases and belongs to bundles."""
+    """Store a suite that came with a bundle, and return its id. If a suite of a bundle with the same content is stored,
+    return that suite's id."""
     _, content_digest = await _content_and_digest(suite)
     new_id = await _insert(connection, framework, suite, "bundle", content_digest)
     if new_id is not None:

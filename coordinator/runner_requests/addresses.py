@@ -1,4 +1,5 @@
-"""The addresses at which runners are allowed. Each connection's address is checked. A name alone is never enough.
+"""The addresses at which runners are allowed. The address of each connection is checked, because a name can be resolved
+to any address.
 
 Addresses in ``NEVER`` are refused even if a setting allows them.
 """
@@ -50,7 +51,7 @@ class RunnerNetworks:
         """Parse words and networks separated by spaces or commas. Raises ``ValueError``."""
         parts = text.replace(",", " ").split()
         if not parts:
-            raise ValueError("it names no network")
+            raise ValueError("no network is named")
         networks = (network for part in parts for network in WORDS.get(part, (part,)))
         return cls(" ".join(parts), tuple(map(ipaddress.ip_network, networks)))
 

@@ -40,7 +40,9 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
     if response.is_success:
         return
     if response.status_code in (401, 403):
-        raise RunnerRefusedError(f"the runner at {url} refused the secret: give the one it was started with")
+        raise RunnerRefusedError(
+            f"the runner at {url} refused the secret: give the secret with which the runner was started"
+        )
     if response.status_code == 409:
         raise RunnerChangedError(
             f"the runner at {url} has restarted, or serves another suite revision, since it was last read: "

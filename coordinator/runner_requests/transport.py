@@ -33,8 +33,8 @@ ENDLESS = {"endless": True}
 """Request extensions for the stream of events, whose successful response does not end."""
 
 _resolvers = ThreadPoolExecutor(8, thread_name_prefix="resolver")
-"""Separate threads for resolving names. A name server that does not respond blocks one of them for a while, and nothing
-else."""
+"""Separate threads for resolving names. A name server that does not respond blocks only one of these threads for a
+while."""
 
 
 @cache
@@ -86,7 +86,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
 def _fault_of_head(response: httpx.Response) -> str | None:
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding.strip().lower() != "identity":
-        return "its answer is compressed, although the request did not allow it"
+        return "its response is compressed, although the request did not allow compression"
     raw = response.headers.raw
     if len(raw) > MAX_HEADERS or sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
         return f"its answer has over {MAX_HEADERS} headers, or over {MAX_HEADER_BYTES >> 10} KiB of them"
@@ -167,7 +167,9 @@ class _CheckedBackend(httpcore.AnyIOBackend):
             return addresses
         allowed_addresses, reasons = self._networks.select(addresses)
         if not allowed_addresses and reasons:
-            raise RunnerAddressError(f"the runner at {host}:{port} may not be called: {reasons[0]}")
+            raise RunnerAddressError(
+                f"the coordinator may not connect to the runner at {host}:{port}: its address {reasons[0]}"
+            )
         return allowed_addresses
 
 

@@ -11,7 +11,7 @@ from coordinator.targets.selectors import target_name
 from protocol.enums import is_lowered
 
 NOT_RUN = "lowered, not run"
-"""The words next to the name of a target that only lowers programs."""
+"""The words that are shown next to the name of a target that only lowers programs."""
 
 
 class Target(BaseModel):
@@ -112,6 +112,6 @@ def labels(targets: Sequence[Target]) -> dict[int, str]:
 
 
 def notes(targets: Iterable[Target]) -> list[str]:
-    """The sentences that must be shown with any result of these targets. Each names its target, and none is
-    repeated."""
+    """The sentences that must be shown with any result of these targets. Each sentence names its target, and no
+    sentence is repeated."""
     return list(dict.fromkeys(f"{target.target}: {sentence}" for target in targets for sentence in target.sentences))

@@ -1,4 +1,4 @@
-"""Target selectors: ``torch/cpu``, ``torch@2.9/*``, ``*/xla``. Pure.
+"""Target selectors: ``torch/cpu``, ``torch@2.9/*``, ``*/xla``. No I/O.
 
 The form is ``framework[@version]/device``. Framework and device are globs. A version matches itself and all versions
 that begin with its numbers (``2.9`` matches ``2.9.0`` and ``2.9.1``, not ``2.90``).
@@ -16,7 +16,7 @@ from coordinator.errors import UnknownNameError
 from protocol.function_names import ChosenFunctions, choose_functions, no_function_matches
 
 MOST_AWAY = 3
-"""The maximum number of runners that are not online which a message names."""
+"""The maximum number of absent runners (runners that are not online) that a message names."""
 _SHAPE = re.compile(r"^(?P<framework>[\w*?\[\]-]+)(?:@(?P<version>[\w.+*?-]+))?/(?P<device>[\w*?\[\]-]+)$")
 
 

@@ -85,7 +85,7 @@ def test_each_finding_is_a_line_with_its_sentence_and_a_broken_promise_is_exit_c
     (broken,) = [number for number, line in enumerate(lines) if line.startswith("FAILED")]
     assert "jobs.receipts" in lines[broken]
     assert "POST /v1/jobs returns one status per job" in lines[broken]
-    assert "names an unknown case" in lines[broken + 1]
+    assert "the second with an unknown case" in lines[broken + 1]
     assert lines[-1].startswith("toy@1/none on toy: ")
     assert "1 failed, 0 not run" in lines[-1]
 

@@ -78,10 +78,10 @@ def test_a_suite_stays_while_a_runner_serves_it_or_a_campaign_charts_it(
         for suite_row in coordinator.http.get("/suites").json()["suites"]
         if suite_row["name"] == "hazards"
     ]
-    assert "it is served by runner 1" in portolan.refused("delete", "suite", str(suite), "--yes")
+    assert "is served by runner 1" in portolan.refused("delete", "suite", str(suite), "--yes")
     coordinator.remove_all_runners()
     campaigns = [campaign["id"] for campaign in coordinator.http.get("/campaigns").json()["campaigns"]]
-    assert "it is charted in campaign" in portolan.refused("delete", "suite", str(suite), "--yes")
+    assert "has outcomes in campaign" in portolan.refused("delete", "suite", str(suite), "--yes")
     for campaign in campaigns:
         portolan.ask("delete", "campaign", str(campaign), "--yes")
     assert "hazards of hazards" in portolan.ask("delete", "suite", str(suite), "--yes")

@@ -37,7 +37,7 @@ WHERE = {
     "8. Revoke a token": [BOX, ADA],
 }
 """On whose machine each block of a chapter is typed."""
-REFUSED = "this needs the role submitter, and ben is viewer: ask an admin for a token with that role"
+REFUSED = "this request needs the role submitter, but ben has the role viewer: ask an admin for a token with that role"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ PURPOSE = "forms"
 
 
 async def kept_key(connection: AsyncConnection, fresh: bytes) -> bytes:
-    """Return the stored key. If there is none, ``fresh`` is stored and returned."""
+    """Return the stored key. If there is none, store ``fresh`` and return it."""
     await connection.execute(
         text("INSERT INTO signing_keys (purpose, key) VALUES (:purpose, :key) ON CONFLICT DO NOTHING"),
         {"purpose": PURPOSE, "key": fresh},

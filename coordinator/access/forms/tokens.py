@@ -1,4 +1,4 @@
-"""CSRF tokens of forms, made from a browser's cookies with a key that only coordinators have. Pure.
+"""CSRF tokens of forms, made from a browser's cookies with a key that only coordinators have. No I/O.
 
 Pages on another port of this host share its cookies and can set them. So an attacker could plant a form cookie for
 which the attacker has a valid token. That is why the token also depends on the session.

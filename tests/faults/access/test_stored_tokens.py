@@ -136,7 +136,7 @@ def test_a_person_stores_a_token_works_with_it_and_forgets_it(coordinator: Coord
     assert re.fullmatch(r"portolan_[a-z0-9]{8}_\S{43}\n", creation.stdout), creation.stderr
     ada = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url, PORTOLAN_TOKEN=creation.stdout.strip())
     assert ada.ask("whoami").startswith("ada, viewer, until")
-    assert "ada is viewer" in ada.refused("reclassify")
+    assert "ada has the role viewer" in ada.refused("reclassify")
     assert "ada" in portolan.ask("token", "list", *here)
     id = next(token["id"] for token in coordinator.http.get("/tokens").json()["tokens"] if token["name"] == "ada")
     assert portolan.ask("token", "revoke", str(id), *here) == f"token {id} revoked\n"

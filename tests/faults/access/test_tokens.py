@@ -164,7 +164,7 @@ def test_a_submitter_cannot_cancel_what_another_submitted(coordinator: Coordinat
     path = f"/campaigns/{row['id']}/cancel"
     refusal = caller("submitter", name="eve").post(path)
     assert refusal.status_code == 403
-    assert "needs the role operator, and eve is submitter" in refusal.json()["detail"]
+    assert "needs the role operator, but eve has the role submitter" in refusal.json()["detail"]
     assert coordinator.http.get(f"/campaigns/{row['id']}").json()["state"] == "running"
     cancellation = caller("submitter", name="grace").post(path)
     assert (cancellation.status_code, cancellation.json()["created_by"]) == (200, "grace")

@@ -58,7 +58,7 @@ def test_what_cannot_be_restored_changes_nothing(original: Portolan, tmp_path: P
     whole = dump.read_bytes()
     cut.write_bytes(whole[: len(whole) // 2])
     new = Portolan(original.directory / "new")
-    assert "could not be restored; nothing was changed" in new.refused("db", "restore", str(cut))
+    assert "could not be restored, and the database was not changed" in new.refused("db", "restore", str(cut))
     assert "stop that one" in original.refused("db", "restore", str(dump))
     new.ask("db", "restore", str(dump))
     assert "the database is not empty" in new.refused("db", "restore", str(dump))

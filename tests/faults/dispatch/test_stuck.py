@@ -81,7 +81,7 @@ async def test_a_job_that_is_taken_and_never_begun_is_given_up(api: httpx.AsyncC
             "never-begun",
         )
         # An attempt that went back as its session ended, on a busy machine, is none of these.
-        assert "no runner ran it, 3 times" in given_up["said"]
+        assert "no runner ran the job, 3 times" in given_up["said"]
         assert {outcome["verdict"] for outcome in by_case.values()} == {"passed"}
         assert "started none" in (await runner(api))["reason"] or (await runner(api))["state"] == "online"
 

@@ -98,9 +98,9 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
         assert "cannot be read" in runner(coordinator)["reason"]
         assert "colour" in runner(coordinator)["reason"]
         assert "cannot be read" in coordinator.page("/runners")
-        assert "its events cannot be read" in coordinator.page(f"/campaigns/{campaign}")
+        assert "the runner's events cannot be read" in coordinator.page(f"/campaigns/{campaign}")
         (target,) = coordinator.campaign(campaign)["by_target"]
-        assert "is quarantined: its events cannot be read" in target["held_up_by"][0]
+        assert "is quarantined: the runner's events cannot be read" in target["held_up_by"][0]
         status = subprocess.run(
             [sys.executable, "-m", "coordinator", "status", str(campaign), "--url", coordinator.url],
             env={**os.environ, "PORTOLAN_TOKEN": ADMIN_TOKEN},
@@ -108,7 +108,7 @@ def test_a_stream_that_goes_on_so_is_quarantined_and_shown_as_that(coordinator: 
             text=True,
             check=True,
         )
-        assert "is quarantined: its events cannot be read" in status.stdout
+        assert "is quarantined: the runner's events cannot be read" in status.stdout
         script.line = encode
         coordinator.wait_ended(campaign)
         verdicts = Counter(outcome["verdict"] for outcome in coordinator.outcomes(campaign))

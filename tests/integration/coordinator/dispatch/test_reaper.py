@@ -35,7 +35,9 @@ async def test_what_a_quarantined_runner_still_holds_goes_back_when_its_lease_ha
     assert (await swept(place)).jobs == 5
     assert {row.state for row in await do(place, "SELECT state FROM jobs")} == {"queued"}
     assert {row.lost for row in await do(place, "SELECT lost FROM jobs")} == {0}, "nobody knows that one had begun"
-    assert {row.reason for row in await do(place, "SELECT reason FROM attempts")} == {"nobody serves its runner"}
+    assert {row.reason for row in await do(place, "SELECT reason FROM attempts")} == {
+        "no coordinator serves the job's runner"
+    }
     assert await swept(place) == Sweep(0, [])
 
 

@@ -29,7 +29,7 @@ def test_each_role_includes_those_before_it_and_no_other() -> None:
 
 def test_a_refusal_names_the_role_that_is_needed_and_the_one_that_is_held() -> None:
     Caller("ada", Role.operator, "token").require(Role.submitter)
-    with pytest.raises(RoleMissingError, match="needs the role operator, and ada is viewer"):
+    with pytest.raises(RoleMissingError, match="needs the role operator, but ada has the role viewer"):
         Caller("ada", Role.viewer, "token").require(Role.operator)
     with pytest.raises(UnauthorizedError, match="portolan login"):
         NOBODY.require(Role.viewer)

@@ -35,7 +35,7 @@ def test_elsewhere_the_same_endings_are_judged() -> None:
         ({}, None),
         ({"timing": {"cold_ms": 1.0}}, "there are cold_ms or samples_ms"),
         ({"timing": {"samples_ms": [1.0]}}, "there are cold_ms or samples_ms"),
-        ({"placement": "on_device"}, "its placement is on_device"),
+        ({"placement": "on_device"}, "the placement is on_device"),
         ({"verdict": "passed"}, "has the verdict skipped"),
         ({"evidence": None}, "names no operation"),
     ],

@@ -374,7 +374,7 @@ def test_a_silent_runner_loses_its_attempts_and_is_quarantined() -> None:
     assert out == [
         Lose((Key(1, 1),), "silent"),
         GiveBack((Key(2, 1),), FELL_SILENT),
-        Quarantine(10.0, "it was silent for 30 s"),
+        Quarantine(10.0, "the runner was silent for 30 s"),
     ]
 
 
@@ -408,7 +408,7 @@ def test_a_runner_that_took_jobs_and_begins_none_loses_them_and_the_first_is_cou
     out = machine.handle(TickEvent(TIMES.start_s + 1))
     backs = [(i.keys, i.refused) for i in out if isinstance(i, GiveBack)]
     assert backs == [((ONE.key,), True), ((TWO.key,), False)]
-    assert quarantines(out) == ["it accepted jobs and started none within 180 s"]
+    assert quarantines(out) == ["the runner accepted jobs and started none within 180 s"]
 
 
 def test_a_stall_is_seen_however_often_the_stream_breaks() -> None:
@@ -474,7 +474,7 @@ def test_a_job_that_heartbeats_no_longer_name_is_no_longer_there() -> None:
     out = machine.handle(HeartbeatEvent(2.1 + TIMES.absent_s, (), queued=0))
     assert out[:2] == [
         Lose((ONE.key,), "no longer there"),
-        GiveBack((TWO.key,), "the runner accepted it and no longer has it", refused=True),
+        GiveBack((TWO.key,), "the runner accepted the job and no longer has it", refused=True),
     ]
 
 
@@ -522,8 +522,8 @@ def test_a_refusal_is_counted_and_quarantines() -> None:
     machine = connected_machine()
     machine.handle(ClaimedEvent(0.0, (ONE,)))
     out = machine.handle(PostedEvent(0.0, (), (), (ONE.key,), "unknown_case"))
-    assert out[0] == GiveBack((ONE.key,), "the runner refused it: unknown_case", refused=True)
-    assert quarantines(out) == ["it refuses jobs that its catalogue offers (unknown_case)"]
+    assert out[0] == GiveBack((ONE.key,), "the runner refused the job: unknown_case", refused=True)
+    assert quarantines(out) == ["the runner refuses jobs that its catalogue offers (unknown_case)"]
 
 
 def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
@@ -539,8 +539,8 @@ def test_a_queue_full_of_other_jobs_is_waited_for_and_not_for_ever() -> None:
         todo = machine.handle(WakeEvent(float(second)))
     assert TIMES.start_s < second < TIMES.start_s + 10
     assert posts <= 2 * second / TIMES.full_pause_s + 2, "it is not asked without pause"
-    assert GiveBack((ONE.key,), "the runner's queue stayed full, without a job of ours", refused=True) in todo
-    assert quarantines(todo) == ["its queue stays full, and it holds no job of ours"]
+    assert GiveBack((ONE.key,), "the runner's queue stayed full of other jobs", refused=True) in todo
+    assert quarantines(todo) == ["the runner's queue stays full of other jobs"]
 
 
 def test_events_that_cannot_be_read_one_after_the_other_quarantine() -> None:
@@ -548,7 +548,7 @@ def test_events_that_cannot_be_read_one_after_the_other_quarantine() -> None:
     reasons: list[str] = []
     for number in range(limits.UNREADABLE_LIMIT):
         reasons += quarantines(machine.handle(UnreadableLineEvent(float(number), None, "an unknown word")))
-    assert reasons == ["its events cannot be read: an unknown word"]
+    assert reasons == ["the runner's events cannot be read: an unknown word"]
 
 
 def test_conversations_that_come_to_nothing_quarantine_and_one_that_does_not_is_forgiven() -> None:
