@@ -129,10 +129,11 @@ def assess(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Say what of your own code fails, is wrong, falls back to the host or is slow on a target.
+    """Report which calls of your code fail, are wrong, fall back to the host or are slow on a target.
 
-    The evidence comes from --data; without it, from your coordinator; without a coordinator, from what ships with
-    Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this machine.
+    The evidence comes from --data, otherwise from your coordinator. Without a coordinator, it is the evidence that
+    ships with Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this
+    machine.
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
@@ -234,7 +235,9 @@ def _assess_run(
     source, place = recordings.source_of(recording), Path(recording.folder)
     place = place if place.is_dir() else Path.cwd()
     replays = (
-        ReplayResult(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
+        ReplayResult(None, "--data was given, so the calls are compared with its evidence")
+        if data
+        else replay(file, selector.framework, selector.device)
     )
     if replays.evidence is not None:
         target = replays.evidence
@@ -253,7 +256,8 @@ def _assess_run(
 
 
 def _beside(run: WatchedRun, code: _Assessed) -> WholeRun:
-    """The whole run, compared with all predictions, including silenced ones."""
+    """The result of running the whole command, together with all predictions about its code, including silenced
+    ones."""
     assert code.run is not None
     return WholeRun(run, code.assessment.findings, code.run.recording.seconds)
 

@@ -30,9 +30,9 @@ HISTORY = (
     "median", "notes",
 )  # fmt: skip
 NAMED = 5
-"""The maximum number of functions or cases in a line about those that cannot be compared."""
+"""The maximum number of names in a line about functions or cases that cannot be compared."""
 LISTED = 20
-"""The maximum number of functions of one kind; --json has all."""
+"""The maximum number of printed functions for one kind of change; --json has all."""
 
 
 @with_client
@@ -47,7 +47,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster."""
+    """List the cases that changed from A to B, and the functions that became slower or faster."""
     comparison = client.compare(a, b, rule)
     if as_json:
         print_json(comparison)
@@ -105,7 +105,7 @@ def _pair(pair: PairComparison) -> list[str]:
 
 
 def _not_compared_lines(verdicts: VerdictComparison) -> list[str]:
-    """The functions with too few data and the cases that were not compared, each with the reason."""
+    """Lines about the functions with insufficient data and the cases that were not compared, each with the reason."""
     unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
     cases = [
         f"{case.case} ({case.why})"
@@ -151,7 +151,10 @@ def history(
         str, typer.Argument(metavar="FUNCTION", help="Public dotted name of the function, such as torch.nonzero.")
     ],
     framework: Annotated[
-        str | None, typer.Option(help="Needed if the function's name does not begin with it (tf: tensorflow).")
+        str | None,
+        typer.Option(
+            help="The framework; needed unless the function's name begins with it (`tf` stands for tensorflow)."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

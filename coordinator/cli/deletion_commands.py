@@ -16,7 +16,7 @@ from coordinator.figures.formats import plural
 if TYPE_CHECKING:
     from coordinator.deletion.models import StoredSuite
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites permanently.")
 

@@ -54,7 +54,7 @@ from coordinator.results.summary import Section
 
 NAME = "demo"
 HOPELESS_STARTS = 5
-"""If a runner ended this often in a row, the campaign's jobs on its target are cancelled."""
+"""If a runner ended this many times in a row, the demo cancels the campaign's jobs on the runner's target."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environments Portolan can set up. Other frameworks must already be installed."""
 RUNNERS_LIMIT_S = 180.0
@@ -115,7 +115,7 @@ class Demo:
         self.board.show([])
 
     def chart(self, targets: Sequence[str] | None) -> Steps[None]:
-        """Chart these targets, or all whose runners are online now."""
+        """Chart these targets; without targets, all whose runners are online now."""
         yield from self.follow((yield from self.submit((yield from self.online(targets)))))
 
     def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
@@ -219,7 +219,7 @@ class Demo:
 
 
 class LocalDemo:
-    """Charts this machine's frameworks, from environments over runners to the campaign."""
+    """Charts this machine's frameworks: sets up environments, starts runners and runs a campaign."""
 
     def __init__(self, demo: Demo, instance: LocalInstance) -> None:
         self._demo = demo
@@ -299,7 +299,7 @@ def demo(
         **({"functions": split(functions)} if functions is not None else {}),
     }
     if url is not None and data_dir is not None:
-        raise InstanceError("--url and --data-dir cannot be combined: a coordinator elsewhere keeps its own data")
+        raise InstanceError("--url and --data-dir cannot be combined: give one of them")
     selected_targets = None if targets is None else parse_targets(targets)
     if url is None:
         require_known(selected_targets or ())
@@ -342,7 +342,7 @@ def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whol
 def _chart_here(
     directory: DataDirectory, targets: Sequence[str], work: Work, board: Board, data_dir: Path | None
 ) -> tuple[Results, list[str]]:
-    """Return the results, and the lines that the demo prints at its end."""
+    """Chart this machine's targets. Returns the results, and the lines that the demo prints at its end."""
     board.say(f"charting {', '.join(targets)}; data in {directory.path}")
     with local_instance(
         directory,
@@ -381,9 +381,11 @@ def _chart_here(
 
 
 def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board: Board) -> tuple[Results, list[str]]:
-    """Return the results, and the lines that the demo prints at its end.
+    """Chart the runners of the coordinator at ``url``. Returns the results, and the lines that the demo prints at its
+    end.
 
-    Raises ``CoordinatorAwayError`` at once if no coordinator answers, because no campaign runs yet that could be lost.
+    Raises ``CoordinatorAwayError`` immediately if no coordinator answers, because no campaign runs yet that could be
+    lost.
     """
     with Client(url, find_token(url, DataDirectory())) as client:
         client.whoami()
@@ -409,7 +411,7 @@ def _what_continues(campaign: int | None, url: str) -> str:
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
-    """The targets of each framework. They share an environment."""
+    """Group the targets by framework, because the targets of a framework share an environment."""
     groups: dict[str, list[str]] = {}
     for target in targets:
         groups.setdefault(target.split("/")[0], []).append(target)

@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class FirstInterrupt:
-    """Catches the next Ctrl-C. The one after it has its usual effect."""
+    """Catches the next Ctrl-C. A second Ctrl-C has its usual effect."""
 
     def __init__(self) -> None:
         self._came = False

@@ -39,7 +39,7 @@ class OutageWatch:
             )
 
     def note_success(self) -> None:
-        """Record a successful call of the coordinator."""
+        """Record that the coordinator answered a call."""
         if self._away_since is not None:
             self._say(f"the coordinator is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
@@ -82,7 +82,7 @@ class OutageWatch:
 
 @contextmanager
 def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
-    """When a person stops watching a campaign, print that the campaign continues, and how to follow and stop it."""
+    """When the user stops watching a campaign, print that the campaign continues, and how to follow and stop it."""
     try:
         yield
     except KeyboardInterrupt:

@@ -33,7 +33,7 @@ COMPLAINT = b"portolan-runner: "
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The outcomes of a recording's calls on a target. If there are none, the reason."""
+    """The outcomes of a recording's calls on a target, or the reason why there are no outcomes."""
 
     evidence: TargetEvidence | None
     why_not: str | None = None

@@ -59,7 +59,8 @@ class Rollout:
         """Ids of the containers that this rollout has created."""
 
     def bring_up(self, specs: Mapping[str, RunnerSpec], within_s: float) -> list[str]:
-        """Wait until the runner of each specification is registered. Returns the targets for which this failed."""
+        """Create the containers of these specifications, and register their runners as soon as they answer. Returns the
+        targets for which this failed."""
         deadline, failed_targets = time.monotonic() + within_s, []
         containers: dict[str, Container] = {}
         for target, spec in specs.items():
@@ -116,7 +117,7 @@ class Rollout:
         self._created.add(replacement.id)
         self._board.say(f"{target}: starting {spec.image.name} at {replacement.url}")
         if before is not None and before.url != replacement.url:
-            self._board.say(f"{target}: another program listens at {before.url}, taking another")
+            self._board.say(f"{target}: another program listens at {before.url}, taking another port")
             self._take_off_the_chart([before.url])
         return replacement
 
