@@ -48,7 +48,8 @@ def check(file: BinaryIO) -> Bundle:
     header = _header(first)
     positions = {case.id: number for number, case in enumerate(header.suite.cases)}
     if not positions or len(positions) != len(header.suite.cases):
-        raise BundleError("the bundle's header names no case, or a case twice: take a fresh copy")
+        fault = "the same case twice" if positions else "no case"
+        raise BundleError(f"the bundle's header names {fault}: take a fresh copy")
     digest = hashlib.sha256(first)
     there = bytearray(header.outcomes)
     ended_at = header.begun_at
@@ -69,11 +70,9 @@ def check(file: BinaryIO) -> Bundle:
         ended_at = max(ended_at, entry.finished_at)
         digest.update(line)
     if file.read(1):
-        raise BundleError(f"the bundle continues after its last line, {number}: it was changed; take a fresh copy")
+        raise BundleError(f"the bundle continues after its last line, {number}, so it was changed: take a fresh copy")
     if digest.hexdigest() != entry.sha256:
-        raise BundleError(
-            "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
-        )
+        raise BundleError("the bundle's checksum does not match its content: take a fresh copy")
     if entry.outcomes != number - 2 or not all(there):
         raise BundleError(
             f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "

@@ -54,10 +54,10 @@ class Signers:
         signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
             if not file.is_file():
-                raise BundleError(f"{file}: this file of keys does not exist")
+                raise BundleError(f"the file of keys {file} does not exist: check its name")
         if not signature.is_file():
             raise BundleError(
-                f"{bundle} is not signed: there is no {signature}; its maker signs it with "
+                f"{bundle} is not signed, because there is no {signature}: ask its maker to sign it with "
                 f"`ssh-keygen -Y sign -n {NAMESPACE} -f KEY {bundle.name}`"
             )
         signer = find_principal(signature, self.allowed)

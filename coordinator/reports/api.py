@@ -92,7 +92,7 @@ async def figure(
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
     theme: Annotated[Theme, Query(description="`auto` is a light svg that turns dark on a dark page")] = ("light"),
 ) -> Response:
-    """One figure. A figure with too few points returns 404 with the reason."""
+    """One figure. Returns 404 with the reason if the figure has too few points."""
     selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, selected_figure.drawing(with_title=True), format, theme)
 

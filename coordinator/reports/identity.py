@@ -1,4 +1,4 @@
-"""The parts of a table that do not depend on its content: targets, counting rule, notes and query. Pure."""
+"""The parts of a table that do not depend on its content: targets, counting rule, notes and query. It does no I/O."""
 
 from __future__ import annotations
 
@@ -105,5 +105,8 @@ def _notes_on_reference(data: ReportData, figures: tuple[str, ...]) -> Iterator[
     classes = {target.device_class for target in data.published_targets()}
     if data.targets and not classes & {target.device_class for target in data.targets}:
         class_names = ", ".join(sorted(classes))
-        yield f"No target here has a device class that it charted ({class_names}): its figures are for other classes."
+        yield (
+            f"The reference charted no device class of this campaign, only {class_names}: its figures are for other "
+            "classes."
+        )
     yield from data.reference.sentences(frozenset(figures), frozenset(data.frameworks))

@@ -1,4 +1,4 @@
-"""A campaign's report: one self-contained HTML file to send to a colleague. Pure."""
+"""A campaign's report: one self-contained HTML file to send to a colleague. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each one judged.
-Pure."""
+"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each one judged. It
+does no I/O.
+"""
 
 from __future__ import annotations
 

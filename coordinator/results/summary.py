@@ -1,4 +1,4 @@
-"""A campaign's results in plain sentences. The report and the terminal show them. Pure."""
+"""A campaign's results in plain sentences. The report and the terminal show them. It does no I/O."""
 
 from __future__ import annotations
 

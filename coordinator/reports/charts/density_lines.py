@@ -1,4 +1,4 @@
-"""Densities of latency: a line for each target, in a panel for each framework. Pure."""
+"""Densities of latency: a line for each target, in a panel for each framework. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overall cost of moving to another device: a dot with its interval for each pair of devices. Pure."""
+"""The overall cost of moving to another device: a dot with its interval for each pair of devices. It does no I/O."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def faster(data: ReportData, table: Table) -> Figure:
         table,
         "faster",
         drawing=_share_dots(rows, distinct(rows, "pair"), tuple(parts.values()), "functions that are faster there"),
-        caption="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; what was published "
-        "without n has none.",
+        caption="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; shares published "
+        "without n have none.",
         alternative=f"Functions that are faster on the second device: {_in_words(rows, 'faster')}.",
         silent=NOTHING_COMPARED,
     )

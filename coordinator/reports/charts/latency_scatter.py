@@ -1,4 +1,6 @@
-"""Latencies on one device against latencies on another: a point for each function, on two logarithmic axes. Pure."""
+"""Latencies on one device against latencies on another: a point for each function, on two logarithmic axes. It does no
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -131,9 +133,7 @@ def _points(
     thinning_note = ""
     for points in by_pair.values():
         if len(points) > MOST:
-            thinning_note = (
-                f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
-            )
+            thinning_note = f" Panels show at most {MOST:,} evenly drawn functions; the table has all."
             points = [points[math.floor(place * len(points) / MOST)] for place in range(MOST)]
         if len(points) >= FEWEST:
             selection += points

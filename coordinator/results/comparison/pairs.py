@@ -1,4 +1,4 @@
-"""Pairs the targets of two sides, and gives a reason for each target without a counterpart. Pure."""
+"""Pairs the targets of two sides, and gives a reason for each target without a counterpart. It does no I/O."""
 
 from __future__ import annotations
 
