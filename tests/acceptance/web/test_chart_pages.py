@@ -180,7 +180,7 @@ def test_an_outcome_says_how_it_was_after_other_cases_and_which_operation_was_wr
     )
     text = text_of(browser.get(address))
     assert "it failed in another way" in text
-    assert "aten::add of float64 the first whose result is not the host's" in text
+    assert "aten::add of float64 the first operation whose result differs from the host's" in text
     assert outcome_of(coordinator, campaign, "hazards.add/wrong")["operation"] == "aten::add"
 
 
@@ -198,7 +198,7 @@ def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
     page = browser.get(f"/campaigns/{campaign}/outcomes/{loud}")
     assert len(page.text) < 300_000
     assert "begin" not in page.text.partition("<h2>Log</h2>")[2]
-    assert "the runner kept the end" in text_of(page)
+    assert "the runner kept only the end" in text_of(page)
     assert "All 1,000,010" in text_of(page)
     log = browser.get(f"/campaigns/{campaign}/outcomes/{loud}/log")
     assert log.headers["content-type"] == "text/plain; charset=utf-8"
