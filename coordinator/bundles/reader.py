@@ -76,7 +76,7 @@ def check(file: BinaryIO) -> Bundle:
     if entry.outcomes != number - 2 or not all(there):
         raise BundleError(
             f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "
-            "continue the run that was making it"
+            "run the command that wrote it again with the same FILE"
         )
     return Bundle(header, entry.sha256, ended_at)
 
@@ -104,9 +104,7 @@ def _next_line(file: BinaryIO, number: int) -> bytes:
     if len(line) > MAX_LINE_BYTES:
         raise BundleError(f"line {number} is longer than any line of a bundle: this is not a bundle")
     if not line.endswith(b"\n") and number > 1:
-        raise BundleError(
-            f"the bundle is cut off in line {number}: copy it again, or continue the run that was making it"
-        )
+        raise BundleError(f"the bundle is cut off in line {number}: copy it again, or continue the run that wrote it")
     return line
 
 

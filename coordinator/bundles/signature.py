@@ -32,7 +32,7 @@ def read_signature(bundle: Path) -> str | None:
     except FileNotFoundError:
         return None
     if len(lines) < 3 or (lines[0], lines[-1]) != (FIRST_LINE, LAST_LINE):
-        raise BundleError(f"{file} is not a signature of ssh-keygen: ask for it again, or move it away")
+        raise BundleError(f"{file} is not a signature of ssh-keygen: ask for a new signature, or remove the file")
     return "".join(lines[1:-1])
 
 

@@ -294,7 +294,9 @@ def write_evidence(
         with connect(url, data_dir) as client:
             evidence = client.evidence(on)
     if not evidence.targets:
-        raise AssessmentError("there is no evidence to write: all of it is for the CPU")
+        raise AssessmentError(
+            "there is no evidence to write, because all evidence is for the CPU: name evidence of another device"
+        )
     made_at = max(target.charted_at for target in evidence.targets)
     content = evidence_file.compress(evidence.targets, made_at)
     with writing(file) as sink:
@@ -306,7 +308,9 @@ def write_evidence(
 
 
 def _prefix(place: Path) -> str:
-    """The path from the working directory to the folder of the sites' paths; empty if the folder is outside of it."""
+    """The path from the working directory to the folder from which the paths of call sites begin; empty if this folder
+    is outside of the working directory.
+    """
     folder = place if place.is_dir() else place.parent
     try:
         within = folder.resolve().relative_to(Path.cwd())

@@ -38,7 +38,7 @@ LISTED = 20
 @with_client
 def compare(
     client: Client,
-    a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one of its targets: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The campaign or target to compare with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
@@ -76,11 +76,11 @@ def _pair(pair: PairComparison) -> list[str]:
     both = pair.a.target if pair.a.target == pair.b.target else f"{pair.a.target} against {pair.b.target}"
     counts, cases, speed = pair.verdicts.counts, pair.verdicts.cases, pair.latencies
     lines = [
-        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} both, "
-        f"{counts.changes} changed otherwise, {counts.same} the same, {counts.lost} without a result on B, "
+        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} with both, "
+        f"{counts.changes} with other changes, {counts.same} unchanged, {counts.lost} without a result on B, "
         f"{counts.insufficient} with insufficient data",
-        f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed by another cause, "
-        f"{cases.placement} passed at another placement, {cases.same} the same, "
+        f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed with another cause, "
+        f"{cases.placement} passed with another placement, {cases.same} unchanged, "
         f"{cases.lost} without a result on B, {cases.insufficient} with insufficient data, "
         f"{cases.not_compared} not compared",
         *(f"  {note}" for note in pair.notes),
@@ -91,7 +91,7 @@ def _pair(pair: PairComparison) -> list[str]:
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
     lines.append(
-        f"  latency: {speed.slower} slower, {speed.faster} faster, {speed.same} the same, "
+        f"  latency: {speed.slower} slower, {speed.faster} faster, {speed.same} unchanged, "
         f"{speed.insufficient} with insufficient data"
     )
     lines.append(f"  {speed.host}")

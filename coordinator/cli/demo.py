@@ -94,7 +94,7 @@ class DemoFollower:
 
 
 class Demo:
-    """The campaign of a demo on one coordinator."""
+    """Submits and follows a demo's campaign on one coordinator."""
 
     def __init__(self, client: Client, board: Board, work: Work) -> None:
         self.client = client
@@ -106,7 +106,7 @@ class Demo:
         self.watch.retry(self._cancel_leftovers)
 
     def drive(self, way: Steps[None], tend: Callable[[], None] = lambda: None) -> None:
-        """Run the steps to the end, and show the rows of each step."""
+        """Run the steps to the end. After each step, show its rows and call ``tend``."""
         with closing(way):
             for rows in way:
                 self.board.show(rows)
@@ -136,7 +136,7 @@ class Demo:
                 break
             yield [f"waiting for the runners of {', '.join(missing)}, {duration(elapsed_s)}"]
         for target in missing:
-            self.board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
+            self.board.say(f"{target}: left out, none of its runners is online after {duration(RUNNERS_LIMIT_S)}")
         to_chart = sorted(online) if targets is None else [target for target in targets if target in online]
         if not to_chart:
             url = self.client.url

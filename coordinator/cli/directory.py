@@ -146,7 +146,7 @@ def find_url(option: str | None, directory: DataDirectory) -> str:
     try:
         whereabouts = directory.running()
     except DatabaseError:
-        whereabouts = None  # somebody else's instance: the default address may still be right
+        whereabouts = None  # another user's instance: the default address may still be right
     return whereabouts.url if whereabouts else DEFAULT_URL
 
 

@@ -64,4 +64,4 @@ def _runs_here() -> bool:
     try:
         return DataDirectory().running() is not None
     except DatabaseError:
-        return False  # somebody else's instance
+        return False  # another user's instance

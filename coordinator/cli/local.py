@@ -81,7 +81,7 @@ def local_instance(
     """Start the database and the coordinator. At the end of the block, stop the runners, the coordinator and the
     database.
 
-    ``slots`` is the maximum number of untimed cases that each runner may run at once.
+    ``slots`` is the maximum number of untimed cases that each runner may run at the same time.
     """
     from coordinator.configuration.settings import Settings, host_names
     from coordinator.database.embedded import EmbeddedPostgres
@@ -89,7 +89,7 @@ def local_instance(
     from coordinator.dispatch.installation import settle_at
     from coordinator.migration import upgrade
 
-    # Before anything starts, so that an invalid variable is reported at once.
+    # Before anything starts, so that an invalid variable is reported immediately.
     settings = Settings(
         "",
         enrolment_key_file=enrolment_key_file,
@@ -312,7 +312,7 @@ def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
     with contextlib.suppress(FileNotFoundError, ValueError):
         earlier = int(id_file.read_text())
         if earlier != new_id:
-            # Somebody may have removed it already.
+            # Another user may have removed the registration already.
             with contextlib.suppress(CoordinatorError):
                 client.remove(earlier)
     write_private(id_file, f"{new_id}\n")

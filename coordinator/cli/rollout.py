@@ -126,7 +126,7 @@ class Rollout:
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
-                raise FleetError("its container was removed by somebody else: run the command again")
+                raise FleetError("somebody else removed its container: run the command again")
             if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
                 raise FleetError(f"it exits as soon as it starts ({actual_state.restarts} times)")
             if actual_state.trouble is not None:

@@ -23,7 +23,7 @@ RULES: dict[Basis, str] = {
     "excluded. A function passes if no case failed; else it fails some or all of them, which the study calls a "
     "partial or a complete failure. Skipped cases (removed, not applicable) and incomplete ones (environment, "
     "infrastructure) are excluded. A function without other cases has no verdict and is excluded from the rates.",
-    "latencies": "Only runs that passed and are proven to have run on the device count; measured is {measure}. A "
+    "latencies": "Only runs that passed and are proven to have run on the device count. The measure is {measure}. A "
     "function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
     "over the same cases. Functions that never touch a device have no ratio. The study's ratio is one mean divided "
     "by another, over everything it measured.",

@@ -141,7 +141,7 @@ class ReportData:
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """For each target, the CPU target with which its latencies are compared."""
     coverages: tuple[Coverage, ...] = ()
-    """For each release, how much of it was charted."""
+    """The coverage of each charted release: the share of its public functions that was charted."""
     sample: ChartedSample | None = None
     """The sample; None if the campaign's functions are not a sample."""
     conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)

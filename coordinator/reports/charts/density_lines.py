@@ -35,7 +35,7 @@ def densities(data: ReportData, table: Table) -> Figure:
         table,
         "densities",
         drawing=_line_panels(rows, tuple(sizes), min(places), max(places)),
-        caption=f"Kernel densities over functions, measured is {MEASURES[data.measure]}; "
+        caption=f"Kernel densities over functions. The measure is {MEASURES[data.measure]}; "
         + ", ".join(f"{target} n {size}" for target, size in sizes.items())
         + ".",
         alternative="Latency distribution; most functions take about: "

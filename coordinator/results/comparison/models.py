@@ -13,9 +13,10 @@ from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
-"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed by
-another cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some cases count
-only on A."""
+"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed with
+another cause, or passed with another placement, and nothing else changed. ``lost``: no case changed, and some cases
+count only on A.
+"""
 
 CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
 """The kind of a case's change. ``lost``: the case counts on A and has no result on B. ``not compared``: neither side
@@ -89,8 +90,8 @@ class CaseCounts(BaseModel):
 _MOVES: dict[CaseKind, str] = {
     "worse": "worse",
     "better": "better",
-    "cause": "by another cause",
-    "placement": "at another placement",
+    "cause": "with another cause",
+    "placement": "with another placement",
     "lost": "without a result on B",
 }
 
@@ -110,7 +111,7 @@ class VerdictChange(BaseModel):
 
     @property
     def moves(self) -> str:
-        """The changed and lost cases in words: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        """The changed and lost cases in words: ``1 worse (torch.cat/uint8), 2 with another cause (…)``."""
         return ", ".join(
             f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
             for kind, words in _MOVES.items()

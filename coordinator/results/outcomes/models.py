@@ -69,7 +69,7 @@ class OutcomeDetail(BaseModel):
     timeout_s: float
     fingerprint_id: str | None
     was: dict[str, str | None] | None
-    """The verdict, cause and rule before a person set the cause; null if nobody did."""
+    """The verdict, cause and rule before a person set the cause; null if no person set it."""
     attempts: list[Attempt]
     runs: list[OtherRun]
 

@@ -1,5 +1,5 @@
-// The front page of the atlas: a search over all names, and a tile for each function. Without this script, the page lists
-// the functions by module.
+// The front page of the atlas: a search over all names, and a tile for each function. Without this script, the page
+// lists the functions by module.
 
 const data = JSON.parse(document.getElementById("atlas").textContent);
 const root = document.getElementById("main").dataset.root ?? "";
@@ -34,7 +34,7 @@ function marksOf({ columns, place }) {
   return columns.map((column) => `${column.target}: ${wordOf(column, place)}`).join(" · ");
 }
 
-// A name that ends with the typed text comes before a name that contains it. Names with equal scores are ordered by use.
+// A name that ends with the typed text comes before a name that contains it. Equal names are ordered by use.
 function score(low, typed) {
   const last = low.slice(low.lastIndexOf(".") + 1);
   if (low === typed || last === typed) return 0;
@@ -84,7 +84,7 @@ function wire_search() {
   show(field.value);
 }
 
-// Marks differ in shape and not only in color. Hatched: falls back; dotted: fails; half: works in part; hollow: unproven;
+// Marks differ in shape, not only in color. Hatched: falls back; dotted: fails; half: works in part; hollow: unproven;
 // point: host work.
 const SHAPES = {
   w: (pen, x, y, size) => pen.fillRect(x, y, size, size),

@@ -2,7 +2,7 @@
 // A figure is an element with data-spec (the address of its specification), or an element that contains
 // the specification in a script of type application/json.
 
-// The page's content security policy forbids scripts to evaluate text or to add styles. So Vega interprets its expressions
+// The page's content security policy forbids scripts to evaluate text or to add styles. So Vega interprets expressions
 // as trees, and portolan.css has the styles of its tooltips.
 const EMBEDDING = {
   actions: false,
