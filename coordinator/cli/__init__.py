@@ -95,7 +95,7 @@ class Commands(LazyGroup):
         (
             "login",
             "coordinator.cli.access_commands:login",
-            "Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it.",
+            "Store a token for a coordinator in a file that only you can read. On a terminal, it asks for the token.",
         ),
         (
             "logout",
@@ -137,7 +137,7 @@ class Commands(LazyGroup):
         (
             "demo",
             "coordinator.cli.demo:demo",
-            "Set up, start, chart every function on this machine's targets, show the matrix, stop.",
+            "Set up this machine's frameworks, chart every function on its targets, show the matrix, and stop.",
         ),
         ("token", "coordinator.cli.access_commands:app", "Tokens and their roles."),
         ("signer", "coordinator.cli.signer_commands:app", "Keys whose signatures of bundles are trusted."),

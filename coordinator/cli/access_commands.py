@@ -39,7 +39,7 @@ def login(
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it."""
+    """Store a token for a coordinator in a file that only you can read. On a terminal, it asks for the token."""
     if link:
         with connect(address, data_dir) as client:
             print(f"{client.url}{client.login_link().path}")
@@ -90,7 +90,7 @@ def create(
 @app.command("list")
 @with_client
 def list_tokens(client: Client, as_json: AsJson = False) -> None:
-    """List the tokens with their roles and last use. Their secrets are not stored."""
+    """List the tokens with their roles and last use. The secrets of tokens are not stored."""
     tokens = client.tokens()
     if as_json:
         print_json(tokens)

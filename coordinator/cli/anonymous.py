@@ -1,4 +1,4 @@
-"""The options of commands that start a coordinator, with which they set the role of callers without a token."""
+"""Options of the commands that start a coordinator, for the role of callers without a token."""
 
 from __future__ import annotations
 

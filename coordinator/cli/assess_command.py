@@ -46,7 +46,7 @@ from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 
 FOUND = 1
-"""The exit code if there is a finding of a kind in --fail-on."""
+"""The exit code if there is a finding of a kind that --fail-on names."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def _chart_and_assess(client: Client, code: _Assessed, selector: Selector, slow:
 def _assess_run(
     file: Path, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, data: Path | None
 ) -> _Assessed:
-    """Replay the calls of a recording. If this is not possible, compare the calls with evidence from elsewhere."""
+    """Replay the calls of a recording. If they cannot be replayed, compare them with ``evidence``."""
     recording = recordings.read_recording(file.read_bytes(), str(file))
     selector = _one_target(selector)
     if recording.framework != selector.framework:
@@ -263,8 +263,9 @@ def _beside(run: WatchedRun, code: _Assessed) -> WholeRun:
 
 
 def _one_target(selector: Selector) -> Selector:
-    """Return the selector if it names one framework and one device, because calls can be replayed on only one target.
-    Otherwise raises ``AssessmentError``."""
+    """Return the selector if it names one framework and one device, otherwise raise ``AssessmentError``, because calls
+    can be replayed on only one target.
+    """
     if "*" in f"{selector.framework}{selector.device}":
         raise AssessmentError(f"--on {selector} is not one target: name one, such as torch/xla")
     return selector

@@ -61,7 +61,7 @@ RUNNERS_LIMIT_S = 180.0
 """Seconds to wait for runners that were requested by name; importing a framework takes long."""
 
 Work = dict[str, Any]
-"""The members of a demo's submission except its name and targets: the functions and the number of runs."""
+"""The functions and the number of runs: the members of a demo's submission except its name and targets."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
 Steps = Generator[Sequence[CampaignTarget | str], None, T]
@@ -162,8 +162,9 @@ class Demo:
             return campaign
 
     def follow(self, campaign: CampaignDetail, hopeless: Callable[[], Sequence[str]] = tuple) -> Steps[None]:
-        """Show the campaign's progress until it has ended. Its jobs on targets whose runners do not start
-        (``hopeless``) are cancelled."""
+        """Show the campaign's progress until it has ended. Cancel its jobs on ``hopeless`` targets, whose runners do
+        not start.
+        """
         follower, began = DemoFollower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
         given_up: set[str] = set()
         first_interrupt: FirstInterrupt | None = None
@@ -292,7 +293,7 @@ def demo(
     whole: Annotated[bool, typer.Option("--all", help="Show every function at the end.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
+    """Set up this machine's frameworks, chart every function on its targets, show the matrix, and stop."""
     work: Work = {
         "runs": 1 + runs,
         "verdicts_first": True,

@@ -122,7 +122,7 @@ class DataDirectory:
             raise DatabaseError(f"{self._whereabouts} is damaged: restart the instance") from error
 
     def runner(self, target: str) -> Path:
-        """The folder of the local runner that serves ``target``. It is created if necessary."""
+        """Return the folder of the local runner that serves ``target``, and create it if it is missing."""
         folder = self.path / "runners" / target.replace("/", "-")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
@@ -161,8 +161,9 @@ def _require_running(directory: DataDirectory) -> Whereabouts:
 
 
 def kept_admin_token(file: Path) -> str:
-    """Return the admin token in the file. The first call creates it. It is replaced if other users could read the
-    file."""
+    """Return the admin token in the file. Create the file if it is missing, and replace the token if other users could
+    read the file.
+    """
     if not file.exists() or file.stat().st_mode & 0o077 or not file.read_text().strip():
         write_private(file, f"{new_token().text}\n")
     return file.read_text().strip()

@@ -19,7 +19,7 @@ class FirstInterrupt:
         return came
 
     def give_back(self) -> None:
-        """Let the next Ctrl-C have its usual effect."""
+        """Restore the usual effect of Ctrl-C."""
         signal.signal(signal.SIGINT, self._before)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:

@@ -135,7 +135,7 @@ def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str
 
 
 def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
-    """The DSN for each role. With ``--database``, all roles use the DSN of this option."""
+    """Map every role to the DSN of ``--database``."""
     from coordinator.database.grants import ROLES
 
     return dict.fromkeys(ROLES, dsn)
@@ -237,7 +237,7 @@ class LocalInstance:
 
     @property
     def settled(self) -> bool:
-        """Whether every runner has been up at least once, or was given up."""
+        """Whether every runner has been ready at least once, or was given up."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property

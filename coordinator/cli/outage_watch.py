@@ -23,7 +23,7 @@ ASK_AGAIN_S = 0.5
 class OutageWatch:
     """Reports an outage once when it begins and once when it ends, and gives up after a time limit.
 
-    When it gives up, the message names the campaigns, which may continue, and the command that shows them.
+    When the watch gives up, its error names the campaigns, which may continue, and the command that shows them.
     """
 
     def __init__(self, say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> None:

@@ -23,7 +23,7 @@ STOP_LIMIT_S = 10.0
 class ChildProcess:
     """A process in its own session, so that Ctrl-C reaches it only through this program.
 
-    With a ``log``, its lines on stdout and stderr are written there.
+    With a ``log``, the lines that the process writes to stdout and stderr are written to the log.
     """
 
     def __init__(self, command: Sequence[str], log: FileIO | None = None) -> None:

@@ -180,7 +180,7 @@ class Client:
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Store a bundle. Returns its campaign, and whether the campaign is new.
 
-        If there is a signature file next to the bundle, whose name ends with ``.sig``, it is sent as well.
+        If there is a signature file (the bundle's name with ``.sig`` added) next to the bundle, the client sends it as well.
         """
         from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail
