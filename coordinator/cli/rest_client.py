@@ -180,7 +180,7 @@ class Client:
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Store a bundle. Returns its campaign, and whether the campaign is new.
 
-        If there is a signature file (the bundle's name with ``.sig`` added) next to the bundle, the client sends it as well.
+        If there is a signature file next to the bundle (its name with ``.sig`` added), the client sends it too.
         """
         from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail

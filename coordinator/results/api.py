@@ -37,7 +37,7 @@ def _refuse(request: Request, names: Sequence[str]) -> None:
     for name in names:
         if name in request.query_params:
             raise RequestError(
-                f"there is no parameter '{name}'; use 'rule' to choose how cases are counted ({', '.join(NAMES)})"
+                f"there is no parameter '{name}': use 'rule' to choose how cases are counted ({', '.join(NAMES)})"
             )
 
 
