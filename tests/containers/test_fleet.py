@@ -349,7 +349,7 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
 def test_a_token_that_may_not_register_runners_is_told_and_starts_nothing(fleet: Fleet, hazards: str) -> None:
     answer = fleet.coordinator.http.post("/tokens", json={"name": "ada", "role": "submitter"})
     fleet.portolan.variables["PORTOLAN_TOKEN"] = answer.json()["secret"]
-    assert "ada may not put runners on the chart" in fleet.refusal("up", *fleet.up_words(hazards))
+    assert "ada may not register runners at" in fleet.refusal("up", *fleet.up_words(hazards))
     del fleet.portolan.variables["PORTOLAN_TOKEN"]
     assert "token" in fleet.refusal("up", *fleet.up_words(hazards))
     assert fleet.containers() == []

@@ -131,7 +131,7 @@ def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
     assert plain["low"] < plain["percent"] < plain["high"]
-    assert "A fallback to the host passes" in figures_of(fleet())["portability"].subtitle[0]
+    assert "Counted anywhere, a fallback to the host passes" in figures_of(fleet())["portability"].subtitle[0]
 
 
 def test_the_subtitle_says_whose_figures_they_are_and_of_which_revision() -> None:
