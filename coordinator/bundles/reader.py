@@ -75,8 +75,8 @@ def check(file: BinaryIO) -> Bundle:
         raise BundleError("the bundle's checksum does not match its content: take a fresh copy")
     if entry.outcomes != number - 2 or not all(there):
         raise BundleError(
-            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "
-            "run the command that wrote it again with the same FILE"
+            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete: "
+            "repeat the command that wrote it, with the same FILE"
         )
     return Bundle(header, entry.sha256, ended_at)
 
@@ -116,7 +116,7 @@ def _header(line: bytes) -> BundleHeader:
     if mark.format > FORMAT:
         raise BundleError(
             f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
-            f"this portolan reads up to {FORMAT}: upgrade it"
+            f"this portolan reads up to {FORMAT}: upgrade Portolan"
         )
     try:
         header = BundleHeader.model_validate_json(line)
@@ -128,7 +128,7 @@ def _header(line: bytes) -> BundleHeader:
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
             f"the bundle's outcomes are in protocol {header.runner.protocol}; "
-            f"this portolan speaks {PROTOCOL_VERSION}: use a matching version of both"
+            f"this portolan speaks {PROTOCOL_VERSION}: use matching releases of Portolan and the runner"
         )
     return header
 

@@ -69,8 +69,8 @@ class Signers:
             complaint = verify(content, signature, self.allowed, signer, self.revoked)
         if complaint is not None:
             raise BundleError(
-                f"{bundle} has no valid signature of {signer} ({complaint}): it was changed, or the key is "
-                "revoked or out of its time; ask for a fresh copy with its signature"
+                f"{bundle} has no valid signature of {signer} ({complaint}): check whether the key is revoked "
+                "or expired, or ask for a fresh copy with its signature"
             )
         return signer
 

@@ -84,7 +84,6 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
             complaint = verify(content, signature_file, signers_file, principal)
     if complaint is not None:
         raise BundleError(
-            f"the bundle has no valid signature of {signer.name} ({complaint}): it was changed after it was signed; "
-            "ask for a fresh copy with its signature"
+            f"the bundle has no valid signature of {signer.name} ({complaint}): ask for a fresh copy with its signature"
         )
     return signer

@@ -1,5 +1,4 @@
-"""A rollout creates the specified containers of a fleet and registers their runners. It lasts for one call of a
-command.
+"""A rollout creates the specified containers of a fleet and registers their runners. It exists only during one command.
 
 If a container ends later, the scheduler restarts it at the same URL with the same secret, so the coordinator can
 connect to it again.
@@ -102,8 +101,9 @@ class Rollout:
         return stuck_containers, away
 
     def _ensure(self, spec: RunnerSpec) -> Container:
-        """Return the target's container. It is created if it does not exist, and replaced if it does not match the
-        specification."""
+        """Return the target's container. Create it if it does not exist, and replace it if it does not match the
+        specification.
+        """
         target, file = spec.target, self._secret_file(spec.target)
         spec = spec.model_copy(update={"secret": hashlib.sha256(_secret(file).encode()).hexdigest()[:16]})
         before = {container.target: container for container in self._scheduler.list()}.get(target)

@@ -70,8 +70,9 @@ def connect(url: Url = None, data_dir: DataDir = None) -> Client:
 
 
 def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
-    """Add ``--url`` and ``--data-dir`` to a command. They make the coordinator's client, which is the command's first
-    argument."""
+    """Add ``--url`` and ``--data-dir`` to a command. The command gets a client made from these options as its first
+    argument.
+    """
 
     @with_options_of(connect)
     @wraps(command)

@@ -55,7 +55,7 @@ async def table(
     options: Options,
     format: TableForm = "json",
 ) -> Response:
-    """One table with its notes, its counting rule and the SQL query of its rows. As csv, it has only the rows."""
+    """One table with its notes, its counting rule and the SQL query of its rows. The csv has only the rows."""
     selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
     return await asyncio.to_thread(table_response, selected_table, format, headers)

@@ -85,7 +85,7 @@ def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     if data.reference:
         rows += _speedups(data.reference, data.frameworks)
         notes = (
-            "In the study, Figures 3 and 7 are pictures. For newer hardware, its text gives some shares, without n.",
+            "In the study, Figures 3 and 7 are pictures. For newer hardware, the study gives some shares, without n.",
         )
     columns = (
         Column("faster", "faster", "rate"),

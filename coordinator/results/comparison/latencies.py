@@ -177,7 +177,7 @@ class LatencyDifference(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the interval is finite. It is if there were enough runs and they were similar enough."""
+        """Whether the interval is finite, because there were enough runs and they were similar enough."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def direction(self, least: float) -> Speed | None:
@@ -344,8 +344,9 @@ def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
-    """The verdict for a function. It changed if one of its cases surely changed, or if its overall difference shows a
-    change."""
+    """The verdict for a function. The function changed if one of its cases surely changed, or if its overall difference
+    shows a change.
+    """
     words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
