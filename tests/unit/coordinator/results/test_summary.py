@@ -187,8 +187,8 @@ def test_a_cancelled_campaign_says_what_never_ran() -> None:
     whole = summary_texts(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
     assert whole.startswith(
         "The campaign was cancelled: 8 jobs never ran. A function that misses a case because of this is excluded from "
-        "the rates below. Results are missing: 3 cases of 1 of 1 function ended without a result, because the campaign was "
-        "cancelled, or because a package or a runner was missing."
+        "the rates below. Results are missing: 3 cases of 1 of 1 function ended without a result, because the campaign "
+        "was cancelled, or because a package or a runner was missing."
     )
 
 
