@@ -80,7 +80,7 @@ async def import_bundle(
 
 @router.get("/signers")
 async def list_signers(context: Context) -> SignerList:
-    """All keys that are trusted to sign bundles, or were until they were revoked, newest first."""
+    """All keys that sign bundles, trusted or revoked, newest first."""
     return SignerList(signers=await signer_service.list_signers(context.engine))
 
 

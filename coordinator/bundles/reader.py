@@ -48,7 +48,8 @@ def check(file: BinaryIO) -> Bundle:
     header = _header(first)
     positions = {case.id: number for number, case in enumerate(header.suite.cases)}
     if not positions or len(positions) != len(header.suite.cases):
-        raise BundleError("the bundle's header names no case, or a case twice: take a fresh copy")
+        fault = "the same case twice" if positions else "no case"
+        raise BundleError(f"the bundle's header names {fault}: take a fresh copy")
     digest = hashlib.sha256(first)
     there = bytearray(header.outcomes)
     ended_at = header.begun_at
@@ -69,15 +70,13 @@ def check(file: BinaryIO) -> Bundle:
         ended_at = max(ended_at, entry.finished_at)
         digest.update(line)
     if file.read(1):
-        raise BundleError(f"the bundle continues after its last line, {number}: it was changed; take a fresh copy")
+        raise BundleError(f"the bundle continues after its last line, {number}, so it was changed: take a fresh copy")
     if digest.hexdigest() != entry.sha256:
-        raise BundleError(
-            "the bundle's checksum does not match: it was damaged on its way, or changed; take a fresh copy"
-        )
+        raise BundleError("the bundle's checksum does not match its content: take a fresh copy")
     if entry.outcomes != number - 2 or not all(there):
         raise BundleError(
-            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete; "
-            "continue the run that was making it"
+            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete: "
+            "repeat the command that wrote it, with the same FILE"
         )
     return Bundle(header, entry.sha256, ended_at)
 
@@ -105,9 +104,7 @@ def _next_line(file: BinaryIO, number: int) -> bytes:
     if len(line) > MAX_LINE_BYTES:
         raise BundleError(f"line {number} is longer than any line of a bundle: this is not a bundle")
     if not line.endswith(b"\n") and number > 1:
-        raise BundleError(
-            f"the bundle is cut off in line {number}: copy it again, or continue the run that was making it"
-        )
+        raise BundleError(f"the bundle is cut off in line {number}: copy it again, or continue the run that wrote it")
     return line
 
 
@@ -119,7 +116,7 @@ def _header(line: bytes) -> BundleHeader:
     if mark.format > FORMAT:
         raise BundleError(
             f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
-            f"this portolan reads up to {FORMAT}: upgrade it"
+            f"this portolan reads up to {FORMAT}: upgrade Portolan"
         )
     try:
         header = BundleHeader.model_validate_json(line)
@@ -131,7 +128,7 @@ def _header(line: bytes) -> BundleHeader:
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
             f"the bundle's outcomes are in protocol {header.runner.protocol}; "
-            f"this portolan speaks {PROTOCOL_VERSION}: use a matching version of both"
+            f"this portolan speaks {PROTOCOL_VERSION}: use matching releases of Portolan and the runner"
         )
     return header
 

@@ -32,7 +32,7 @@ def read_signature(bundle: Path) -> str | None:
     except FileNotFoundError:
         return None
     if len(lines) < 3 or (lines[0], lines[-1]) != (FIRST_LINE, LAST_LINE):
-        raise BundleError(f"{file} is not a signature of ssh-keygen: ask for it again, or move it away")
+        raise BundleError(f"{file} is not a signature of ssh-keygen: ask for a new signature, or remove the file")
     return "".join(lines[1:-1])
 
 
@@ -54,10 +54,10 @@ class Signers:
         signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
             if not file.is_file():
-                raise BundleError(f"{file}: this file of keys does not exist")
+                raise BundleError(f"the file of keys {file} does not exist: check its name")
         if not signature.is_file():
             raise BundleError(
-                f"{bundle} is not signed: there is no {signature}; its maker signs it with "
+                f"{bundle} is not signed, because there is no {signature}: ask its maker to sign it with "
                 f"`ssh-keygen -Y sign -n {NAMESPACE} -f KEY {bundle.name}`"
             )
         signer = find_principal(signature, self.allowed)
@@ -69,8 +69,8 @@ class Signers:
             complaint = verify(content, signature, self.allowed, signer, self.revoked)
         if complaint is not None:
             raise BundleError(
-                f"{bundle} has no valid signature of {signer} ({complaint}): it was changed, or the key is "
-                "revoked or out of its time; ask for a fresh copy with its signature"
+                f"{bundle} has no valid signature of {signer} ({complaint}): check whether the key is revoked "
+                "or expired, or ask for a fresh copy with its signature"
             )
         return signer
 

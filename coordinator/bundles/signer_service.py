@@ -34,7 +34,7 @@ async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Si
         if signer is None:
             raise
         if signer.revoked_at is not None:
-            raise ConflictError(f"this key of {signer.name} was revoked: ask for a new one") from None
+            raise ConflictError(f"this key of {signer.name} was revoked: ask for a new key") from None
         raise ConflictError(f"this key is trusted already, as signer {signer.id}, {signer.name}") from None
     return Signer.model_validate(row._mapping)
 
@@ -44,7 +44,7 @@ async def revoke_signer(engine: AsyncEngine, signer_id: int, by: str) -> Signer:
     async with engine.begin() as connection:
         row = await signer_store.revoke_signer(connection, signer_id, by)
     if row is None:
-        raise NotFoundError(f"there is no signer {signer_id}: `portolan signer list` shows the existing ones")
+        raise NotFoundError(f"there is no signer {signer_id}: `portolan signer list` shows the existing signers")
     return Signer.model_validate(row._mapping)
 
 
@@ -69,14 +69,14 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
         principal = find_principal(signature_file, signers_file)
         if principal is None:
             raise BundleError(
-                "the bundle is signed by a key that this coordinator does not trust: an operator adds it with "
-                "`portolan signer add NAME KEY.pub`; without its file .sig the bundle is imported as unsigned"
+                "the bundle is signed with a key that this coordinator does not trust: ask an operator to add the key "
+                "with `portolan signer add NAME KEY.pub`, or import the bundle without its .sig file, as unsigned"
             )
         signer = by_principal[principal]
         if signer.revoked_at is not None:
             raise BundleError(
-                f"the bundle is signed by a key of {signer.name} that was revoked on {signer.revoked_at:%Y-%m-%d}: "
-                "ask for one that is signed with a new key"
+                f"the bundle is signed with a key of {signer.name} that was revoked on {signer.revoked_at:%Y-%m-%d}: "
+                "ask for a bundle that is signed with a new key"
             )
         bundle.seek(0)
         # ssh-keygen gets its own file description, so that its reading does not move the position of the import.
@@ -84,7 +84,6 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
             complaint = verify(content, signature_file, signers_file, principal)
     if complaint is not None:
         raise BundleError(
-            f"the bundle has no valid signature of {signer.name} ({complaint}): it was changed after it was signed; "
-            "ask for a fresh copy with its signature"
+            f"the bundle has no valid signature of {signer.name} ({complaint}): ask for a fresh copy with its signature"
         )
     return signer

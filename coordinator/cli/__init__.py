@@ -21,7 +21,8 @@ INTERRUPTED = 130
 
 
 class Commands(LazyGroup):
-    """All commands. A test checks that the sentences here are those of the commands themselves."""
+    """All top-level commands, each with the first paragraph of its help. A test checks that this paragraph is also the
+    first one of the command's docstring."""
 
     places = (
         (
@@ -32,17 +33,17 @@ class Commands(LazyGroup):
         (
             "serve",
             "coordinator.cli.serve:serve",
-            "Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners.",
+            "Run only the coordinator, with the database of $PORTOLAN_DATABASE_URL. Starts no runners.",
         ),
         (
             "assess",
             "coordinator.cli.assess_command:assess",
-            "Say what of your own code fails, is wrong, falls back to the host or is slow on a target.",
+            "Report which calls of your code fail, are wrong, fall back to the host or are slow on a target.",
         ),
         (
             "can-i",
             "coordinator.cli.can_i_command:can_i",
-            "Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that say so.",
+            "Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that show it.",
         ),
         (
             "evidence",
@@ -64,17 +65,17 @@ class Commands(LazyGroup):
         (
             "operations",
             "coordinator.cli.operations_command:operations",
-            "List operations that fell back, failed or lack a lowering; with a name, the cases that used it.",
+            "List operations that fell back, failed or lack a lowering. With OPERATION, list the cases that used it.",
         ),
         (
             "table",
             "coordinator.cli.report_commands:table",
-            "Show one of the study's tables, made from a campaign; without a name, list them.",
+            "Show one of the study's tables for a campaign. Without TABLE, list all tables.",
         ),
         (
             "figure",
             "coordinator.cli.report_commands:figure",
-            "Draw one of the study's figures from a campaign; without a name, list them.",
+            "Draw one of the study's figures for a campaign. Without FIGURE, list all figures.",
         ),
         (
             "report",
@@ -84,7 +85,7 @@ class Commands(LazyGroup):
         (
             "compare",
             "coordinator.cli.comparison_commands:compare",
-            "Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster.",
+            "List the cases that changed from A to B, and the functions that became slower or faster.",
         ),
         (
             "history",
@@ -94,7 +95,7 @@ class Commands(LazyGroup):
         (
             "login",
             "coordinator.cli.access_commands:login",
-            "Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it.",
+            "Store a token for a coordinator in a file that only you can read. On a terminal, it asks for the token.",
         ),
         (
             "logout",
@@ -120,23 +121,23 @@ class Commands(LazyGroup):
         (
             "import",
             "coordinator.cli.campaign_commands:import_",
-            "Store a bundle as a campaign. A bundle that is imported again is not stored again.",
+            "Store a bundle as a campaign, unless the same bundle is already stored.",
         ),
         (
             "reclassify",
             "coordinator.cli.cause_commands:reclassify",
-            "Apply the current rules to the stored outcomes of one campaign, or of all.",
+            "Apply the current rules for causes to the stored outcomes of one campaign, or of all campaigns.",
         ),
         (
             "override",
             "coordinator.cli.cause_commands:override",
-            "Set the cause of a case on a target by hand, for all its runs that did not pass. "
-            "Your token's name is stored with it.",
+            "Set the cause of a case on a target by hand, for those of its runs that did not pass. "
+            "The name of your token is stored with the cause.",
         ),
         (
             "demo",
             "coordinator.cli.demo:demo",
-            "Set up, start, chart every function on this machine's targets, show the matrix, stop.",
+            "Set up this machine's frameworks, chart every function on its targets, show the matrix, and stop.",
         ),
         ("token", "coordinator.cli.access_commands:app", "Tokens and their roles."),
         ("signer", "coordinator.cli.signer_commands:app", "Keys whose signatures of bundles are trusted."),
@@ -215,8 +216,9 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _text_of(error: TyperException) -> str:
-    """The message of a usage error. If a value cannot be parsed, the message has Portolan's own words."""
-    # Imported here because only wrong calls need it.
+    """Return the message of a usage error. If pydantic could not parse a value, replace its message with Portolan's
+    own."""
+    # Imported here because only usage errors need it.
     from pydantic import ValidationError
 
     from protocol.fault_words import words_of
@@ -227,7 +229,7 @@ def _text_of(error: TyperException) -> str:
 
 
 def _command_of(error: TyperException) -> str:
-    """The name of the command that was called wrongly; ``portolan`` if the command is unknown."""
+    """The name of the command whose arguments are wrong; ``portolan`` if there is no such command."""
     context: typer.Context | None = getattr(error, "ctx", None)
     return context.command_path if context else PROGRAM
 

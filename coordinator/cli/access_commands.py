@@ -35,11 +35,11 @@ def login(
         Path | None, typer.Option(help="A file with the token; without it the token is read from stdin.")
     ] = None,
     link: Annotated[
-        bool, typer.Option("--link", help="Store nothing: print a link that signs a browser in once.")
+        bool, typer.Option("--link", help="Store nothing, and print a link that signs a browser in once.")
     ] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Store a token for a coordinator in a file that only you can read. On a terminal, you are asked for it."""
+    """Store a token for a coordinator in a file that only you can read. On a terminal, it asks for the token."""
     if link:
         with connect(address, data_dir) as client:
             print(f"{client.url}{client.login_link().path}")
@@ -75,11 +75,11 @@ def whoami(client: Client, as_json: AsJson = False) -> None:
 @with_client
 def create(
     client: Client,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The person or program that it is for.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the person or program that gets the token.")],
     role: Annotated[
         Role, typer.Option(help="A viewer reads, a submitter also submits, an operator also manages runners.")
     ],
-    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Days until it expires.")] = TOKEN_DAYS,
+    days: Annotated[int, typer.Option(min=1, max=MOST_TOKEN_DAYS, help="Days until the token expires.")] = TOKEN_DAYS,
 ) -> None:
     """Create a token and print it once. Only the token goes to stdout."""
     token = client.create_token({"name": name, "role": role, "expires_in_days": days})
@@ -90,7 +90,7 @@ def create(
 @app.command("list")
 @with_client
 def list_tokens(client: Client, as_json: AsJson = False) -> None:
-    """List the tokens with their roles and last use. Their secrets are not stored."""
+    """List the tokens with their roles and last use. The secrets of tokens are not stored."""
     tokens = client.tokens()
     if as_json:
         print_json(tokens)
@@ -125,8 +125,8 @@ def revoke(
 @with_client
 def audit(
     client: Client,
-    who: Annotated[str | None, typer.Option(help="Only entries of this name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Number of entries, newest first.")] = 50,
+    who: Annotated[str | None, typer.Option(help="Only entries of callers with this name.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of entries; the newest are listed.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List changes and refused requests, newest first: who sent them, what they did, when, and from where."""

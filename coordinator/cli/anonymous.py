@@ -1,4 +1,4 @@
-"""The role of callers without a token, as the options of a command that starts a coordinator set it."""
+"""Options of the commands that start a coordinator, for the role of callers without a token."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ WithoutAccessControl = Annotated[
 
 
 def role_of_nobody(host: str | None, option: str | None, *, without_access_control: bool) -> AnonymousRole | None:
-    """The role of callers without a token. ``host`` is the address at which callers reach the coordinator; None if
-    every address reaches it."""
+    """Return the role of callers without a token. ``host`` is the address that callers use for the coordinator; None if
+    they can use any address."""
     if without_access_control:
         if option is not None:
             raise SettingError("--anonymous and --without-access-control cannot be combined: give one of them")

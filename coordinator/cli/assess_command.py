@@ -46,7 +46,7 @@ from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 
 FOUND = 1
-"""The exit code if there is a finding of a kind in --fail-on."""
+"""The exit code if there is a finding of a kind that --fail-on names."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,11 @@ def assess(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Say what of your own code fails, is wrong, falls back to the host or is slow on a target.
+    """Report which calls of your code fail, are wrong, fall back to the host or are slow on a target.
 
-    The evidence comes from --data; without it, from your coordinator; without a coordinator, from what ships with
-    Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this machine.
+    The evidence comes from --data, otherwise from your coordinator. Without a coordinator, it is the evidence that
+    ships with Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this
+    machine.
     """
     gate = Gate.parse(fail_on)
     selector = Selector.parse(on)
@@ -223,7 +224,7 @@ def _chart_and_assess(client: Client, code: _Assessed, selector: Selector, slow:
 def _assess_run(
     file: Path, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, data: Path | None
 ) -> _Assessed:
-    """Replay the calls of a recording. If this is not possible, compare the calls with evidence from elsewhere."""
+    """Replay the calls of a recording. If they cannot be replayed, compare them with ``evidence``."""
     recording = recordings.read_recording(file.read_bytes(), str(file))
     selector = _one_target(selector)
     if recording.framework != selector.framework:
@@ -234,7 +235,9 @@ def _assess_run(
     source, place = recordings.source_of(recording), Path(recording.folder)
     place = place if place.is_dir() else Path.cwd()
     replays = (
-        ReplayResult(None, "--data names other evidence") if data else replay(file, selector.framework, selector.device)
+        ReplayResult(None, "--data was given, so the calls are compared with its evidence")
+        if data
+        else replay(file, selector.framework, selector.device)
     )
     if replays.evidence is not None:
         target = replays.evidence
@@ -253,14 +256,16 @@ def _assess_run(
 
 
 def _beside(run: WatchedRun, code: _Assessed) -> WholeRun:
-    """The whole run, compared with all predictions, including silenced ones."""
+    """The result of running the whole command, together with all predictions about its code, including silenced
+    ones."""
     assert code.run is not None
     return WholeRun(run, code.assessment.findings, code.run.recording.seconds)
 
 
 def _one_target(selector: Selector) -> Selector:
-    """Return the selector if it names one framework and one device, because calls can be replayed on only one target.
-    Otherwise raises ``AssessmentError``."""
+    """Return the selector if it names one framework and one device, otherwise raise ``AssessmentError``, because calls
+    can be replayed on only one target.
+    """
     if "*" in f"{selector.framework}{selector.device}":
         raise AssessmentError(f"--on {selector} is not one target: name one, such as torch/xla")
     return selector
@@ -290,7 +295,9 @@ def write_evidence(
         with connect(url, data_dir) as client:
             evidence = client.evidence(on)
     if not evidence.targets:
-        raise AssessmentError("there is no evidence to write: all of it is for the CPU")
+        raise AssessmentError(
+            "there is no evidence to write, because all evidence is for the CPU: name evidence of another device"
+        )
     made_at = max(target.charted_at for target in evidence.targets)
     content = evidence_file.compress(evidence.targets, made_at)
     with writing(file) as sink:
@@ -302,7 +309,9 @@ def write_evidence(
 
 
 def _prefix(place: Path) -> str:
-    """The path from the working directory to the folder of the sites' paths; empty if the folder is outside of it."""
+    """The path from the working directory to the folder from which the paths of call sites begin; empty if this folder
+    is outside of the working directory.
+    """
     folder = place if place.is_dir() else place.parent
     try:
         within = folder.resolve().relative_to(Path.cwd())

@@ -114,7 +114,7 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `portolan-runner run … --out FILE`.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
 ) -> None:
-    """Store a bundle as a campaign. A bundle that is imported again is not stored again.
+    """Store a bundle as a campaign, unless the same bundle is already stored.
 
     If there is a file FILE.sig next to FILE, a key that the coordinator trusts must have signed the bundle.
     """

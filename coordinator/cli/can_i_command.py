@@ -33,7 +33,7 @@ def can_i(
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that say so."""
+    """Say whether a function works on a target: yes, no, it depends, or unknown; with the cases that show it."""
     selector = Selector.parse(on)
     evidence = find_evidence(data, url, data_dir, selector)
     result = answer(Question(function, selector, dtype), evidence)

@@ -38,9 +38,11 @@ app = typer.Typer(
 )
 CountsFile = Annotated[
     Path | None,
-    typer.Option("--counts", help="A file of `portolan catalogue count`; default: the counts that ship with Portolan."),
+    typer.Option(
+        "--counts", help="A file that `portolan catalogue count` wrote; default: the counts that ship with Portolan."
+    ),
 ]
-SURFACE = "A release that comes with Portolan (torch@2.9.0), or a file of `enumerate`."
+SURFACE = "A release that ships with Portolan (torch@2.9.0), or a file that `enumerate` wrote."
 
 
 @app.command("enumerate")
@@ -161,7 +163,7 @@ def sample(
     name: Annotated[str | None, typer.Option(help="Name of the sample; default: that of the file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw functions by how often they are used: their names, or with --out a file for `portolan submit --sample`."""
+    """Draw functions by how often they are used, and print them. --out writes a file for `portolan submit --sample`."""
     weights = open_counts(counts)
     drawn_from = make_release(open_surface(release), weights, load_host_only())
     uses = population(drawn_from, members=members, with_guesses=with_guesses)

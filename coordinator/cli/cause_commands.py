@@ -18,7 +18,7 @@ def reclassify(
     client: Client,
     campaign_id: Annotated[int | None, typer.Argument(metavar="[CAMPAIGN]", min=1, show_default=False)] = None,
 ) -> None:
-    """Apply the current rules to the stored outcomes of one campaign, or of all."""
+    """Apply the current rules for causes to the stored outcomes of one campaign, or of all campaigns."""
     result = client.reclassify(campaign_id)
     print(f"{result.changed} of {plural(result.looked_at, 'outcome')} that did not pass changed (rules {result.rules})")
     for change in result.changes:
@@ -31,14 +31,16 @@ def reclassify(
 def override(
     client: Client,
     campaign_id: CampaignId,
-    case: Annotated[str | None, typer.Argument(metavar="[CASE]", help="Without it, list the overrides.")] = None,
+    case: Annotated[
+        str | None, typer.Argument(metavar="[CASE]", help="Id of the case; without it, list the overrides.")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="One target of the campaign, such as torch/xla.")] = None,
     cause: Annotated[Cause | None, typer.Option(help="The cause to set.")] = None,
     why: Annotated[str | None, typer.Option(help="The reason for this cause.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the override: the rules apply again.")] = False,
 ) -> None:
-    """Set the cause of a case on a target by hand, for all its runs that did not pass. Your token's name is stored with
-    it."""
+    """Set the cause of a case on a target by hand, for those of its runs that did not pass. The name of your token is
+    stored with the cause."""
     if case is not None and target is None:
         raise CoordinatorError("an override needs a target: add --target, such as torch/xla")
     if case is not None and not undo and (cause is None or why is None):

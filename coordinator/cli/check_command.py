@@ -21,7 +21,7 @@ def check(
     address: Annotated[str, typer.Argument(metavar="URL", help="Address of the runner.")],
     secret_file: SecretFile = None,
     secret_stdin: SecretStdin = False,
-    probe: Annotated[bool, typer.Option("--probe", help="Make only the checks that need no long waiting.")] = False,
+    probe: Annotated[bool, typer.Option("--probe", help="Run only the checks that need no long wait.")] = False,
     restart_command: Annotated[
         str | None,
         typer.Option(
@@ -31,8 +31,8 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a runner implements the runner API. Do not check a registered runner: the check would take its
-    events."""
+    """Check that a runner implements the runner API. Do not check a registered runner: the check would discard events
+    that the coordinator has not read."""
     if probe and restart_command is not None:
         raise CoordinatorError("--probe skips the restart check: give --restart-command without --probe")
     times = CheckTimes.parse(variables().check_times)
@@ -63,7 +63,9 @@ def restarting(command: str, within_s: float) -> Restart:
                 code = await process.wait()
         except TimeoutError:
             process.kill()
-            raise NotRunError(f"--restart-command did not end within {within_s:g} s") from None
+            raise NotRunError(
+                f"--restart-command did not end within {within_s:g} s: give a command that returns after the restart"
+            ) from None
         if code != 0:
             raise NotRunError(f"--restart-command ended with exit code {code}")
 

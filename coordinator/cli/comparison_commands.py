@@ -30,15 +30,15 @@ HISTORY = (
     "median", "notes",
 )  # fmt: skip
 NAMED = 5
-"""The maximum number of functions or cases in a line about those that cannot be compared."""
+"""The maximum number of names in a line about functions or cases that cannot be compared."""
 LISTED = 20
-"""The maximum number of functions of one kind; --json has all."""
+"""The maximum number of printed functions for one kind of change; --json has all."""
 
 
 @with_client
 def compare(
     client: Client,
-    a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one target of it: 3:torch/cpu.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A campaign's number, or one of its targets: 3:torch/cpu.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The campaign or target to compare with.")],
     rule: Rule = ANYWHERE.name,
     fail_on: Annotated[
@@ -47,7 +47,7 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which cases got worse or better from A to B, or changed otherwise, and what became slower or faster."""
+    """List the cases that changed from A to B, and the functions that became slower or faster."""
     comparison = client.compare(a, b, rule)
     if as_json:
         print_json(comparison)
@@ -76,11 +76,11 @@ def _pair(pair: PairComparison) -> list[str]:
     both = pair.a.target if pair.a.target == pair.b.target else f"{pair.a.target} against {pair.b.target}"
     counts, cases, speed = pair.verdicts.counts, pair.verdicts.cases, pair.latencies
     lines = [
-        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} both, "
-        f"{counts.changes} changed otherwise, {counts.same} the same, {counts.lost} without a result on B, "
+        f"{both}: {plural(counts.regressions, 'regression')}, {counts.fixes} fixed, {counts.mixed} with both, "
+        f"{counts.changes} with other changes, {counts.same} unchanged, {counts.lost} without a result on B, "
         f"{counts.insufficient} with insufficient data",
-        f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed by another cause, "
-        f"{cases.placement} passed at another placement, {cases.same} the same, "
+        f"  by case: {cases.worse} worse, {cases.better} better, {cases.cause} failed with another cause, "
+        f"{cases.placement} passed with another placement, {cases.same} unchanged, "
         f"{cases.lost} without a result on B, {cases.insufficient} with insufficient data, "
         f"{cases.not_compared} not compared",
         *(f"  {note}" for note in pair.notes),
@@ -91,7 +91,7 @@ def _pair(pair: PairComparison) -> list[str]:
     if speed.refused:
         return [*lines, f"  latency not compared: {speed.refused}"]
     lines.append(
-        f"  latency: {speed.slower} slower, {speed.faster} faster, {speed.same} the same, "
+        f"  latency: {speed.slower} slower, {speed.faster} faster, {speed.same} unchanged, "
         f"{speed.insufficient} with insufficient data"
     )
     lines.append(f"  {speed.host}")
@@ -105,7 +105,7 @@ def _pair(pair: PairComparison) -> list[str]:
 
 
 def _not_compared_lines(verdicts: VerdictComparison) -> list[str]:
-    """The functions with too few data and the cases that were not compared, each with the reason."""
+    """Lines about the functions with insufficient data and the cases that were not compared, each with the reason."""
     unsure = [f"{change.function} ({change.why})" for change in verdicts.changes if change.kind == "insufficient data"]
     cases = [
         f"{case.case} ({case.why})"
@@ -151,7 +151,10 @@ def history(
         str, typer.Argument(metavar="FUNCTION", help="Public dotted name of the function, such as torch.nonzero.")
     ],
     framework: Annotated[
-        str | None, typer.Option(help="Needed if the function's name does not begin with it (tf: tensorflow).")
+        str | None,
+        typer.Option(
+            help="The framework; needed unless the function's name begins with it (`tf` stands for tensorflow)."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

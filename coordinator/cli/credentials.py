@@ -1,8 +1,12 @@
 """Finds the token that a command sends. Each token belongs to one origin and is sent to no other origin.
 
-The first token that exists in this order is sent: ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the
-address of the command; the admin token of the local instance that runs at this address; the token that ``portolan
-login`` stored for this address; the admin token of the containers that ``compose.yaml`` starts at this address.
+A command sends the first of these tokens that exists:
+
+- ``$PORTOLAN_TOKEN`` or ``$PORTOLAN_TOKEN_FILE``, which belong to the address of the command
+- the admin token of the local instance that runs at this address
+- the token that ``portolan login`` stored for this address
+- the admin token of the containers that ``compose.yaml`` starts at this address
+
 Redirects are not followed.
 """
 
@@ -106,7 +110,7 @@ def _of_instance(origin: Origin, directory: DataDirectory) -> str | None:
             return None
         here = Origin.of(running.url)
     except (DatabaseError, ValueError):
-        return None  # somebody else's instance
+        return None  # another user's instance
     # The loopback interface has several names.
     is_same = here == origin or (here.port == origin.port and here.is_loopback and origin.is_loopback)
     if not is_same:

@@ -62,7 +62,7 @@ def roles(
         ),
     ],
 ) -> None:
-    """Create the roles of $PORTOLAN_DATABASE_URL, as a superuser or as its owner with CREATEROLE. Repeatable."""
+    """Create Portolan's roles, as the superuser or owner (with CREATEROLE) in $PORTOLAN_DATABASE_URL. Repeatable."""
     from coordinator.configuration.settings import Settings
     from coordinator.database.grants import ROLES
     from coordinator.database.roles import provide
@@ -101,7 +101,9 @@ def upgrade(
 
 @app.command("dump")
 def dump(
-    file: Annotated[Path, typer.Argument(help="The file holds runner secrets; only its owner can read it.")],
+    file: Annotated[
+        Path, typer.Argument(help="Output file. It holds the secrets of runners, so only its owner can read it.")
+    ],
     data_dir: DataDir = None,
 ) -> None:
     """Write a consistent dump of the database to a file, while everything keeps running."""
@@ -111,7 +113,7 @@ def dump(
 
     with _owner_dsn(data_dir) as dsn, writing(file, PRIVATE) as stream:
         backup.dump(dsn, stream)
-    print(f"the database is in {file}: `portolan db restore {file} --data-dir NEW` brings it back")
+    print(f"the dump is in {file}: restore it with `portolan db restore {file} --data-dir NEW`")
 
 
 @app.command("restore")
@@ -119,7 +121,7 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A file of `portolan db dump`.", exists=True, dir_okay=False)],
     data_dir: DataDir = None,
 ) -> None:
-    """Restore a dump into an empty database that no coordinator serves, completely or not at all."""
+    """Restore a dump into an empty database that no coordinator uses, completely or not at all."""
     from coordinator import migration
     from coordinator.database import backup
 
@@ -131,9 +133,9 @@ def restore(
 
 @contextmanager
 def _owner_dsn(data_dir: Path | None, *, must_stop: bool = False) -> Iterator[str]:
-    """Yield a DSN for the role that owns the tables: of $PORTOLAN_DATABASE_URL, or of a data directory's database.
+    """Yield a DSN for the role that owns the tables, in the database of $PORTOLAN_DATABASE_URL or of a data directory.
 
-    If no instance runs on the data directory, its database is started until the end of the block.
+    If no instance runs on the data directory, its database runs until the end of the block.
     """
     from coordinator.configuration.settings import Settings
     from coordinator.database.embedded import EmbeddedPostgres

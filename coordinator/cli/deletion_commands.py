@@ -16,7 +16,7 @@ from coordinator.figures.formats import plural
 if TYPE_CHECKING:
     from coordinator.deletion.models import StoredSuite
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites permanently.")
 
@@ -24,8 +24,9 @@ app = typer.Typer(no_args_is_help=True, help="Delete campaigns and suites perman
 @app.command("campaign")
 @with_client
 def campaign(client: Client, campaign_id: CampaignId, yes: Yes = False) -> None:
-    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported campaign, delete also what its
-    bundle added."""
+    """Delete an ended campaign with its jobs, outcomes and overrides. For an imported campaign, also delete the suite
+    of its bundle, unless another campaign or a runner has it.
+    """
     detail = client.campaign(campaign_id)
     _ask(f"campaign {campaign_id}, {detail.name}, with {plural(detail.counters.done, 'outcome')}", yes)
     deletion = client.delete_campaign(campaign_id)

@@ -54,14 +54,14 @@ from coordinator.results.summary import Section
 
 NAME = "demo"
 HOPELESS_STARTS = 5
-"""If a runner ended this often in a row, the campaign's jobs on its target are cancelled."""
+"""If a runner ended this many times in a row, the demo cancels the campaign's jobs on the runner's target."""
 OURS = {target.split("/")[0] for target in KNOWN_TARGETS}
 """Frameworks whose environments Portolan can set up. Other frameworks must already be installed."""
 RUNNERS_LIMIT_S = 180.0
 """Seconds to wait for runners that were requested by name; importing a framework takes long."""
 
 Work = dict[str, Any]
-"""The members of a demo's submission except its name and targets: the functions and the number of runs."""
+"""The functions and the number of runs: the members of a demo's submission except its name and targets."""
 Results = tuple[MatrixPage, Sequence[Section]]
 T = TypeVar("T")
 Steps = Generator[Sequence[CampaignTarget | str], None, T]
@@ -94,7 +94,7 @@ class DemoFollower:
 
 
 class Demo:
-    """The campaign of a demo on one coordinator."""
+    """Submits and follows a demo's campaign on one coordinator."""
 
     def __init__(self, client: Client, board: Board, work: Work) -> None:
         self.client = client
@@ -106,7 +106,7 @@ class Demo:
         self.watch.retry(self._cancel_leftovers)
 
     def drive(self, way: Steps[None], tend: Callable[[], None] = lambda: None) -> None:
-        """Run the steps to the end, and show the rows of each step."""
+        """Run the steps to the end. After each step, show its rows and call ``tend``."""
         with closing(way):
             for rows in way:
                 self.board.show(rows)
@@ -115,7 +115,7 @@ class Demo:
         self.board.show([])
 
     def chart(self, targets: Sequence[str] | None) -> Steps[None]:
-        """Chart these targets, or all whose runners are online now."""
+        """Chart these targets; without targets, all whose runners are online now."""
         yield from self.follow((yield from self.submit((yield from self.online(targets)))))
 
     def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
@@ -136,7 +136,7 @@ class Demo:
                 break
             yield [f"waiting for the runners of {', '.join(missing)}, {duration(elapsed_s)}"]
         for target in missing:
-            self.board.say(f"{target}: left out, no runner of it is online after {duration(RUNNERS_LIMIT_S)}")
+            self.board.say(f"{target}: left out, none of its runners is online after {duration(RUNNERS_LIMIT_S)}")
         to_chart = sorted(online) if targets is None else [target for target in targets if target in online]
         if not to_chart:
             url = self.client.url
@@ -162,8 +162,9 @@ class Demo:
             return campaign
 
     def follow(self, campaign: CampaignDetail, hopeless: Callable[[], Sequence[str]] = tuple) -> Steps[None]:
-        """Show the campaign's progress until it has ended. Its jobs on targets whose runners do not start
-        (``hopeless``) are cancelled."""
+        """Show the campaign's progress until it has ended. Cancel its jobs on ``hopeless`` targets, whose runners do
+        not start.
+        """
         follower, began = DemoFollower(self.client.url, self.client.token, campaign, self.board.say), time.monotonic()
         given_up: set[str] = set()
         first_interrupt: FirstInterrupt | None = None
@@ -219,7 +220,7 @@ class Demo:
 
 
 class LocalDemo:
-    """Charts this machine's frameworks, from environments over runners to the campaign."""
+    """Charts this machine's frameworks: sets up environments, starts runners and runs a campaign."""
 
     def __init__(self, demo: Demo, instance: LocalInstance) -> None:
         self._demo = demo
@@ -292,14 +293,14 @@ def demo(
     whole: Annotated[bool, typer.Option("--all", help="Show every function at the end.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Set up, start, chart every function on this machine's targets, show the matrix, stop."""
+    """Set up this machine's frameworks, chart every function on its targets, show the matrix, and stop."""
     work: Work = {
         "runs": 1 + runs,
         "verdicts_first": True,
         **({"functions": split(functions)} if functions is not None else {}),
     }
     if url is not None and data_dir is not None:
-        raise InstanceError("--url and --data-dir cannot be combined: a coordinator elsewhere keeps its own data")
+        raise InstanceError("--url and --data-dir cannot be combined: give one of them")
     selected_targets = None if targets is None else parse_targets(targets)
     if url is None:
         require_known(selected_targets or ())
@@ -342,7 +343,7 @@ def _print(matrix: MatrixPage, summary: Sequence[Section], out: Console, *, whol
 def _chart_here(
     directory: DataDirectory, targets: Sequence[str], work: Work, board: Board, data_dir: Path | None
 ) -> tuple[Results, list[str]]:
-    """Return the results, and the lines that the demo prints at its end."""
+    """Chart this machine's targets. Returns the results, and the lines that the demo prints at its end."""
     board.say(f"charting {', '.join(targets)}; data in {directory.path}")
     with local_instance(
         directory,
@@ -381,9 +382,11 @@ def _chart_here(
 
 
 def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board: Board) -> tuple[Results, list[str]]:
-    """Return the results, and the lines that the demo prints at its end.
+    """Chart the runners of the coordinator at ``url``. Returns the results, and the lines that the demo prints at its
+    end.
 
-    Raises ``CoordinatorAwayError`` at once if no coordinator answers, because no campaign runs yet that could be lost.
+    Raises ``CoordinatorAwayError`` immediately if no coordinator answers, because no campaign runs yet that could be
+    lost.
     """
     with Client(url, find_token(url, DataDirectory())) as client:
         client.whoami()
@@ -409,7 +412,7 @@ def _what_continues(campaign: int | None, url: str) -> str:
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:
-    """The targets of each framework. They share an environment."""
+    """Group the targets by framework, because the targets of a framework share an environment."""
     groups: dict[str, list[str]] = {}
     for target in targets:
         groups.setdefault(target.split("/")[0], []).append(target)

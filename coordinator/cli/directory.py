@@ -51,7 +51,7 @@ class Whereabouts:
 
 
 class DataDirectory:
-    """The data directory that an option names, or the default. Nothing is created before ``hold`` is entered."""
+    """The data directory of an instance: ``path``, or the default directory. ``hold`` creates it if it is missing."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = (path or default_directory()).absolute()
@@ -84,7 +84,8 @@ class DataDirectory:
                     f"the data directory {self.path} cannot be made ({reason}): choose another with --data-dir, "
                     "or with PORTOLAN_DATA"
                 ) from error
-            self.path.chmod(0o711)  # as root, PostgreSQL's user must get through to postgres/
+            # If Portolan runs as root, PostgreSQL runs as another user, who must reach postgres/.
+            self.path.chmod(0o711)
         if not self.path.is_dir():
             raise DatabaseError(
                 f"the data directory {self.path} is a file: choose another with --data-dir, or with PORTOLAN_DATA"
@@ -121,7 +122,7 @@ class DataDirectory:
             raise DatabaseError(f"{self._whereabouts} is damaged: restart the instance") from error
 
     def runner(self, target: str) -> Path:
-        """The folder of the local runner that serves ``target``. It is created if necessary."""
+        """Return the folder of the local runner that serves ``target``, and create it if it is missing."""
         folder = self.path / "runners" / target.replace("/", "-")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder
@@ -132,10 +133,11 @@ class DataDirectory:
 
 
 def find_url(option: str | None, directory: DataDirectory) -> str:
-    """Return the URL of the coordinator: of the option, otherwise of the environment, otherwise of the local instance.
+    """Return the URL of the coordinator: ``option`` if it is set, otherwise the URL from the environment, otherwise
+    that of the local instance.
 
-    If an option named the data directory, only the instance of this directory counts. Raises ``CoordinatorError`` if no
-    instance runs there.
+    If ``--data-dir`` was given and ``option`` was not, return the URL of the instance in that directory. Raises
+    ``CoordinatorError`` if no instance runs there.
     """
     if directory.is_given and not option:
         return _require_running(directory).url
@@ -144,7 +146,7 @@ def find_url(option: str | None, directory: DataDirectory) -> str:
     try:
         whereabouts = directory.running()
     except DatabaseError:
-        whereabouts = None  # somebody else's instance: the default address may still be right
+        whereabouts = None  # another user's instance: the default address may still be right
     return whereabouts.url if whereabouts else DEFAULT_URL
 
 
@@ -159,15 +161,16 @@ def _require_running(directory: DataDirectory) -> Whereabouts:
 
 
 def kept_admin_token(file: Path) -> str:
-    """Return the admin token in the file. The first call creates it. It is replaced if other users could read the
-    file."""
+    """Return the admin token in the file. Create the file if it is missing, and replace the token if other users could
+    read the file.
+    """
     if not file.exists() or file.stat().st_mode & 0o077 or not file.read_text().strip():
         write_private(file, f"{new_token().text}\n")
     return file.read_text().strip()
 
 
 def kept_secret(file: Path) -> str:
-    """Return the secret in the file, which is created by the first call."""
+    """Return the secret in the file. The first call creates the file."""
     if not file.exists():
         write_private(file, f"{secrets.token_urlsafe(32)}\n")
     return file.read_text().strip()

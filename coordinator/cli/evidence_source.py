@@ -30,12 +30,13 @@ def find_evidence(
     *,
     is_completed: bool = True,
 ) -> EvidenceSet:
-    """The evidence of the bundles or the file, if they are named; otherwise a coordinator's evidence, otherwise the
-    shipped evidence.
+    """Return the evidence of the bundles or of the file, if they are named; otherwise a coordinator's evidence,
+    otherwise the shipped evidence.
 
-    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, one of
-    them must have signed each bundle. With ``is_completed``, the shipped evidence is added where a coordinator has
-    none. If a coordinator has no evidence for the target at all, the shipped evidence is used in any case.
+    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, each
+    bundle must have a signature of one of them. With ``is_completed``, the shipped evidence is added where a
+    coordinator has none. If a coordinator has no evidence for the target, the shipped evidence is used even without
+    ``is_completed``.
     """
     if bundles:
         # It imports the reader of bundles and the code that stores outcomes.
@@ -63,4 +64,4 @@ def _runs_here() -> bool:
     try:
         return DataDirectory().running() is not None
     except DatabaseError:
-        return False  # somebody else's instance
+        return False  # another user's instance

@@ -80,10 +80,10 @@ def up(
         _require_operator(client)  # a coordinator that does not answer is reported before anything is started
         with stoppable(), Board() as board, fleet_folder(DataDirectory(data_dir), name, board.say) as folder:
             failed_targets = Rollout(scheduler, client, folder, board).bring_up(specs, healthy_within)
-        print(f"{plural(len(specs) - len(failed_targets), 'runner')} on the chart of {client.url}", flush=True)
+        print(f"{plural(len(specs) - len(failed_targets), 'runner')} registered at {client.url}", flush=True)
     if failed_targets:
         raise FleetError(
-            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not come up: {', '.join(failed_targets)}"
+            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not start: {', '.join(failed_targets)}"
         )
 
 
@@ -137,7 +137,7 @@ def down(
             "restart the Docker Engine or the host, then call `portolan fleet down` again"
         )
     if leaving and away is not None:
-        raise FleetError(f"{away}; it still lists the runners; remove them with `portolan runner remove`")
+        raise FleetError(f"{away}; the coordinator still lists the runners: remove them with `portolan runner remove`")
 
 
 @app.command("logs")
@@ -175,7 +175,7 @@ def _require_operator(client: Client) -> None:
     caller = client.whoami()
     if caller.role is None or not caller.role.includes(Role.operator):
         raise FleetError(
-            f"{caller.name} may not put runners on the chart of {client.url}, which takes the role operator: "
+            f"{caller.name} may not register runners at {client.url}, because this requires the role operator: "
             "call as the user of `portolan up`, or give another token with `portolan login`"
         )
 

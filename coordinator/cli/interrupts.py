@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class FirstInterrupt:
-    """Catches the next Ctrl-C. The one after it has its usual effect."""
+    """Catches the next Ctrl-C. A second Ctrl-C has its usual effect."""
 
     def __init__(self) -> None:
         self._came = False
@@ -19,7 +19,7 @@ class FirstInterrupt:
         return came
 
     def give_back(self) -> None:
-        """Let the next Ctrl-C have its usual effect."""
+        """Restore the usual effect of Ctrl-C."""
         signal.signal(signal.SIGINT, self._before)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:

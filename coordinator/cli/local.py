@@ -39,10 +39,11 @@ RESTART = Backoff(first_s=1.0, longest_s=60.0)
 LOOK_EVERY_S = 0.1
 LOG_LIMIT_BYTES = 5_000_000
 FIRST_STARTS = 3
-"""The maximum number of starts of a runner that has never been ready. After that it is given up."""
+"""The maximum number of starts of a runner that has never been ready. After these starts, the instance gives the runner
+up."""
 MOST_SLOTS = 4
 SLOT_BYTES = 3 << 30
-"""The memory of a slot's processes: a framework's child with its compiled programs, and a spare child."""
+"""The memory of a slot in bytes: a child process with a framework and its compiled programs, and a spare child."""
 
 Say = Callable[[str], None]
 
@@ -80,7 +81,7 @@ def local_instance(
     """Start the database and the coordinator. At the end of the block, stop the runners, the coordinator and the
     database.
 
-    ``slots`` is the maximum number of untimed cases that each runner may run at once.
+    ``slots`` is the maximum number of untimed cases that each runner may run at the same time.
     """
     from coordinator.configuration.settings import Settings, host_names
     from coordinator.database.embedded import EmbeddedPostgres
@@ -88,7 +89,7 @@ def local_instance(
     from coordinator.dispatch.installation import settle_at
     from coordinator.migration import upgrade
 
-    # Before anything starts, so that an invalid variable is reported at once.
+    # Before anything starts, so that an invalid variable is reported immediately.
     settings = Settings(
         "",
         enrolment_key_file=enrolment_key_file,
@@ -134,7 +135,7 @@ def _start_embedded(stack: ExitStack, postgres: EmbeddedPostgres) -> Mapping[str
 
 
 def _same_for_all_roles(dsn: str) -> Mapping[str, str]:
-    """The DSN for each role. With ``--database``, all roles use the DSN of this option."""
+    """Map every role to the DSN of ``--database``."""
     from coordinator.database.grants import ROLES
 
     return dict.fromkeys(ROLES, dsn)
@@ -151,7 +152,7 @@ def _coordinator(settings: Settings, listeners: list[socket.socket], log: Path) 
     try:
         while not server.started:
             if not thread.is_alive():
-                raise InstanceError(f"the coordinator does not start: {log} says why")
+                raise InstanceError(f"the coordinator does not start: read the reason in {log}")
             time.sleep(0.01)
         yield thread
     finally:
@@ -202,7 +203,7 @@ class LocalInstance:
         """Check the database and every runner. Register a runner when it is ready, and restart it when it has ended."""
         self._tend_database()
         if not self._coordinator.is_alive():
-            raise InstanceError(f"the coordinator ended unexpectedly: {self._directory.log} says why")
+            raise InstanceError(f"the coordinator ended unexpectedly: read the reason in {self._directory.log}")
         for runner in self.runners:
             self._tend(runner)
 
@@ -236,7 +237,7 @@ class LocalInstance:
 
     @property
     def settled(self) -> bool:
-        """Whether every runner has been up at least once, or was given up."""
+        """Whether every runner has been ready at least once, or was given up."""
         return all(runner.state in ("serving", "left out") or runner.id is not None for runner in self.runners)
 
     @property
@@ -284,8 +285,8 @@ class LocalInstance:
         self._say(f"{runner.target}: runner ready{again}, {registration.target} on {registration.hardware}{away}")
 
     def _fail(self, runner: LocalRunner, failure: str, reason: str, *, hopeless: bool = False) -> None:
-        """Restart the runner after a pause. A runner that has never served is given up after some failures, or at once
-        if ``hopeless``."""
+        """Restart the runner after a pause. If the runner has never been registered, it is given up after
+        ``FIRST_STARTS`` failures, or at the first failure if ``hopeless``."""
         runner.child.stop()
         runner.failures += 1
         if runner.id is None and (hopeless or runner.failures == FIRST_STARTS):
@@ -311,15 +312,15 @@ def _forget_earlier(client: Client, id_file: Path, new_id: int) -> None:
     with contextlib.suppress(FileNotFoundError, ValueError):
         earlier = int(id_file.read_text())
         if earlier != new_id:
-            # Somebody may have removed it already.
+            # Another user may have removed the registration already.
             with contextlib.suppress(CoordinatorError):
                 client.remove(earlier)
     write_private(id_file, f"{new_id}\n")
 
 
 def slots_each(runners: int, cores: int, free_bytes: int) -> int:
-    """The slots for each of several runners on one machine. It is more than one only if there are enough cores and
-    memory for all runners."""
+    """The number of slots for each of several runners on one machine. It is greater than one only if the machine has
+    enough cores and memory for all runners."""
     return max(1, min(MOST_SLOTS, cores // runners, free_bytes // (SLOT_BYTES * runners)))
 
 
@@ -376,8 +377,8 @@ def _reachable(host: str) -> str:
 
 
 def _kept_port(port_file: Path) -> int:
-    """The stored port if it is still free, otherwise another free port. A runner keeps its port because its URL
-    identifies it."""
+    """Return the stored port if it is still free; otherwise store and return another free port. A runner keeps its port
+    because its URL identifies it."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe, contextlib.suppress(OSError, OverflowError):

@@ -22,9 +22,9 @@ from coordinator.targets.models import NOT_RUN, Target, notes
 
 STYLES = {"passes": "green", "fails some": "yellow", "fails all": "red", "no verdict": "dim", "lowered": "cyan"}
 LEGEND = (
-    "passes: no case failed; fails some: some did; fails all: all did; no verdict: no case counts",
-    "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call, that of a process's "
-    "first case; level: a call after warm-up, undisturbed; "
+    "passes: no case failed; fails some: some cases failed; fails all: all cases failed; no verdict: no case counts",
+    "n/m: cases that passed, of those that count; then the main cause; cold: a user's first call (the first call of a "
+    "process's first case); level: a call after warm-up, undisturbed; "
     f"~: {UNCONFIRMED}; ×: level against the CPU, over common cases",
 )
 

@@ -29,7 +29,7 @@ def operations(
     name: Annotated[str, typer.Option(help="Only operations whose name contains this text.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """List operations that fell back, failed or lack a lowering; with a name, the cases that used it."""
+    """List operations that fell back, failed or lack a lowering. With OPERATION, list the cases that used it."""
     if operation is not None:
         cases = client.operation_cases(campaign_id, operation)
         if as_json:

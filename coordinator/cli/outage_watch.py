@@ -23,7 +23,7 @@ ASK_AGAIN_S = 0.5
 class OutageWatch:
     """Reports an outage once when it begins and once when it ends, and gives up after a time limit.
 
-    When it gives up, the message names the campaigns, which may continue, and the command that shows them.
+    When the watch gives up, its error names the campaigns, which may continue, and the command that shows them.
     """
 
     def __init__(self, say: Callable[[str], None], url: str, *campaigns: int, limit_s: float = GIVE_UP_S) -> None:
@@ -39,7 +39,7 @@ class OutageWatch:
             )
 
     def note_success(self) -> None:
-        """Record a successful call of the coordinator."""
+        """Record that the coordinator answered a call."""
         if self._away_since is not None:
             self._say(f"the coordinator is back after {duration(time.monotonic() - self._away_since)}")
         self._away_since = None
@@ -82,7 +82,7 @@ class OutageWatch:
 
 @contextmanager
 def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
-    """When a person stops watching a campaign, print that the campaign continues, and how to follow and stop it."""
+    """When the user stops watching a campaign, print that the campaign continues, and how to follow and stop it."""
     try:
         yield
     except KeyboardInterrupt:

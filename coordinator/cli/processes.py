@@ -23,7 +23,7 @@ STOP_LIMIT_S = 10.0
 class ChildProcess:
     """A process in its own session, so that Ctrl-C reaches it only through this program.
 
-    With a ``log``, its lines on stdout and stderr are written there.
+    With a ``log``, the lines that the process writes to stdout and stderr are written to the log.
     """
 
     def __init__(self, command: Sequence[str], log: FileIO | None = None) -> None:
@@ -31,8 +31,8 @@ class ChildProcess:
         """The first line on stdout."""
         self.latest_line = ""
         """The latest line on stdout or stderr."""
-        self.complaint = "it said nothing"
-        """The latest line on stderr, which may name the cause of its death."""
+        self.complaint = "it printed nothing on stderr"
+        """The latest line on stderr, which may say why the process ended."""
         self._log = log or FileIO(os.devnull, "wb")
         self._process = subprocess.Popen(
             dying_with_us(command, signal.SIGTERM),
@@ -67,7 +67,8 @@ class ChildProcess:
             self._process.send_signal(number)
 
     def stop(self, number: int = signal.SIGTERM) -> None:
-        """Stop the process. This signal is sent first. The process, or the kernel, ends its children."""
+        """Send the signal to the process, and kill its session if it does not end in time. The process, or the kernel,
+        ends its children."""
         self.ask_to_stop(number)
         try:
             self._process.wait(STOP_LIMIT_S)

@@ -23,7 +23,7 @@ from protocol.function_names import did_you_mean
 
 def publish(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Output folder; an earlier site of Portolan there is replaced.")
+        Path, typer.Argument(metavar="DIR", help="Output folder. A site that Portolan wrote there is replaced.")
     ],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
@@ -40,8 +40,8 @@ def publish(
 ) -> None:
     """Write the atlas as a static site for any web server.
 
-    The evidence comes from the bundles; without bundles, from a coordinator; without either, from what ships with
-    Portolan. The pages need no network. Only the search needs scripts.
+    The evidence comes from the bundles, otherwise from a coordinator. Without a coordinator, it is the evidence that
+    ships with Portolan. The pages need no network. Only the search needs scripts.
     """
     check_folder(folder)
     selector = Selector.parse(on)

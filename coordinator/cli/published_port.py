@@ -14,11 +14,11 @@ _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def is_published(port: int) -> bool:
-    """Whether the listener at the port forwards connections to a container.
+    """Whether the listener at the port may forward connections to a container.
 
-    Also true if root listens, because Docker listens as root, other users cannot see root's programs, and root can read
-    the user's files anyway. Also true if no process listens, because the kernel itself may forward. False if the
-    kernel's tables cannot be read.
+    This is also true in two unclear cases: if root listens, because Docker listens as root, other users cannot see
+    root's programs, and root can read the user's files anyway; and if no process listens, because the kernel itself may
+    forward. It is false if the kernel's tables cannot be read.
     """
     try:
         owners = set(_owners(port))

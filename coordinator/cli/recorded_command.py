@@ -26,14 +26,14 @@ REPLAY_LIMIT_S = 120.0
 WHOLE_LIMIT_S = 1800.0
 """The time limit in seconds for the whole command on the target."""
 COULD_NOT = 2
-"""The exit code of ``portolan-runner`` if it cannot do what was asked."""
+"""The exit code with which ``portolan-runner`` reports that it could not execute its command."""
 COMPLAINT = b"portolan-runner: "
 """The beginning of messages of ``portolan-runner``."""
 
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """The outcomes of a recording's calls on a target. If there are none, the reason."""
+    """The outcomes of a recording's calls on a target, or the reason why there are no outcomes."""
 
     evidence: TargetEvidence | None
     why_not: str | None = None

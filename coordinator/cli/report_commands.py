@@ -66,7 +66,7 @@ def table(
     format: Annotated[Format, typer.Option(help="Output format.")] = "table",
     out: Out = None,
 ) -> None:
-    """Show one of the study's tables, made from a campaign; without a name, list them."""
+    """Show one of the study's tables for a campaign. Without TABLE, list all tables."""
     if table is None:
         tables = client.get_json(f"/campaigns/{campaign_id}/tables", query)["tables"]
         rows = [(row["id"], str(row["rows"]), row["title"], ", ".join(row["remade_from"])) for row in tables]
@@ -99,7 +99,7 @@ def figure(
     ] = None,
     theme: Annotated[Theme, typer.Option(help="Colors of the figure.")] = "light",
 ) -> None:
-    """Draw one of the study's figures from a campaign; without a name, list them."""
+    """Draw one of the study's figures for a campaign. Without FIGURE, list all figures."""
     if figure is None:
         figures = client.get_json(f"/campaigns/{campaign_id}/figures", query)["figures"]
         rows = [(row["id"], row["title"], ", ".join(row["remade_from"]), row["silent"] or "") for row in figures]

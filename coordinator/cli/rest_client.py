@@ -54,12 +54,12 @@ REALM = 'Bearer realm="portolan"'
 """The WWW-Authenticate value of a coordinator that requires a token."""
 
 AWAY = (httpx.codes.BAD_GATEWAY, httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.GATEWAY_TIMEOUT)
-"""The statuses of a proxy whose coordinator is unreachable. The proxy sends no problem details."""
+"""The statuses with which a proxy answers if it cannot reach its coordinator. Such answers have no problem details."""
 
 BUNDLE = {"Content-Type": "application/x-ndjson"}
 
 MATRIX_ROWS = 5000
-"""Functions per request of a matrix."""
+"""The number of functions per request for a matrix."""
 REFRESH_WAIT_S = 120.0
 REFRESH_LOOK_S = 1.0
 """The seconds between looks at a large campaign's matrix, which is updated in the background after the campaign's
@@ -180,7 +180,7 @@ class Client:
     def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
         """Store a bundle. Returns its campaign, and whether the campaign is new.
 
-        If there is a signature file next to the bundle, whose name ends with ``.sig``, it is sent as well.
+        If there is a signature file next to the bundle (its name with ``.sig`` added), the client sends it too.
         """
         from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail
@@ -306,8 +306,8 @@ class Client:
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
     def evidence(self, target: str) -> EvidenceSet:
-        """Return all results of campaigns for the targets that a selector matches. If it matches none, the set has no
-        targets."""
+        """Return all results of campaigns for the targets that a selector matches. If the selector matches no target,
+        the returned set has no targets."""
         from coordinator.assess.evidence_file import read
 
         content = self.get_bytes("/evidence", {"target": target})
@@ -442,7 +442,8 @@ class Client:
         return answer
 
     def get_bytes(self, path: str, query: Query) -> bytes:
-        """Return a file that the coordinator creates during the request."""
+        """Return the body of a response. Waits longer than other methods, because the coordinator may create a file
+        during the request."""
         return self._send("GET", path, query=query, within_s=WHOLE_S).content
 
     def _get(self, model: type[Model], path: str, query: Query | None = None, within_s: float = ANSWER_S) -> Model:
@@ -484,7 +485,9 @@ class Client:
             detail = Problem.model_validate_json(answer.content).detail
         except ValidationError:
             if answer.status_code in AWAY:
-                return CoordinatorAwayError(f"the coordinator at {self.url} is away ({answer.status_code})")
+                return CoordinatorAwayError(
+                    f"the server at {self.url} cannot reach its coordinator ({answer.status_code})"
+                )
             return self._not_ours()
         if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
             return CoordinatorAwayError(detail)

@@ -1,5 +1,4 @@
-"""A rollout creates the specified containers of a fleet and registers their runners. It lasts for one call of a
-command.
+"""A rollout creates the specified containers of a fleet and registers their runners. It exists only during one command.
 
 If a container ends later, the scheduler restarts it at the same URL with the same secret, so the coordinator can
 connect to it again.
@@ -59,7 +58,8 @@ class Rollout:
         """Ids of the containers that this rollout has created."""
 
     def bring_up(self, specs: Mapping[str, RunnerSpec], within_s: float) -> list[str]:
-        """Wait until the runner of each specification is registered. Returns the targets for which this failed."""
+        """Create the containers of these specifications, and register their runners as soon as they answer. Returns the
+        targets for which this failed."""
         deadline, failed_targets = time.monotonic() + within_s, []
         containers: dict[str, Container] = {}
         for target, spec in specs.items():
@@ -101,8 +101,9 @@ class Rollout:
         return stuck_containers, away
 
     def _ensure(self, spec: RunnerSpec) -> Container:
-        """Return the target's container. It is created if it does not exist, and replaced if it does not match the
-        specification."""
+        """Return the target's container. Create it if it does not exist, and replace it if it does not match the
+        specification.
+        """
         target, file = spec.target, self._secret_file(spec.target)
         spec = spec.model_copy(update={"secret": hashlib.sha256(_secret(file).encode()).hexdigest()[:16]})
         before = {container.target: container for container in self._scheduler.list()}.get(target)
@@ -116,7 +117,7 @@ class Rollout:
         self._created.add(replacement.id)
         self._board.say(f"{target}: starting {spec.image.name} at {replacement.url}")
         if before is not None and before.url != replacement.url:
-            self._board.say(f"{target}: another program listens at {before.url}, taking another")
+            self._board.say(f"{target}: another program listens at {before.url}, taking another port")
             self._take_off_the_chart([before.url])
         return replacement
 
@@ -125,7 +126,7 @@ class Rollout:
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
-                raise FleetError("its container was removed by somebody else: run the command again")
+                raise FleetError("somebody else removed its container: run the command again")
             if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
                 raise FleetError(f"it exits as soon as it starts ({actual_state.restarts} times)")
             if actual_state.trouble is not None:

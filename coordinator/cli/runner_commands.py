@@ -86,14 +86,14 @@ def send(
         ),
     ],
 ) -> None:
-    """Send a recording to a runner that accepts recordings, and wait until it is a suite there."""
+    """Send a recording to a runner that accepts recordings, and wait until the runner serves it as a suite."""
     suite = client.send_recording(runner_id, read_recording(recording.read_bytes(), str(recording)))
     until = time.monotonic() + SERVED_WITHIN_S
     while (runner := client.runner(runner_id)).state != "online" or suite not in runner.suites:
         if time.monotonic() > until:
             raise CoordinatorError(
                 f"runner {runner_id} took the recording, but does not serve {suite} after {SERVED_WITHIN_S:g} s: "
-                "what the runner printed says why"
+                "read the reason in the runner's log"
             )
         time.sleep(LOOK_EVERY_S)
     target = f"{runner.framework}/{runner.device}"
@@ -102,8 +102,12 @@ def send(
 
 @app.command("token")
 def token(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The runner's --name; a + in it stands for any number.")],
-    target: Annotated[str, typer.Argument(metavar="FRAMEWORK/DEVICE", help="The only target that it may serve.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The runner's --name; a + in the name stands for any number.")
+    ],
+    target: Annotated[
+        str, typer.Argument(metavar="FRAMEWORK/DEVICE", help="The only target that the runner may serve.")
+    ],
     enrolment_key_file: Annotated[
         Path | None,
         typer.Option(help="File of the coordinator's enrolment key; default: $PORTOLAN_ENROLMENT_KEY_FILE."),

@@ -34,7 +34,7 @@ def serve(
     runners_host: RunnersHost = None,
     runners_port: RunnersPort = None,
 ) -> None:
-    """Serve the REST API over $PORTOLAN_DATABASE_URL until stopped; starts no database and no runners."""
+    """Run only the coordinator, with the database of $PORTOLAN_DATABASE_URL. Starts no runners."""
     from coordinator import migration
     from coordinator.app import create_app
     from coordinator.configuration.settings import Settings, host_names, log_format

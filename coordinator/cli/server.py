@@ -1,4 +1,5 @@
-"""The HTTP server of the coordinator and its socket, in the foreground or in an instance."""
+"""The coordinator's HTTP server and its listening socket. ``portolan serve`` uses them in the foreground, and
+``portolan up`` in its local instance."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def runners_place(host: str, runners_host: str | None, runners_port: int | None)
 
 @contextmanager
 def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str = "--port") -> Iterator[socket.socket]:
-    """Bind a socket before anything else is started, so that an occupied port is reported at once."""
+    """Bind a socket before anything else is started, so that an occupied port is reported immediately."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:

@@ -43,7 +43,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file with the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
 CampaignId = Annotated[
-    int, typer.Argument(metavar="CAMPAIGN", min=1, help="Its number, as `portolan status` shows it.")
+    int, typer.Argument(metavar="CAMPAIGN", min=1, help="Number of the campaign, as `portolan status` shows it.")
 ]
 
 Rule = Annotated[
@@ -58,11 +58,11 @@ Rule = Annotated[
 
 
 def connect(url: Url = None, data_dir: DataDir = None) -> Client:
-    """Return a client for the coordinator. Every command finds the address and the token in this way.
+    """Return a client for the coordinator of ``url`` or ``data_dir``; without both, of ``PORTOLAN_URL`` or the local
+    instance.
 
-    The coordinator is the one of ``url`` or ``data_dir``, otherwise the one of ``PORTOLAN_URL``, otherwise the local
-    instance. The token is ``PORTOLAN_TOKEN``, otherwise the local instance's own token. Raises ``CoordinatorError`` if
-    no instance runs on ``data_dir``.
+    The client sends the token that ``find_token`` returns. Raises ``CoordinatorError`` if no instance runs on
+    ``data_dir``.
     """
     directory = DataDirectory(data_dir)
     address = find_url(url, directory)
@@ -70,8 +70,9 @@ def connect(url: Url = None, data_dir: DataDir = None) -> Client:
 
 
 def with_client(command: Callable[Concatenate[Client, ...], None]) -> Callable[..., None]:
-    """Add ``--url`` and ``--data-dir`` to a command. They make the coordinator's client, which is the command's first
-    argument."""
+    """Add ``--url`` and ``--data-dir`` to a command. The command gets a client made from these options as its first
+    argument.
+    """
 
     @with_options_of(connect)
     @wraps(command)

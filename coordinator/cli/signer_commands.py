@@ -19,10 +19,13 @@ app = typer.Typer(no_args_is_help=True, help="Keys whose signatures of bundles a
 @with_client
 def add(
     client: Client,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Shown beside the evidence, such as lab@example.org.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the signer, shown beside the evidence; such as lab@example.org."),
+    ],
     key: Annotated[Path, typer.Argument(metavar="KEY.pub", help="A file with the public SSH key.")],
 ) -> None:
-    """Trust the bundles that a key signed from now on."""
+    """From now on, trust bundles that this key signed."""
     lines = key.read_text(errors="replace").split("\n")
     if not lines[0].strip() or any(map(str.strip, lines[1:])):
         raise BundleError(f"{key} is not a public key: name a file of one line, such as id_ed25519.pub")

@@ -35,7 +35,7 @@ SUBMIT_WITHIN_S = 30.0
 
 
 class LeftOver(StrEnum):
-    """Bad outcomes of a campaign, which an option can run again, or for which it fails a pipeline."""
+    """The kinds of bad outcomes that ``--rerun`` runs again, and for which ``--fail-on`` exits with code 1."""
 
     failed = "failed"
     incomplete = "incomplete"
@@ -177,7 +177,7 @@ _MADE_BY = "create one with `portolan catalogue sample SURFACE --out FILE`"
 
 
 def _say_not_charted(functions: Sequence[str]) -> None:
-    """Print the requested functions without a case. They are in no result."""
+    """Print the requested functions that have no case in the suite, because the results do not contain them."""
     if functions:
         print(f"not charted, because the suite has no case of them: {', '.join(functions)}", file=sys.stderr)
 

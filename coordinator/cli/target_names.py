@@ -14,10 +14,10 @@ early."""
 
 
 def complaint_about(targets: Sequence[str]) -> str | None:
-    """A line about the first target that no local runner can serve; None if all are valid.
+    """Return a line about the first target that no local runner can serve; None if all are valid.
 
-    The valid names come from the runners, because packages in a framework's environment may add devices. For names that
-    every runner knows, no process is started to ask.
+    Other names than ``KNOWN_TARGETS`` are checked by a runner's process, because packages in a framework's environment
+    may add devices.
     """
     other_targets = [target for target in targets if target not in KNOWN_TARGETS]
     if not other_targets:

@@ -39,7 +39,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
         request = {"suite": suite, "targets": [str(selector)], "functions": of_suite, "runs": 1, "name": "assess"}
         campaign = client.submit(request, token_hex(16))
         print(
-            f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} by the suite {suite}", file=sys.stderr
+            f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} with the suite {suite}", file=sys.stderr
         )
         _wait(client, campaign)
 

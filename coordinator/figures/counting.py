@@ -1,4 +1,4 @@
-"""Counting rules: how the cases of a function on a target add up to a verdict. Pure.
+"""Counting rules: how the cases of a function on a target add up to a verdict. It does no I/O.
 
 To add a rule, add a row to ``RULES``. The views, the stored matrix, REST, the pages and the command line follow.
 """
@@ -71,7 +71,7 @@ class CountingRule:
 
     @property
     def verdict_column(self) -> str:
-        """The column with the verdict of an outcome or case, for outcomes and cases that the rule counts."""
+        """The column of outcomes and cases with the verdict that this rule counts."""
         return "verdict_on_device" if self.on_device else "verdict"
 
     @property
@@ -153,7 +153,7 @@ def rule_named(name: str) -> CountingRule:
     for rule in RULES:
         if rule.name == name:
             return rule
-    raise UnknownNameError(f"no counting rule is called {name!r}; there are: {', '.join(NAMES)}")
+    raise UnknownNameError(f"there is no counting rule {name!r}; there are: {', '.join(NAMES)}")
 
 
 Counted = dict[str, Counts]

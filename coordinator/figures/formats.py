@@ -1,4 +1,4 @@
-"""Formats values for people. Pages, the terminal, reports and sentences show the same format. Pure."""
+"""Formats values for people. Pages, the terminal, reports and sentences show the same format. It does no I/O."""
 
 from __future__ import annotations
 

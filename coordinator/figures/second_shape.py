@@ -1,4 +1,4 @@
-"""The time of the first call with a second shape, in a process that has already run the function. Pure."""
+"""The time of the first call with a second shape, in a process that has already run the function. It does no I/O."""
 
 from __future__ import annotations
 

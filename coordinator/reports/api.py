@@ -55,7 +55,7 @@ async def table(
     options: Options,
     format: TableForm = "json",
 ) -> Response:
-    """One table with its notes, its counting rule and the SQL query of its rows. As csv, it has only the rows."""
+    """One table with its notes, its counting rule and the SQL query of its rows. The csv has only the rows."""
     selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
     return await asyncio.to_thread(table_response, selected_table, format, headers)
@@ -92,7 +92,7 @@ async def figure(
     format: Annotated[Form, Query(description="json is the Vega-Lite specification, data and all")] = "svg",
     theme: Annotated[Theme, Query(description="`auto` is a light svg that turns dark on a dark page")] = ("light"),
 ) -> Response:
-    """One figure. A figure with too few points returns 404 with the reason."""
+    """One figure. Returns 404 with the reason if the figure has too few points."""
     selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, selected_figure.drawing(with_title=True), format, theme)
 

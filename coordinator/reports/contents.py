@@ -1,4 +1,4 @@
-"""The tables and figures of a campaign, grouped in chapters. Pure."""
+"""The tables and figures of a campaign, grouped in chapters. It does no I/O."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) ->
 def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
     match = next((part for part in parts if part.id == id), None)
     if match is None:
-        raise NotFoundError(f"no {kind} is called {id!r}; there are: {', '.join(part.id for part in parts)}")
+        raise NotFoundError(f"there is no {kind} {id!r}; there are: {', '.join(part.id for part in parts)}")
     return match
 
 
@@ -144,7 +144,7 @@ CHAPTERS = (
     Chapter(
         "ports",
         "What ports",
-        "Which functions run there and are right?",
+        "Which functions run on each target with right results?",
         ("portability",),
         ("portability", "counts", "classes"),
     ),
@@ -155,25 +155,25 @@ CHAPTERS = (
         ("failures_by_decile", "failures_in_top20"),
         ("top20", "failures_by_decile", "failures_in_top20"),
     ),
-    Chapter("sample", "The sample", "How many of the functions that were drawn port?", (), ("sample",)),
+    Chapter("sample", "The sample", "How many functions of the sample port?", (), ("sample",)),
     Chapter(
         "judges",
         "Which references judged",
-        "How much of this rests on a reference that is not the function itself?",
+        "How many functions were judged by a reference that is independent of them?",
         (),
         ("judges",),
     ),
     Chapter(
         "coverage",
         "How much of the framework this is",
-        "Which share of what the framework offers, and of what programs use of it, was charted?",
+        "What share of the framework's public functions, and of their uses in programs, was charted?",
         (),
         ("coverage",),
     ),
     Chapter(
         "lowers",
         "What lowers, without the device",
-        "Which functions have no lowering there, whatever they would compute?",
+        "Which functions have no lowering for the target's platform?",
         (),
         ("lowerings",),
     ),
@@ -181,7 +181,7 @@ CHAPTERS = (
     Chapter(
         "where",
         "What really ran on the device",
-        "Did what passed run there, or silently on the host?",
+        "Did the passing cases run on the device, or silently on the host?",
         ("placement",),
         ("placement",),
     ),
@@ -195,7 +195,7 @@ CHAPTERS = (
     Chapter(
         "intolerable",
         "What is intolerably slow",
-        "Which functions run, and too slowly to be used?",
+        "Which functions run, but too slowly to be useful?",
         ("intolerable",),
         ("intolerable", "intolerable_functions"),
     ),

@@ -1,4 +1,4 @@
-"""The parts of a table that do not depend on its content: targets, counting rule, notes and query. Pure."""
+"""The parts of a table that do not depend on its content: targets, counting rule, notes and query. It does no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RULES: dict[Basis, str] = {
     "excluded. A function passes if no case failed; else it fails some or all of them, which the study calls a "
     "partial or a complete failure. Skipped cases (removed, not applicable) and incomplete ones (environment, "
     "infrastructure) are excluded. A function without other cases has no verdict and is excluded from the rates.",
-    "latencies": "Only runs that passed and are proven to have run on the device count; measured is {measure}. A "
+    "latencies": "Only runs that passed and are proven to have run on the device count. The measure is {measure}. A "
     "function's ratio is the geometric mean over the cases that both targets measured, and its latencies are medians "
     "over the same cases. Functions that never touch a device have no ratio. The study's ratio is one mean divided "
     "by another, over everything it measured.",
@@ -105,5 +105,8 @@ def _notes_on_reference(data: ReportData, figures: tuple[str, ...]) -> Iterator[
     classes = {target.device_class for target in data.published_targets()}
     if data.targets and not classes & {target.device_class for target in data.targets}:
         class_names = ", ".join(sorted(classes))
-        yield f"No target here has a device class that it charted ({class_names}): its figures are for other classes."
+        yield (
+            f"The reference charted no device class of this campaign, only {class_names}: its figures are for other "
+            "classes."
+        )
     yield from data.reference.sentences(frozenset(figures), frozenset(data.frameworks))

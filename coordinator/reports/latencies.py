@@ -1,4 +1,4 @@
-"""The cost of moving to another device: the study's tables of latency. Pure."""
+"""The cost of moving to another device: the study's tables of latency. It does no I/O."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ def faster(data: ReportData, comparisons: Sequence[TargetRatios]) -> Table:
     notes: tuple[str, ...] = ()
     if data.reference:
         rows += _speedups(data.reference, data.frameworks)
-        notes = ("Figures 3 and 7 are pictures in the study; of newer hardware its text gives some shares, without n.",)
+        notes = (
+            "In the study, Figures 3 and 7 are pictures. For newer hardware, the study gives some shares, without n.",
+        )
     columns = (
         Column("faster", "faster", "rate"),
         Column("faster_by_half", f"at least {SPEEDUP:g} times faster", "rate"),
@@ -176,7 +178,7 @@ def _pairs_table(
 ) -> Table:
     """Build the table, with a note for each framework that has no targets to compare."""
     alone = [
-        f"Only one target of {framework} is here: there is nothing to compare it with."
+        f"Only one target of {framework} was charted, so its latencies are compared with no other target."
         for framework in data.frameworks
         if sum(target.framework == framework and target.is_compared for target in data.targets) == 1
     ]

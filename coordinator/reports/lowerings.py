@@ -1,4 +1,6 @@
-"""The table of functions without a lowering, for targets that only lower programs and do not run them. Pure."""
+"""The table of functions without a lowering, for targets that only lower programs and do not run them. It does no
+I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that the study does not have: where cases ran, and how long first calls take. Pure."""
+"""Tables that the study does not have: where cases ran, and how long first calls take. It does no I/O."""
 
 from __future__ import annotations
 

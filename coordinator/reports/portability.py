@@ -1,4 +1,4 @@
-"""The study's tables of verdicts: how many functions port, and why the others do not. Pure."""
+"""The study's tables of verdicts: how many functions port, and why the others do not. It does no I/O."""
 
 from __future__ import annotations
 
@@ -221,4 +221,6 @@ def _unknown_strata(data: ReportData, reference: Reference) -> tuple[str, ...]:
     others = {(frameworks[row.target_id], row.function) for row in data.verdicts} - reference.strata().keys()
     if not others:
         return ()
-    return (f"How often they are used is known of the study's sample only: {len(others)} others are in no stratum.",)
+    return (
+        f"Only the study's sample says how often functions are used: {len(others)} other functions are in no decile.",
+    )

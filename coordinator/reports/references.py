@@ -1,5 +1,6 @@
-"""The table of references: which reference judged a campaign's cases, and whether it is independent of the function.
-Pure."""
+"""The table of references: which reference judged a campaign's cases, and whether it is independent of the function. It
+does no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign's report: one self-contained HTML file to send to a colleague. Pure."""
+"""A campaign's report: one self-contained HTML file to send to a colleague. It does no I/O."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def html(report: CampaignReport) -> str:
 
 
 def frame(campaign: CampaignDetail) -> dict[str, object]:
-    """The values that the template needs besides the report. This function calls ``make_report`` itself."""
+    """The values that the template needs besides the function ``make_report``, which returns the report."""
     style = (files("coordinator.web") / "static" / "portolan.css").read_text(encoding="utf-8")
     return {
         "campaign": campaign,

@@ -1,4 +1,6 @@
-"""The table of a campaign whose functions are a sample: the rate at which they port, with the interval. Pure."""
+"""The table of a campaign whose functions are a sample: the rate at which they port, with the interval. It does no
+I/O.
+"""
 
 from __future__ import annotations
 

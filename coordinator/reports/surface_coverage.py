@@ -1,5 +1,6 @@
 """The table of coverage: the share of each framework's public functions that a campaign charted, unweighted and
-weighted by use. Pure."""
+weighted by use. It does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +36,10 @@ def coverage(data: ReportData) -> Table:
         Column("charted", "charted"),
         Column("release", "surface of"),
         *(column for part, label in PARTS.items() for column in _columns(part, label)),
-        Column("uses_by_other_names", "uses by other names of what ran", "number"),
+        Column("uses_by_other_names", "uses of charted objects by other names", "number"),
         Column("array_uses", "uses of the classes of arrays", "number"),
-        Column("not_in_it", "functions charted that it lacks", "number"),
-        Column("uses_unresolved", "uses of names that it lacks", "number"),
+        Column("not_in_it", "charted functions missing in the surface", "number"),
+        Column("uses_unresolved", "uses of names missing in the surface", "number"),
     )
     return report_table(
         data,
@@ -77,4 +78,4 @@ def _notes(data: ReportData) -> Iterator[str]:
 
 def _nearest(row: Coverage) -> Iterator[str]:
     if row.instead_of is not None:
-        yield f"No surface of {row.instead_of} comes with Portolan: {row.release} is the nearest."
+        yield f"Portolan ships no surface of {row.instead_of}; the nearest one, {row.release}, is used."

@@ -1,4 +1,4 @@
-"""A report's table: columns, rows, and the texts that must be shown with them. Pure.
+"""A report's table: columns, rows, and the texts that must be shown with them. It does no I/O.
 
 ``table_renderer.py`` writes a table. A cell is text, a number, an estimate with its n and interval (``Rate``,
 ``Estimate``), or the reason why there is no number (``Missing``). The data of a drawn figure are also a ``Table``.

@@ -37,7 +37,7 @@ def _refuse(request: Request, names: Sequence[str]) -> None:
     for name in names:
         if name in request.query_params:
             raise RequestError(
-                f"there is no parameter '{name}'; use 'rule' to choose how cases are counted ({', '.join(NAMES)})"
+                f"there is no parameter '{name}': use 'rule' to choose how cases are counted ({', '.join(NAMES)})"
             )
 
 
@@ -79,7 +79,7 @@ async def matrix(
     offset: Offset = 0,
     limit: Limit = 500,
 ) -> MatrixPage:
-    """The functions that match a query, with their cells and all of their modules."""
+    """A page of the functions that match a query, with their cells, and the modules of all matching functions."""
     return await service.page(context.engine, campaign_id, MatrixQuery(q, rule, device, offset, limit))
 
 
@@ -103,8 +103,9 @@ async def conditions(
     limit: Limit = 500,
     format: Literal["json", "csv"] = "json",
 ) -> Response | CampaignConditions:
-    """The conditions of each function with a case that fails or falls back: how many cases do, with which options, and
-    which reference judged the cases."""
+    """The conditions of each function with a case that fails or falls back: how many cases fail or fall back, with
+    which options, and which reference judged the cases.
+    """
     if format == "json":
         return await condition_rows.of_campaign(context.engine, campaign_id, function, device, offset, limit)
     whole = await condition_rows.of_campaign(context.engine, campaign_id, function, device)
@@ -131,8 +132,9 @@ async def operation_cases(campaign_id: CampaignId, operation: PathName, context:
 
 @router.get("/campaigns/{campaign_id}/sample")
 async def sample(campaign_id: CampaignId, context: Context) -> CampaignSample:
-    """The random sample that the campaign's functions form: how it was drawn, and how many of its functions port. 404
-    if the functions are no sample."""
+    """The random sample that the campaign's functions form: how it was drawn, and how many of its functions port.
+    Returns 404 if the functions are not a sample.
+    """
     return await samples.of_campaign(context.engine, campaign_id)
 
 

@@ -238,8 +238,9 @@ def _worked_out(rows: Sequence[Row[Any]]) -> dict[tuple[str, str, int], Function
 
 
 def stored_options(values: Mapping[str, Any]) -> CaseOptions:
-    """Build stored options without validation. They were validated on arrival, and an earlier release may have had
-    wider limits."""
+    """Build a model from stored options without validation, because they were validated on arrival and an earlier
+    release may have had wider limits.
+    """
     calls = values.get("calls")
     read = None if calls is None else [CallOptions.model_construct(**call) for call in calls]
     return CaseOptions.model_construct(**{**values, "calls": read})

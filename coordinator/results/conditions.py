@@ -1,5 +1,5 @@
 """Conditions: the options that distinguish a function's failing cases, or those that fall back, from its other cases.
-Pure.
+It does no I/O.
 
 A condition claims no more than the cases show. So it contains the numbers of cases with and without the options. It is
 not a cause, and says nothing about a call that resembles none of the cases.
@@ -23,7 +23,7 @@ MOST_OPTIONS = 4
 """The maximum number of options of a condition; with more, almost any set of cases could be separated."""
 MOST_BY_CHANCE = 0.05
 """The largest probability that a condition with exceptions fits by chance, over all conditions that were tried. Cases
-have many options, so some would fit nearly any failures."""
+have many options, so some options would separate nearly any failing cases."""
 
 USUAL_DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool")
 """The dtypes for which a sentence says whether a function was tried with them."""
@@ -371,6 +371,6 @@ def _is_alike(site: CallSite, call: CallOptions) -> bool:
 
 
 def _may_be(value: Any, of_case: Any) -> bool:
-    """Whether the user's value can equal the case's value. It cannot only if both are plain values and differ."""
+    """Whether the user's value can equal the case's value. False only if both are plain values and differ."""
     is_plain = value is not UNKNOWN_VALUE and not isinstance(of_case, dict)
     return not is_plain or (type(value) is type(of_case) and value == of_case)

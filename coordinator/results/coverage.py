@@ -61,8 +61,9 @@ def of_report(suite: str, data: ReportData) -> list[Coverage]:
 
 
 def coverages(suite: str, functions_by_release: ChartedFunctions) -> list[Coverage]:
-    """The coverage of each charted release, compared with its own surface. If this surface does not ship with Portolan,
-    with the nearest one that does."""
+    """The coverage of each charted release, compared with the public surface of this release (the list of its public
+    names). If Portolan does not ship this surface, the nearest shipped surface is used.
+    """
     release_coverages = []
     for (framework, version), functions in sorted(functions_by_release.items()):
         name, charted_release = nearest(framework, version), f"{framework}@{version}"

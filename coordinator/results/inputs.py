@@ -1,4 +1,4 @@
-"""Describes the kinds of input on which a function fails, from its failed and passed cases. Pure."""
+"""Describes the kinds of input on which a function fails, from its failed and passed cases. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Involvement: how one of a framework's own operations can affect the result of a case. Pure."""
+"""Involvement: how one of a framework's own operations can affect the result of a case. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each one judged.
-Pure."""
+"""Judges: the references that judged cases, in words, and the numbers of functions and cases that each one judged. It
+does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from protocol.enums import Judge
 WORDS: Mapping[Judge, str] = {
     Judge.numpy: "NumPy or SciPy: independent",
     Judge.decomposition: "the library's own reference in other operations: independent",
-    Judge.reference: "the one of the function's own tests, which may call the same kernels: not independent",
-    Judge.differences: "of a gradient, differences of the forward pass on the CPU: not independent of that pass",
+    Judge.reference: "the reference of the function's own tests, which may call the same kernels: not independent",
+    Judge.differences: "for gradients, differences of the forward pass on the CPU: not independent of that pass",
     Judge.float64: "the same function on the CPU in float64: not independent",
     Judge.itself: "the same function on the CPU: not independent",
     Judge.form: "none: only the form of the result is compared",

@@ -1,4 +1,4 @@
-"""The words and the rate for targets that only lower programs and do not run them. Pure.
+"""The words and the rate for targets that only lower programs and do not run them. It does no I/O.
 
 On such a target, no case passes or fails and nothing is timed, so there is no rate of ported functions. Instead, the
 rate is the share of functions without a missing lowering, among the functions with a lowered case.

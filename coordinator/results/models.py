@@ -33,7 +33,7 @@ class FunctionKey(NamedTuple):
 
 
 def is_rated(anywhere: Counts, of_another_device: int) -> bool:
-    """Whether the rate of a target includes a function with these counts. It does not if no case counts, or if every
+    """Whether the rate of a target includes a function with these counts. False if no case counts, or if every
     counted case failed because it needs another device. Such failures say nothing about porting."""
     whole = anywhere.verdict == "complete" and of_another_device == anywhere.failed
     return anywhere.verdict != "unknown" and not whole

@@ -48,7 +48,7 @@ class CampaignOperations(BaseModel):
 
 
 class OperationCase(BaseModel):
-    """A case that uses the operation, on one target. Its runs are combined."""
+    """A case that uses the operation, on one target. The runs of the case are combined."""
 
     target_id: int
     target: str

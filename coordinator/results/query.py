@@ -1,9 +1,9 @@
-"""The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. Pure.
+"""The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. It does no I/O.
 
-A query consists of words. A function matches if all words match. A word with a minus before it must not match. A word
-without a colon is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other words
-have the form ``key:TARGET``. Such a word matches if its condition holds on at least one of the targets that TARGET
-names. TARGET is a device (``xla``) or a selector (``torch@2.9/xla``). Without TARGET, any target can match.
+A query consists of words. A function matches if every word without a minus matches and no word with a minus matches. A
+word without a colon is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other
+words have the form ``key:TARGET``. Such a word matches if its condition holds on at least one of the targets that
+TARGET names. TARGET is a device (``xla``) or a selector (``torch@2.9/xla``). Without TARGET, any target can match.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _parse_assignment(text: str, at: int, choices: Sequence[str], what: str) -> 
     target, equals, word = text.rpartition("=")
     if word not in choices:
         raise QueryError(
-            f"no {what} is called '{word}'{_close(word, choices)}; there are: {', '.join(choices)}",
+            f"there is no {what} '{word}'{_close(word, choices)}; there are: {', '.join(choices)}",
             at + len(text) - len(word),
         )
     return (_target(target, at) if equals else None), word

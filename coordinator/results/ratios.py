@@ -1,4 +1,4 @@
-"""Ratios of latency between two targets, function by function. Pure.
+"""Ratios of latency between two targets, function by function. It does no I/O.
 
 The ratio of a case is computed if it was measured on both targets. The ratio of a function is the geometric mean over
 the ratios of its cases. Medians of different cases are never divided. The reference study published one latency per

@@ -50,7 +50,7 @@ def _in_order(value: str) -> str:
     return f'array_agg({value} ORDER BY m."case" COLLATE "C") AS {value.partition(".")[2]}'
 
 
-# A single statement sees a single moment, so what is recorded in matrices is what the cells were computed from. A
+# One statement reads one snapshot, so ``matrices`` records the numbers from which the cells were computed. A
 # cancelled job is also done: from then on, its case lacks a run. The latencies of cases, from which all others and the
 # ratios are computed, are computed only once.
 _REFRESH = f"""

@@ -1,4 +1,4 @@
-"""The data of a report: targets, verdicts and latencies as flat rows, with the reference. Pure."""
+"""The data of a report: targets, verdicts and latencies as flat rows, with the reference. It does no I/O."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from coordinator.targets.models import Target, labels
 
 Measure = Literal["level", "cold", "paper"]
 MEASURES: dict[Measure, str] = {
-    "level": "of each case its best run's low_ms: one call after warm-up, undisturbed",
-    "cold": "of each case the median of first_cold_ms over the runs that began their process: a user's first call",
-    "paper": "of each case the mean over its runs of cold_ms: the study's rule, which holds compilation",
+    "level": "the low_ms of each case's best run: an undisturbed call after warm-up",
+    "cold": "the median of each case's first_cold_ms over the runs that began their process: a user's first call",
+    "paper": "the mean of each case's cold_ms over its runs: the study's rule, which includes compilation",
 }
 
 
@@ -85,9 +85,9 @@ class FirstCallLatency:
     target_id: int
     function: str
     first_cold_ms: float
-    """The first call of a case that was the first in its process."""
+    """The milliseconds of the first call of a case that was the first in its process."""
     later_cold_ms: float | None
-    """The first call of a case after other cases in its process; None if there is no such run."""
+    """The milliseconds of the first call of a case after other cases in its process; None if there is no such run."""
     steady_ms: float
 
 
@@ -141,7 +141,7 @@ class ReportData:
     cpu_bases: Mapping[int, int] = field(default_factory=dict)
     """For each target, the CPU target with which its latencies are compared."""
     coverages: tuple[Coverage, ...] = ()
-    """For each release, how much of it was charted."""
+    """The coverage of each charted release: the share of its public functions that was charted."""
     sample: ChartedSample | None = None
     """The sample; None if the campaign's functions are not a sample."""
     conditions: Mapping[tuple[int, str], FunctionCondition] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class ReportData:
         )
 
     def published_targets(self) -> tuple[ReferenceTarget, ...]:
-        """Those of the reference's targets that have one of this campaign's frameworks."""
+        """The reference's targets that have a framework of this campaign."""
         if self.reference is None:
             return ()
         return tuple(target for target in self.reference.targets if target.framework in self.frameworks)

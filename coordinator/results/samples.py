@@ -61,7 +61,7 @@ async def of_campaign(engine: AsyncEngine, campaign_id: int) -> CampaignSample:
 def sample_rates(
     sample: ChartedSample, targets: Sequence[Target], verdicts: Iterable[JudgedFunction]
 ) -> list[SampleRate]:
-    """The rates on each target that ran cases. Pure."""
+    """The rates on each target that ran cases. Does no I/O."""
     by_target: dict[int, list[JudgedFunction]] = {}
     for row in verdicts:
         by_target.setdefault(row.target_id, []).append(row)

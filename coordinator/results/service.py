@@ -38,7 +38,9 @@ log = get_logger(__name__)
 SMALL = 5000
 """The maximum number of outcomes of a campaign whose matrix is refreshed while its reader waits."""
 AT_ONCE = 20
-"""The maximum number of such small campaigns that are refreshed for a page about all campaigns."""
+"""The maximum number of small campaigns whose matrices are refreshed while a reader waits for a page about all
+campaigns.
+"""
 AT_ONCE_ROWS = 500
 LOOK_EVERY_S = 2.0
 SHARE = 0.05
@@ -51,7 +53,7 @@ class MatrixQuery:
 
     query: str = ""
     rule: CountingRule = ANYWHERE
-    """The counting rule by which the words of the query are decided."""
+    """The counting rule with which the words of the query are evaluated."""
     device: str | None = None
     """The device. Only its targets are shown, and only functions with an outcome on one of them."""
     offset: int = 0
@@ -116,8 +118,9 @@ async def targets(engine: AsyncEngine, campaign_id: int) -> list[Target]:
 
 
 async def ensure_fresh(engine: AsyncEngine, campaign_id: int, *, at_any_size: bool = False) -> Freshness:
-    """The freshness of the matrix. A small campaign's matrix is updated first; with ``at_any_size``, also a large
-    campaign's."""
+    """Return the freshness of the matrix. A small campaign's matrix is refreshed first; with ``at_any_size``, a large
+    campaign's too.
+    """
     async with engine.connect() as connection:
         state = await refresh_store.now(connection, campaign_id)
     if state is not None and not state.current and (at_any_size or state.done <= SMALL):
@@ -182,7 +185,7 @@ def mark_changes(newest_first: Sequence[HistoryCell]) -> list[HistoryCell]:
 
 
 async def refresh_forever(engine: AsyncEngine) -> None:
-    """Keep matrices up to date until this coroutine is cancelled. Several coordinators can do this at once."""
+    """Keep matrices up to date until this coroutine is cancelled. Several coordinators can do this at the same time."""
     while True:
         try:
             await refresh_outdated(engine)

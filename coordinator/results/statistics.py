@@ -1,4 +1,4 @@
-"""Rates, medians, ratios and densities, each with its n and an interval. Pure.
+"""Rates, medians, ratios and densities, each with its n and an interval. It does no I/O.
 
 Intervals are 95 % intervals. The intervals of rates are Wilson's: they stay within 0 and 1, and are useful even for 0
 of 3. The intervals of medians and geometric means come from a percentile bootstrap with a fixed seed, so equal data

@@ -1,4 +1,4 @@
-"""A campaign's results in plain sentences. The report and the terminal show them. Pure."""
+"""A campaign's results in plain sentences. The report and the terminal show them. It does no I/O."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _missing_cases(campaign: CampaignDetail, data: ReportData) -> list[str]:
     reasons = f"because the campaign was cancelled, or {lack}" if campaign.state == "cancelled" else lack
     return [
         f"Results are missing: {plural(cases, 'case')} of {len(functions):,} of {plural(of, 'function')} ended without "
-        f"one, {reasons}. They say nothing about a device. {len(unknown):,} of the functions "
+        f"a result, {reasons}. They say nothing about a device. {len(unknown):,} of the functions "
         f"{_have(len(unknown))} no verdict because of them."
     ]
 

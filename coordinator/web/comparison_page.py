@@ -144,7 +144,7 @@ _HEADINGS = (
     "Passes on A, fails on B",
     "Passes in fewer cases on B",
     "Passes in other cases on B",
-    "Fails by another cause, or passes elsewhere",
+    "Fails with another cause, or passes with another placement",
     "Fails on A, passes on B",
     "Passes in more cases on B",
     "Without a result on B",

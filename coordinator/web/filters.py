@@ -1,4 +1,4 @@
-"""Filters of the templates. They format values for people, with non-breaking spaces. Pure."""
+"""Filters of the templates. They format values for people, with non-breaking spaces. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms that change something: makes their CSRF tokens. No other module checks the tokens."""
+"""Makes and checks the CSRF tokens of forms that change something. No other module checks the tokens."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def stream_page(
     """A page that is sent while it is rendered. If the template calls a coroutine function, it is awaited at this
     point.
 
-    The response sets no cookie, so a page with a form that changes something cannot be sent in this way.
+    The response sets no cookie, so a page with a form that changes something must use ``page``.
     """
     values = _values(request, data)
     body = _streaming.get_template(template).generate_async(values, **more)

@@ -1,4 +1,4 @@
-"""Small drawings inside a page: the samples of runs as dots on a logarithmic scale. Pure."""
+"""Small drawings inside a page: the samples of runs as dots on a logarithmic scale. It does no I/O."""
 
 from __future__ import annotations
 

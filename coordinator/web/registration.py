@@ -55,7 +55,7 @@ class RunningCheck:
 
     async def conclude(self) -> RunningCheck:
         if self.report is None:
-            self.error = self.error or "the check did not come to its end"
+            self.error = self.error or "the check was interrupted: start it again"
             return self
         self.error = None
         self.admission = admission.judge(self.report)
@@ -104,7 +104,9 @@ async def send(
 
 
 async def _update(context: HandlerContext, registration: RunnerRegistration, runner_id: int) -> Response:
-    """Update a runner that is already registered. It is not checked, because the check would take its events."""
+    """Update a runner that is already registered. It is not checked again, because a check would acknowledge events
+    that the coordinator has not read.
+    """
     runner = await service.get(context.engine, runner_id)
     where = "elsewhere"
     if runner.url == registration.url:
@@ -117,7 +119,9 @@ async def _update(context: HandlerContext, registration: RunnerRegistration, run
 def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:
     """An error sentence for each invalid field."""
     if isinstance(error, UnicodeError):
-        return {"secret": "a runner can be checked with a secret of ASCII letters only: start it with such a one"}
+        return {
+            "secret": "the secret has characters outside of ASCII: restart the runner with a secret of ASCII characters"
+        }
     if isinstance(error, RunnerError):
         return {"secret" if isinstance(error, RunnerRefusedError) else "url": str(error)}
     return {str(problem["loc"][0]): words_of(problem) for problem in error.errors()}

@@ -33,14 +33,14 @@ router = PageRouter()
 
 Which = Literal["failed", "incomplete"]
 TIMINGS = {
-    TimingPolicy.steady: "the first call by itself, then samples until they hold still",
-    TimingPolicy.quick: "the same with a tenth of the time for samples",
+    TimingPolicy.steady: "the first call separately, then samples until their times are stable",
+    TimingPolicy.quick: "as steady, with a tenth of the time for samples",
     TimingPolicy.paper: "the study's rule: one call in each run, the mean over runs",
-    TimingPolicy.off: "none; only whether it runs and is right",
+    TimingPolicy.off: "no timing, only verdicts",
 }
 TIMED_CASES = {
     TimedCases.all: "every case of a function",
-    TimedCases.representative: "one case of a function, a plain one; the others run for their verdict",
+    TimedCases.representative: "one plain case of each function; the other cases run only for their verdicts",
 }
 FIELDS = ("name", "suite", "targets", "functions", "runs", "timing", "timed_cases", "verdicts_first", "timeout_s")
 

@@ -50,7 +50,8 @@ def test_a_function_that_misses_cases_passes_no_more_and_the_first_lines_say_so(
     assert "The campaign was cancelled" not in whole
     assert "The campaign was cancelled: 5 jobs never ran" in cut
     assert (
-        "Results are missing: 5 cases of 1 of 2 functions ended without one, because the campaign was cancelled" in cut
+        "Results are missing: 5 cases of 1 of 2 functions ended without a result, because the campaign was cancelled"
+        in cut
     )
     assert "1 of 1 function passes every case" in cut
     assert "1 more lacks results of some cases, so the rate over all 2 is between 50 and 100 %." in cut

@@ -185,6 +185,7 @@ def test_a_bundle_of_a_newer_format_is_refused_and_an_earlier_site_stays(portola
     lines[0].update(format=2, portolan="9.0")
     bundle.write_bytes(bundles.sealed(lines))
     assert portolan.refused("publish", str(site), str(bundle)) == (
-        f"portolan: {bundle}: the bundle has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade it"
+        f"portolan: {bundle}: the bundle has format 2, made by portolan 9.0; this portolan reads up to 1: "
+        "upgrade Portolan"
     )
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == files

@@ -69,7 +69,7 @@ def test_what_a_program_calls_and_nobody_charted_is_charted_and_reported(directo
     finally:
         up.stop()
     assert process.returncode == 0, process.stderr
-    assert "charts 1 function by the suite library" in process.stderr
+    assert "charts 1 function with the suite library" in process.stderr
     assert "HOST  torch.renorm (1 place)" in process.stdout
 
 

@@ -62,7 +62,7 @@ def test_a_function_that_misses_cases_is_unknown_and_the_first_line_says_how_man
     whole, lossy = (portolan.ask("results", str(campaign)) for campaign in (1, 2))
     assert "1 of 2 functions pass every case (50 %" in whole
     assert "Results are missing" not in whole
-    missing = lossy.index("Results are missing: 3 cases of 1 of 2 functions ended without one")
+    missing = lossy.index("Results are missing: 3 cases of 1 of 2 functions ended without a result")
     assert missing < lossy.index("1 of 1 function passes every case"), "the rate comes after what it leaves out"
     assert "1 more lacks results of some cases, so the rate over all 2 is between 50 and 100 %." in lossy
 

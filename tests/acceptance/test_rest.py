@@ -132,7 +132,7 @@ def test_a_former_name_of_the_verdict_that_counts_is_refused(
 ) -> None:
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}{former}")
     assert answer.status_code == 422
-    assert f"there is no parameter '{former.partition('=')[0]}'; use 'rule' to choose how" in answer.json()["detail"]
+    assert f"there is no parameter '{former.partition('=')[0]}': use 'rule' to choose how" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("path", OF_FUNCTIONS)
@@ -141,7 +141,7 @@ def test_where_functions_are_counted_the_former_verdict_is_refused_too(
 ) -> None:
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}verdict=on_device")
     assert answer.status_code == 422
-    assert "there is no parameter 'verdict'; use 'rule' to choose how" in answer.json()["detail"]
+    assert "there is no parameter 'verdict': use 'rule' to choose how" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("path", [*OF_FUNCTIONS, OF_OUTCOMES])
@@ -151,7 +151,7 @@ def test_an_unknown_counting_rule_is_refused_with_those_that_there_are(
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}rule=upside_down")
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     rule_names = ", ".join(NAMES)
-    assert answer.json()["detail"] == f"no counting rule is called 'upside_down'; there are: {rule_names}"
+    assert answer.json()["detail"] == f"there is no counting rule 'upside_down'; there are: {rule_names}"
 
 
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:

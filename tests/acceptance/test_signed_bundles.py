@@ -112,7 +112,7 @@ def test_options_of_signatures_that_cannot_hold_are_refused(lab: Lab) -> None:
     assert "--signers applies to bundles" in lab.portolan.refused("publish", place, "--signers", str(lab.allowed))
     assert "--revoked needs --signers" in lab.portolan.refused("publish", place, "--revoked", str(lab.allowed))
     lab.allowed.unlink()
-    assert "this file of keys does not exist" in lab.refused()
+    assert "does not exist: check its name" in lab.refused()
 
 
 def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_bundle_is(

@@ -165,7 +165,7 @@ def test_a_name_in_the_list_of_the_search_breaks_after_its_points_and_underscore
 def test_what_is_not_charted_is_said(site: Watched) -> None:
     site.open("/index.html")
     site.page.fill("#find", "no_such_function")
-    expect(site.page.locator("#found")).to_have_text("No function that was charted has that in its name.")
+    expect(site.page.locator("#found")).to_have_text("No charted function has this text in its name.")
 
 
 def test_tiles_are_walked_by_keyboard(site: Watched) -> None:

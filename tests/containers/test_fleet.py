@@ -209,7 +209,7 @@ def test_down_ends_the_containers_of_a_coordinator_that_is_gone(fleet: Fleet, qu
     fleet.coordinator.kill()
     answer = fleet.call("down")
     assert answer.returncode == 2
-    assert "it still lists the runners" in answer.stderr
+    assert "the coordinator still lists the runners" in answer.stderr
     assert fleet.containers() == []
 
 
@@ -273,7 +273,7 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     assert answer.returncode == 2
     assert "hazards/absent: it exits as soon as it starts" in answer.stderr
     assert "no hazard was found on the bus" in answer.stderr
-    assert answer.stderr.splitlines()[-1].endswith("1 of 2 targets did not come up: hazards/absent")
+    assert answer.stderr.splitlines()[-1].endswith("1 of 2 targets did not start: hazards/absent")
     assert [runner["target"] for runner in fleet.runners()] == ["hazards@1.0/cpu"]
     assert [(row["target"], row["state"]) for row in fleet.status()] == [("hazards/cpu", "running")]
 
@@ -349,7 +349,7 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
 def test_a_token_that_may_not_register_runners_is_told_and_starts_nothing(fleet: Fleet, hazards: str) -> None:
     answer = fleet.coordinator.http.post("/tokens", json={"name": "ada", "role": "submitter"})
     fleet.portolan.variables["PORTOLAN_TOKEN"] = answer.json()["secret"]
-    assert "ada may not put runners on the chart" in fleet.refusal("up", *fleet.up_words(hazards))
+    assert "ada may not register runners at" in fleet.refusal("up", *fleet.up_words(hazards))
     del fleet.portolan.variables["PORTOLAN_TOKEN"]
     assert "token" in fleet.refusal("up", *fleet.up_words(hazards))
     assert fleet.containers() == []

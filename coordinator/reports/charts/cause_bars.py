@@ -1,4 +1,4 @@
-"""Causes of failure: a bar for each cause, in a panel for each target. Pure."""
+"""Causes of failure: a bar for each cause, in a panel for each target. It does no I/O."""
 
 from __future__ import annotations
 

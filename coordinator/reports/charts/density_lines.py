@@ -1,4 +1,4 @@
-"""Densities of latency: a line for each target, in a panel for each framework. Pure."""
+"""Densities of latency: a line for each target, in a panel for each framework. It does no I/O."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def densities(data: ReportData, table: Table) -> Figure:
         table,
         "densities",
         drawing=_line_panels(rows, tuple(sizes), min(places), max(places)),
-        caption=f"Kernel densities over functions, measured is {MEASURES[data.measure]}; "
+        caption=f"Kernel densities over functions. The measure is {MEASURES[data.measure]}; "
         + ", ".join(f"{target} n {size}" for target, size in sizes.items())
         + ".",
         alternative="Latency distribution; most functions take about: "

@@ -1,5 +1,6 @@
 """A figure: a specification of a drawing, or the reason why there is none, with all texts that must be shown with it.
-Pure."""
+It does no I/O.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The overall cost of moving to another device: a dot with its interval for each pair of devices. Pure."""
+"""The overall cost of moving to another device: a dot with its interval for each pair of devices. It does no I/O."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def faster(data: ReportData, table: Table) -> Figure:
         table,
         "faster",
         drawing=_share_dots(rows, distinct(rows, "pair"), tuple(parts.values()), "functions that are faster there"),
-        caption="Of the functions that passed on both devices. Lines are Wilson intervals of 95 %; what was published "
-        "without n has none.",
+        caption="Shares of the functions that passed on both devices. Lines are Wilson intervals of 95 %; shares "
+        "published without n have none.",
         alternative=f"Functions that are faster on the second device: {_in_words(rows, 'faster')}.",
         silent=NOTHING_COMPARED,
     )
@@ -50,8 +50,8 @@ def intolerable(data: ReportData, table: Table, tolerable: float) -> Figure:
         table,
         "intolerable",
         drawing=_share_dots(rows, distinct(rows, "pair"), (slower,), f"functions {slower}"),
-        caption="Of the functions that passed on both devices: they run, and are too slow to be used. Lines are Wilson "
-        "intervals of 95 %.",
+        caption="Shares of the functions that passed on both devices. The functions run, but are too slow to be "
+        "useful. Lines are Wilson intervals of 95 %.",
         alternative=f"Functions that run {slower}: {_in_words(rows, slower)}.",
         silent=NOTHING_COMPARED,
     )

@@ -1,4 +1,6 @@
-"""Latencies on one device against latencies on another: a point for each function, on two logarithmic axes. Pure."""
+"""Latencies on one device against latencies on another: a point for each function, on two logarithmic axes. It does no
+I/O.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,9 @@ def scatter(data: ReportData, table: Table, tolerable: float) -> Figure:
         table,
         "scatter",
         drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), tolerable),
-        caption=f"Each point is a function; measured is {MEASURES[data.measure]}. Functions that passed on both, "
-        f"proven on the device. On the line both take as long; above the dashed one the second takes more than "
-        f"{tolerable:g} times as long.{thinning_note}",
+        caption=f"Each point is a function that passed on both devices, with proven placement. The measure is "
+        f"{MEASURES[data.measure]}. On the solid line, both devices take as long; above the dashed line, the second "
+        f"takes more than {tolerable:g} times as long.{thinning_note}",
         alternative="Latency of each function on two devices: "
         + "; ".join(f"{pair}, {_slower(rows, pair)} slower" for pair in distinct(rows, "pair"))
         + ".",
@@ -62,7 +64,7 @@ def first_calls(data: ReportData, table: Table) -> Figure:
         "first_calls",
         drawing=_point_panels(rows, distinct(rows, "pair"), axes, _decades(rows), LONG_FIRST_CALL),
         caption=f"Each point is a function that passed on the device; the first call includes compilation. Above the "
-        f"dashed line it takes more than {LONG_FIRST_CALL} times as long.{thinning_note}",
+        f"dashed line, the first call takes more than {LONG_FIRST_CALL} times as long.{thinning_note}",
         alternative="First calls compared with calls after warm-up. The geometric mean of the ratio of the first call "
         "to a later one: "
         + "; ".join(
@@ -131,9 +133,7 @@ def _points(
     thinning_note = ""
     for points in by_pair.values():
         if len(points) > MOST:
-            thinning_note = (
-                f" Of panels with more than {MOST:,} functions, evenly drawn ones are shown; the table has all."
-            )
+            thinning_note = f" Panels show at most {MOST:,} evenly drawn functions; the table has all."
             points = [points[math.floor(place * len(points) / MOST)] for place in range(MOST)]
         if len(points) >= FEWEST:
             selection += points

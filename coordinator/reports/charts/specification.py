@@ -1,4 +1,5 @@
-"""Turns charts into Vega-Lite specifications, validated by Altair, and builds parts that several charts share. Pure.
+"""Turns charts into Vega-Lite specifications, validated by Altair, and builds parts that several charts share. It does
+no I/O.
 
 Importing Altair takes a third of a second, and building and validating a chart takes 20 ms. So modules that import this
 module are imported only where figures are made. A chart is built once for all campaigns with equal labels and limits,

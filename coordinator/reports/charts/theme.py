@@ -1,4 +1,4 @@
-"""The look of figures: the colors of the pages' style sheet, their dark counterparts, fonts. Pure.
+"""The look of figures: the colors of the pages' style sheet, their dark counterparts, fonts. It does no I/O.
 
 Specifications have light colors. ``dark`` replaces each of them with its dark counterpart. No figure relies on color
 alone.

@@ -1,4 +1,4 @@
-"""Verdicts of functions and placements of cases: a stacked bar for each target. Pure."""
+"""Verdicts of functions and placements of cases: a stacked bar for each target. It does no I/O."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ FAILURES = ("partial", "complete")
 PLACED = {"ran on the device": SUCCESS, "fell back to the host": PARTIAL, "not proven": QUIET}
 """The labels of placements with their colors, in the order of ``PLACEMENTS``."""
 COUNTED = (
-    "A fallback to the host passes if counted anywhere and fails if counted on device. Skipped and incomplete cases "
-    "are excluded; if counted on device, so are passing cases with unknown placement."
+    "Counted anywhere, a fallback to the host passes; counted on device, it fails. Skipped and incomplete cases are "
+    "excluded. Counted on device, passing cases with unknown placement are excluded too."
 )
 WILSON = "Lines are Wilson intervals of 95 %."
 NOTHING_COUNTED = (

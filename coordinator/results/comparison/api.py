@@ -18,7 +18,7 @@ from protocol.problems import problem_responses
 router = RestRouter(tags=["comparison"])
 
 SideText = Annotated[
-    Text, Query(max_length=300, description="a campaign's number; or one target of it, such as `3:torch/xla`")
+    Text, Query(max_length=300, description="a campaign's number; or one of its targets, such as `3:torch/xla`")
 ]
 
 

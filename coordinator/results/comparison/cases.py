@@ -1,8 +1,9 @@
-"""Decides how a case changed between two sides, over all of its runs: verdict, cause and placement. Pure.
+"""Decides how a case changed between two sides, over all of its runs: verdict, cause and placement. It does no I/O.
 
-A case counts as changed only if no run contradicts the change. If the runs of a side disagree, or if the case does not
-count on side A, there are too few data. If the case has no result on side B, it is lost. The numbers of failed cases
-are never compared, because a repaired case and a broken case are two changes, although the number stays the same.
+A side (A or B) is a campaign or a target. A case counts as changed only if no run contradicts the change. If the runs
+of a side disagree, or if the case does not count on side A, the data are insufficient. If the case has no result on
+side B, it is lost. The numbers of failed cases are never compared, because a repaired case and a broken case are two
+changes, although the number stays the same.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ UNCOUNTED = "counted on neither side"
 def compare_cases(
     a: Mapping[str, SideCase], b: Mapping[str, SideCase], other_cases: Collection[str] = ()
 ) -> list[CaseChange]:
-    """Compare every case of either side, sorted by name. ``other_cases`` has the names that mean different cases on the
-    two sides."""
+    """Compare every case of either side, sorted by name. ``other_cases`` has the names that stand for different cases
+    on the two sides.
+    """
     return [
         case_change(name, a.get(name), b.get(name), comparable=name not in other_cases)
         for name in sorted(a.keys() | b.keys())
@@ -59,7 +61,9 @@ def case_counts(changes: Sequence[CaseChange]) -> CaseCounts:
 
 
 def _compare_case(a: SideCase | None, b: SideCase | None) -> tuple[CaseKind, str | None]:
-    """The kind of the change. The reason is also returned if the case is lost, is not compared or has too few data."""
+    """Return the kind of the change. If the case is lost, is not compared or has insufficient data, also return the
+    reason.
+    """
     has_verdict = [side is not None and side.verdict in COUNTED for side in (a, b)]
     if not any(has_verdict):
         return "not compared", UNCOUNTED

@@ -1,4 +1,4 @@
-"""Detects changes of latency between two campaigns, by function and by case. Pure.
+"""Detects changes of latency between two campaigns, by function and by case. It does no I/O.
 
 Disturbances of a host can only make a call longer. So the level of a run is a low quantile of its samples, and the
 level of a case is the level of its best run. The best run still exceeds the undisturbed time by some excess. The other
@@ -30,7 +30,7 @@ from coordinator.figures.formats import percent, plural, ratio
 from coordinator.figures.level import ALIKE
 
 FACTOR = 1.5
-"""The change to detect: this many times slower or faster."""
+"""The factor of the change to detect: slower or faster by this factor."""
 LEAST = ALIKE
 """The smallest change that counts."""
 ALPHA = 0.01
@@ -177,7 +177,7 @@ class LatencyDifference(NamedTuple):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the interval is finite. It is if there were enough runs and they were similar enough."""
+        """Whether the interval is finite, because there were enough runs and they were similar enough."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def direction(self, least: float) -> Speed | None:
@@ -344,8 +344,9 @@ def _latency_change(function: _Function, scale: ChangeScale) -> LatencyChange:
 
 
 def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale: ChangeScale) -> Speed:
-    """The verdict for a function. It changed if one of its cases surely changed, or if its overall difference shows a
-    change."""
+    """The verdict for a function. The function changed if one of its cases surely changed, or if its overall difference
+    shows a change.
+    """
     words = {estimate.direction(scale.least), *(case.change for case in own)}
     if "slower" in words:
         return "slower"
@@ -355,11 +356,11 @@ def _decide(estimate: LatencyDifference, own: Sequence[CaseLatencyChange], scale
 
 
 def _changed_cases(function: _Function, scale: ChangeScale) -> tuple[CaseLatencyChange, ...]:
-    """The single cases that changed.
+    """The cases whose latency changed.
 
-    Many cases are tested at once and none confirms another, so each must pass a stricter test. A call that lasts longer
-    than the other processes' time slices is disturbed in some runs and not in others, by far more than the usual
-    spread. So every run of one side must also be slower than every run of the other side.
+    Because many cases are tested, each is tested at a stricter level: ``ALPHA`` divided by the number of cases. Other
+    processes can interrupt a long call in some runs only, which adds far more than the usual spread. So, in addition,
+    every run of one side must be slower than every run of the other side.
     """
     alpha = ALPHA / len(function.common)
     excesses = [_pool(spread, prior).excess for spread, prior in zip(function.spreads, scale.usual, strict=True)]
@@ -391,14 +392,14 @@ def _excludes_change(estimate: LatencyDifference, scale: ChangeScale) -> bool:
 def _missing(function: _Function) -> str:
     if function.is_contended:
         return (
-            "threads waited for a core in most samples, in all runs of one side but one at most: "
-            "measure that side again on a host that is less busy"
+            "threads waited for a core in most samples of all runs of one side, or of all but one: "
+            "measure that side again on a less busy host"
         )
     if not function.common:
         side = next((letter for letter, runs in zip("AB", function.runs, strict=True) if not runs), None)
         return f"not measured on {side}" if side else "no case was measured on both sides"
     more = 2 - min(function.runs)
-    return f"{plural(more, 'run')} more per side is the least that can show a change"
+    return f"{plural(more, 'run')} more per side would be the minimum to show a change"
 
 
 def _advice(function: _Function, scale: ChangeScale) -> str:

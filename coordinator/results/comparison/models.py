@@ -13,9 +13,10 @@ from coordinator.results.comparison.latencies import AGREEING, LatencyChange
 from coordinator.targets.models import Target
 
 Kind = Literal["regression", "fix", "mixed", "change", "lost", "same", "insufficient data"]
-"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed by
-another cause, or passed at another placement, and nothing else changed. ``lost``: no case changed, and some cases count
-only on A."""
+"""The kind of a function's change. ``mixed``: some cases got worse and others better. ``change``: cases failed with
+another cause, or passed with another placement, and nothing else changed. ``lost``: no case changed, and some cases
+count only on A.
+"""
 
 CaseKind = Literal["worse", "better", "cause", "placement", "lost", "same", "insufficient data", "not compared"]
 """The kind of a case's change. ``lost``: the case counts on A and has no result on B. ``not compared``: neither side
@@ -56,7 +57,7 @@ class SideCase(BaseModel):
     """``flaky`` means that counted runs disagree. ``unproven`` means that the case passed with unknown placement, so
     rules about the device do not count it."""
     causes: list[str]
-    """The causes of the failed runs. If no run of the case counts, the causes for which none counts."""
+    """The causes of the failed runs. If no run of the case counts, the causes for which no run counts."""
     placements: list[str]
     """Placements of the runs that passed."""
     runs: int
@@ -89,8 +90,8 @@ class CaseCounts(BaseModel):
 _MOVES: dict[CaseKind, str] = {
     "worse": "worse",
     "better": "better",
-    "cause": "by another cause",
-    "placement": "at another placement",
+    "cause": "with another cause",
+    "placement": "with another placement",
     "lost": "without a result on B",
 }
 
@@ -110,7 +111,7 @@ class VerdictChange(BaseModel):
 
     @property
     def moves(self) -> str:
-        """The changed and lost cases in words: ``1 worse (torch.cat/uint8), 2 by another cause (…)``."""
+        """The changed and lost cases in words: ``1 worse (torch.cat/uint8), 2 with another cause (…)``."""
         return ", ".join(
             f"{len(names):,} {words} ({', '.join(names[:NAMED])}{', …' * (len(names) > NAMED)})"
             for kind, words in _MOVES.items()
@@ -119,7 +120,7 @@ class VerdictChange(BaseModel):
 
 
 class ChangeCounts(BaseModel):
-    """How many functions changed in which way. Each function is counted in one of the last seven fields."""
+    """How many functions changed in which way. Each function is counted in exactly one of the last seven fields."""
 
     fails_on_a_passes_on_b: int
     passes_on_a_fails_on_b: int
@@ -147,16 +148,18 @@ class VerdictComparison(BaseModel):
 
 
 class LatencyComparison(BaseModel):
-    """The functions of a pair that became slower or faster. Of the functions that did not change, less than 1 % are
-    reported."""
+    """The functions of a pair that became slower or faster. Less than 1 % of the unchanged functions are reported by
+    mistake.
+    """
 
     factor: float
     """The change to detect, as a factor."""
     least: float
-    """No smaller change counts."""
+    """The smallest change that counts, as a factor."""
     between_halves: tuple[float | None, float | None]
-    """The difference that A and B each have between their own halves, where nothing changed; null if no case has two
-    runs. Smaller changes do not count."""
+    """For A and for B, the difference between two halves of the campaign's own runs, where nothing changed; null if no
+    case has two runs. Smaller changes do not count.
+    """
     refused: str | None
     """The reason why the latencies cannot be compared; null if they can."""
     slower: int

@@ -1,4 +1,4 @@
-"""Pairs the targets of two sides, and gives a reason for each target without a counterpart. Pure."""
+"""Pairs the targets of two sides, and gives a reason for each target without a counterpart. It does no I/O."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _find_objection(one: Target, other: Target) -> str | None:
     if one.suite != other.suite:
         return (
             f"their suites differ ({one.suite} and {other.suite}), and only cells of one suite are compared: "
-            "run both on the same"
+            "run both campaigns with the same suite"
         )
     return None
 
@@ -155,7 +155,7 @@ def no_common_case(one: Target, other: Target) -> Omission:
         one,
         other,
         f"their suites differ (revision {one.suite_revision} and {other.suite_revision}), and no case is known to "
-        "be the same in both: run both on the same",
+        "be the same in both: run both campaigns with the same revision",
     )
 
 

@@ -38,8 +38,9 @@ from protocol.enums import TimingPolicy
 
 
 async def pair_targets(engine: AsyncEngine, a: SideSelector, b: SideSelector, rule: CountingRule) -> Pairing:
-    """Pair the targets of two sides. Other suites, simulated targets and suites without a common case are omitted, with
-    the reason."""
+    """Pair the targets of two sides. Simulated targets, and targets whose suites differ or have no common case, are
+    omitted with the reason.
+    """
     if a == b:
         raise RequestError(
             "both sides are the same: compare two campaigns, or two targets such as 3:torch/cpu and 3:torch/xla"

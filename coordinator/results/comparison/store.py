@@ -34,7 +34,7 @@ SELECT n.function, n."case", n.runs, n.placements,
                    FILTER (WHERE verdict IN ('skipped', 'incomplete') AND cause IS NOT NULL) AS not_counted_causes,
                array_agg(DISTINCT placement::text COLLATE "C") FILTER (WHERE verdict = 'passed') AS placements
           FROM (SELECT function, "case", placement, {cause} AS cause,
-                       -- No refusal is proven on a device; that it is refused no more is a change all the same.
+                       -- A refused call has no proven placement, but it is a change if the call is no longer refused.
                        CASE WHEN NOT ({counts}) THEN 'skipped'
                             WHEN refuses AND {verdict} = 'unknown' THEN verdict ELSE {verdict} END AS verdict
                   FROM outcome_rows

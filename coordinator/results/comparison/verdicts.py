@@ -1,4 +1,4 @@
-"""Decides how a function changed between two sides, from the changes of its cases. Pure."""
+"""Decides how a function changed between two sides, from the changes of its cases. It does no I/O."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confirmations of an outcome: the same call was repeated in other ways, each with its result. Pure."""
+"""Confirmations of an outcome: the same call was repeated in other ways, each with its result. It does no I/O."""
 
 from __future__ import annotations
 

@@ -102,8 +102,9 @@ async def function(engine: AsyncEngine, campaign_id: int, framework: str, name: 
 
 
 def _evidence(values: dict[str, Any]) -> Evidence:
-    """Build stored evidence without validation. It was validated on arrival, and an earlier release may have had wider
-    limits."""
+    """Build a model from stored evidence without validation, because it was validated on arrival and an earlier release
+    may have had wider limits.
+    """
     return Evidence.model_construct(**{name: values[name] for name in Evidence.model_fields if name in values})
 
 

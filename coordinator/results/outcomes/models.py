@@ -69,7 +69,7 @@ class OutcomeDetail(BaseModel):
     timeout_s: float
     fingerprint_id: str | None
     was: dict[str, str | None] | None
-    """The verdict, cause and rule before a person set the cause; null if nobody did."""
+    """The verdict, cause and rule before a person set the cause; null if no person set it."""
     attempts: list[Attempt]
     runs: list[OtherRun]
 
@@ -107,8 +107,9 @@ class CaseDetail(BaseModel):
     options: dict[str, Any] | None
     """The options with which the case calls the function; null if its runner does not report them."""
     recompiled: bool
-    """Whether the first call has a second shape, after the same call with another shape. `cold_ms` is then the cost of
-    a new shape."""
+    """Whether the first call has a second shape, because the case made the same call with another shape before.
+    `cold_ms` is then the cost of a new shape.
+    """
     cold_ms: float | None
     """The same as in `case_latencies`: the median over the runs that passed and are host_only or proven to have run on
     the device."""

@@ -1,4 +1,4 @@
-"""Builds the command that runs one case once more from the runner's template. Pure.
+"""Builds the command that runs one case once more from the runner's template. It does no I/O.
 
 REST, pages, reports, files and the command line show the command, and users copy it into a shell, although its words
 come from a runner. So the template is split into words first, and every word is quoted. Whatever a runner sends, the
@@ -26,20 +26,20 @@ def repeat_command(framework: str, device: str, case: str, run: int, fingerprint
     """The command to type on the machine where the runner is installed. If no safe command can be built, a sentence
     that says so."""
     body = fingerprint or {}
-    host = body.get("host") or "the runner"
+    runner = f"the runner on {body['host']}" if body.get("host") else "the runner"
     template = body.get("repeat")
     if template is not None:
         words = _words(str(template), run != 1)
     elif framework in KNOWN and (fingerprint is None or body.get("python")):
         words = ("portolan-runner", "run", framework, device, CASE_PLACE, *(("--run", RUN_PLACE) if run != 1 else ()))
     else:
-        return f"ask whoever runs {host}: its runner does not say how to repeat a case"
+        return f"{runner} does not report how to repeat a case: ask its operator"
     if words is None:
-        return f"ask whoever runs {host}: the repeat command that its runner gives is not a valid shell command"
+        return f"the repeat command that {runner} reports is not a valid shell command: ask its operator"
     values = {CASE_PLACE: case, RUN_PLACE: str(run)}
     command = [_PLACES.sub(lambda found: values[found[0]], word) for word in words]
     if case.startswith("-") or any(terminal_text(word) != word or "\n" in word for word in command):
-        return f"ask whoever runs {host}: the name of this case cannot be passed to a shell"
+        return f"the name of this case cannot be passed to a shell: ask the operator of {runner}"
     return shlex.join(command)
 
 

@@ -97,7 +97,7 @@ async def as_parquet(dsn: str, campaign_id: int, filters: Filters, within_s: flo
 
 
 class ExportFile:
-    """A temporary file without a name. Nothing is left of it even if the process is killed."""
+    """A temporary file without a name. The system deletes it even if the process is killed."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115

@@ -1,4 +1,5 @@
-// The front page of the atlas: a search over all names, and one tile a function. Without it all is listed by module.
+// The front page of the atlas: a search over all names, and a tile for each function. Without this script, the page
+// lists the functions by module.
 
 const data = JSON.parse(document.getElementById("atlas").textContent);
 const root = document.getElementById("main").dataset.root ?? "";
@@ -8,7 +9,7 @@ const PADDING = 3;
 const WORDS = { f: "fails", b: "falls back", p: "works in part", u: "unproven", w: "works", h: "work of the host", ".": "not charted" };
 const LOWERED_WORDS = { ...WORDS, f: "no lowering", p: "lowered in part", u: "lowered" };
 
-// The functions of the script that was checked on this page, whose tiles stand out.
+// The functions of the script that was checked on this page. Their tiles are highlighted.
 const checked = new Set(JSON.parse(document.getElementById("script-functions")?.textContent ?? "[]"));
 
 const functions = [];
@@ -22,18 +23,18 @@ for (const [framework, { modules, names, columns, addresses }] of Object.entries
   }
 }
 
-// The rule of addresses for usual names; others come with theirs.
+// The rule for the addresses of usual names. Other names come with their addresses.
 const addressOf = ({ name, address }) =>
   root + (address ?? `functions/${name.replace(/[A-Z]/g, (letter) => `~${letter.toLowerCase()}`)}.html`);
 
-// A target that only lowers programs has words of its own, for nothing works or fails there.
+// A target that only lowers programs has its own words, because nothing runs on it.
 const wordOf = ({ letters, lowered }, place) => (lowered ? LOWERED_WORDS : WORDS)[letters[place]];
 
 function marksOf({ columns, place }) {
   return columns.map((column) => `${column.target}: ${wordOf(column, place)}`).join(" · ");
 }
 
-// A name that ends with what was typed comes before one that has it within; equal ones by use.
+// A name that ends with the typed text comes before a name that contains it. Equal names are ordered by use.
 function score(low, typed) {
   const last = low.slice(low.lastIndexOf(".") + 1);
   if (low === typed || last === typed) return 0;
@@ -48,7 +49,7 @@ function find(text) {
   return scored.sort(([a, one], [b, other]) => a - b || one.place - other.place).map(([, one]) => one);
 }
 
-// The list breaks a name after its points, as the pages do, and not within a word.
+// The list breaks a name after its dots, as the pages do, and not within a word.
 function breakable(name) {
   const parts = name.split(/(?<=[._:@/])(?=\w)/);
   return parts.flatMap((part, place) => (place ? [document.createElement("wbr"), part] : [part]));
@@ -67,7 +68,7 @@ function show(text) {
     list.append(item);
   }
   place.replaceChildren(...(all.length ? [list] : []));
-  if (text.trim() && !all.length) place.textContent = "No function that was charted has that in its name.";
+  if (text.trim() && !all.length) place.textContent = "No charted function has this text in its name.";
   if (all.length > MOST_FOUND) place.append(`and ${all.length - MOST_FOUND} more: type more of the name`);
 }
 
@@ -83,8 +84,8 @@ function wire_search() {
   show(field.value);
 }
 
-// A mark is a shape before it is a colour: hatched falls back, dotted fails, half works in part, hollow is unproven,
-// a point is work of the host.
+// Marks differ in shape, not only in color. Hatched: falls back; dotted: fails; half: works in part; hollow: unproven;
+// point: host work.
 const SHAPES = {
   w: (pen, x, y, size) => pen.fillRect(x, y, size, size),
   p: (pen, x, y, size) => {
@@ -184,7 +185,7 @@ function wire_tiles(figure) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
 
-// A file that is dropped anywhere on the page is sent by the form for scripts.
+// If a file is dropped anywhere on the page, the form for scripts sends it.
 function wire_script(field) {
   document.addEventListener("dragover", (event) => event.preventDefault());
   document.addEventListener("drop", (event) => {

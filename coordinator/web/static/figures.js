@@ -1,9 +1,9 @@
-// Makes a page's figures interactive as they come into view. Without it they stay pictures.
-// A figure is an element with data-spec, the address of its specification, or one that holds
+// Makes a page's figures interactive when they come into view. Without this script they stay pictures.
+// A figure is an element with data-spec (the address of its specification), or an element that contains
 // the specification in a script of type application/json.
 
-// The page's policy lets no text become a script and no script add a style: Vega reads its expressions as a tree, and
-// the styles of its tips stand in portolan.css.
+// The page's content security policy forbids scripts to evaluate text or to add styles. So Vega interprets expressions
+// as trees, and portolan.css has the styles of its tooltips.
 const EMBEDDING = {
   actions: false,
   renderer: "svg",
@@ -29,7 +29,7 @@ async function embed(figure) {
     const [spec] = await Promise.all([specification(figure), import("/figures/vega.js")]);
     const place = document.createElement("div");
     const made = await window.vegaEmbed(place, spec, EMBEDDING);
-    // The figure's own label says what it shows; what Vega says of each mark would drown it.
+    // The figure has its own label. Vega's labels of single marks would only distract from it.
     place.setAttribute("aria-hidden", "true");
     const before = figure.view;
     figure.view = made;
@@ -38,7 +38,7 @@ async function embed(figure) {
     figure.append(place);
     if (before) before.finalize();
   } catch (error) {
-    // The picture stays, which says the same.
+    // The picture stays. It has the same content.
     console.warn("a figure stays a picture:", error);
   }
 }

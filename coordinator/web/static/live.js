@@ -1,6 +1,6 @@
-// Keeps a campaign's page up to date: whenever the coordinator tells of progress, the page is
-// read again, and what changed in its parts (data-live) is put in place. So numbers are written
-// in one place only, the page itself; without this script there is a link to refresh it.
+// Keeps a campaign's page up to date: when the coordinator reports progress, the script loads the
+// page again and replaces the parts (data-live) that changed. So numbers are formatted
+// in one place only, the page itself. Without this script, the page has a link that refreshes it.
 
 const LOOK_EVERY_MS = 1000;
 const SAY_EVERY_MS = 20000;
@@ -28,28 +28,28 @@ async function look(last) {
     put(new DOMParser().parseFromString(await answer.text(), "text/html"), last);
     back();
   } catch {
-    // The stream tells when the coordinator is back; after its end nobody does.
+    // The stream reports when the coordinator is back. After the end of the stream, only a retry shows it.
     away();
     if (last) setTimeout(() => look(true), TRY_AGAIN_MS);
   }
   looking = false;
-  // A page that is slow to make is asked for less often.
+  // A page that takes long to make is requested less often.
   if (again && due === null) soon(Math.max(LOOK_EVERY_MS, 5 * (performance.now() - began)));
 }
 
-// Said once, and not at a stream that was only made anew.
+// Shows the message once per outage.
 function away() {
   if (lost) return;
   lost = true;
   said.classList.remove("hidden");
-  said.textContent = "The coordinator or its database is away; this page goes on when it is back.";
+  said.textContent = "The coordinator or its database is unreachable. This page continues when both are back.";
 }
 
 function back() {
   if (!lost) return;
   lost = false;
   said.classList.add("hidden");
-  said.textContent = "It is back.";
+  said.textContent = "The coordinator is back.";
 }
 
 function soon(wait) {
@@ -62,7 +62,7 @@ function soon(wait) {
 function put(fresh, last) {
   for (const part of document.querySelectorAll("[data-live]")) {
     const now = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    // Nothing is taken from under a reader's fingers before the end.
+    // A part with the focused element is not replaced until the campaign ends.
     const focused = part !== document.activeElement && part.contains(document.activeElement);
     if (!now || now.innerHTML === part.innerHTML || (focused && !last)) continue;
     const place = part.scrollLeft;
@@ -93,7 +93,7 @@ function follow() {
   events.addEventListener("open", () => {
     if (lost) look(false);
   });
-  // A lost connection is made anew by the browser; one that was refused is not.
+  // The browser reconnects after a lost connection, but not after a refused one.
   events.addEventListener("error", () => {
     if (events.readyState === EventSource.CLOSED) {
       away();

@@ -180,7 +180,7 @@ def test_an_outcome_says_how_it_was_after_other_cases_and_which_operation_was_wr
     )
     text = text_of(browser.get(address))
     assert "it failed in another way" in text
-    assert "aten::add of float64 the first whose result is not the host's" in text
+    assert "aten::add of float64 the first operation whose result differs from the host's" in text
     assert outcome_of(coordinator, campaign, "hazards.add/wrong")["operation"] == "aten::add"
 
 
@@ -198,7 +198,7 @@ def test_a_million_characters_of_log_are_cut_with_a_link_to_all(
     page = browser.get(f"/campaigns/{campaign}/outcomes/{loud}")
     assert len(page.text) < 300_000
     assert "begin" not in page.text.partition("<h2>Log</h2>")[2]
-    assert "the runner kept the end" in text_of(page)
+    assert "the runner kept only the end" in text_of(page)
     assert "All 1,000,010" in text_of(page)
     log = browser.get(f"/campaigns/{campaign}/outcomes/{loud}/log")
     assert log.headers["content-type"] == "text/plain; charset=utf-8"
@@ -272,7 +272,10 @@ def test_two_campaigns_are_compared_on_a_page_over_rest_and_on_the_command_line(
     }
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
     output = portolan.ask("compare", str(campaign), str(later), "--fail-on", "regression")
-    assert "0 regressions, 0 fixed, 0 both, 0 changed otherwise, 2 the same, 3 without a result on B, 0 with " in output
+    assert (
+        "0 regressions, 0 fixed, 0 with both, 0 with other changes, 2 unchanged, 3 without a result on B, 0 with "
+        in output
+    )
     assert "on A it fails 1 of 1 case: in every case; its suite does not say who judged" in output
     assert json.loads(portolan.ask("compare", str(campaign), str(later), "--json"))["pairs"]
 
@@ -355,7 +358,7 @@ def test_another_cause_fails_the_build_that_asks_for_any_change(
     process = portolan.call("compare", *both, "--fail-on", "change")
     assert process.returncode == 1, process.stdout
     assert "change: hazards.fail: fails all 0/1" in process.stdout
-    assert "1 by another cause (hazards.fail/0)" in process.stdout
+    assert "1 with another cause (hazards.fail/0)" in process.stdout
 
 
 def test_a_function_s_history_holds_every_campaign(

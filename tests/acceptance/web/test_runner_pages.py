@@ -57,7 +57,7 @@ def test_a_runner_is_checked_then_registered_then_used_then_removed(
     assert "hazards.add/wrong" in text(page)
     assert "the host" in text(visitor.read("/runners"))
 
-    assert "is removed from the list of runners" in text(visitor.read(f"{runner}/remove"))
+    assert "from the list of runners" in text(visitor.read(f"{runner}/remove"))
     assert visitor.send(f"{runner}/remove", {}, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert addresses(coordinator) == {url}
     assert visitor.send(f"{runner}/remove", {}).status_code == 303
@@ -147,7 +147,7 @@ def test_a_runner_with_bearable_faults_joins_only_if_that_is_said(
         form = {"url": url, "secret": TOY_SECRET}
         page_text = text(visitor.send("/runners/new", form).text)
         assert "Not registered" in page_text
-        assert "It breaks 1 promise that outcomes do not depend on" in page_text
+        assert "The runner breaks 1 promise that outcomes do not depend on" in page_text
         assert addresses(coordinator) == set()
         assert "See the runner" in text(visitor.send("/runners/new", {**form, "anyway": "yes"}).text)
         assert addresses(coordinator) == {url}

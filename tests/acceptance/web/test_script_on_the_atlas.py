@@ -102,7 +102,7 @@ def test_a_comment_silences_a_finding_and_a_script_without_functions_has_none(
     ignoring_script = SCRIPT.replace("(x, 0))\n", "(x, 0))  # portolan: ignore[torch.*]\n")
     (assessment,) = client.assess(ignoring_script, on="torch/xla")
     assert (assessment["findings"], assessment["ignored"]) == ([], 1)
-    assert "It uses no function of torch" in text(send(visitor, "print('hello')\n").text)
+    assert "The script uses no function of torch" in text(send(visitor, "print('hello')\n").text)
 
 
 def test_a_notebook_is_read_by_its_cells(client: portolan.Client, campaign: int) -> None:

@@ -47,7 +47,7 @@ def test_a_device_of_that_name_runs_no_shell() -> None:
 @pytest.mark.parametrize("case", ["--python=/tmp/owned", "x\x1b[2J", "x\ny", "x\u202ey"])
 def test_a_case_that_is_no_word_is_not_typed(case: str) -> None:
     command = repeat_command("node", "cpu", case, 1, {"host": "gpu-box", "repeat": "node main.js run {case}"})
-    assert command == "ask whoever runs gpu-box: the name of this case cannot be passed to a shell"
+    assert command == "the name of this case cannot be passed to a shell: ask the operator of the runner on gpu-box"
 
 
 def test_a_template_without_an_end_is_none() -> None:

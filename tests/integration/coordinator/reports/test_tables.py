@@ -301,7 +301,7 @@ async def test_another_device_to_set_the_others_against(
             UnknownNameError,
             "there is no reference 'paper-1999'; the references are: paper-2023",
         ),
-        ({"measure": "mean"}, UnknownNameError, "no measure is called 'mean'; there are: level, cold, paper"),
+        ({"measure": "mean"}, UnknownNameError, "there is no measure 'mean'; there are: level, cold, paper"),
         ({"tolerable": 1.0}, RequestError, "is 1: give a factor above 1"),
         ({"tolerable": float("nan")}, RequestError, "latencies is nan: give a factor above 1"),
     ],

@@ -131,7 +131,7 @@ def test_rates_show_both_ways_of_counting_with_n_and_interval() -> None:
     assert (plain["percent"], strict["percent"]) == (87.5, 75.0)
     assert plain["n"] == strict["n"] == 8
     assert plain["low"] < plain["percent"] < plain["high"]
-    assert "A fallback to the host passes" in figures_of(fleet())["portability"].subtitle[0]
+    assert "Counted anywhere, a fallback to the host passes" in figures_of(fleet())["portability"].subtitle[0]
 
 
 def test_the_subtitle_says_whose_figures_they_are_and_of_which_revision() -> None:
@@ -272,9 +272,9 @@ def test_a_picture_for_pages_turns_dark_with_them() -> None:
 def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
     of = fleet()
     contents = contents_of(of, ReportOptions())
-    with pytest.raises(NotFoundError, match="no figure is called 'x'; there are: portability, causes, placement, "):
+    with pytest.raises(NotFoundError, match="there is no figure 'x'; there are: portability, causes, placement, "):
         contents.figure("x")
-    with pytest.raises(NotFoundError, match="no table is called '<b>'; there are: portability, counts, "):
+    with pytest.raises(NotFoundError, match="there is no table '<b>'; there are: portability, counts, "):
         contents.table("<b>")
 
 

@@ -105,7 +105,7 @@ class TestWhatIsSetAgainstWhat:
             None,
             0.1,
         )
-        assert any("nothing to compare it with" in note for note in table.notes)
+        assert any("compared with no other target" in note for note in table.notes)
 
 
 def several(*ratios: float) -> Any:

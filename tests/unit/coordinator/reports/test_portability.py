@@ -168,7 +168,7 @@ def test_failures_by_decile() -> None:
 
 def test_functions_that_the_study_did_not_draw_are_named_as_being_in_no_stratum() -> None:
     table = portability.top20(report_data([XLA], VERDICTS), STUDY)
-    assert any("2 others are in no stratum" in note for note in table.notes)
+    assert any("2 other functions are in no decile" in note for note in table.notes)
 
 
 def test_causes_are_shares_of_the_functions_that_failed() -> None:
@@ -196,7 +196,9 @@ def test_a_tpu_is_not_said_to_be_none() -> None:
 
 
 def test_the_study_beside_devices_of_other_classes_says_so() -> None:
-    sentence = "No target here has a device class that it charted (gpu, tpu): its figures are for other classes."
+    sentence = (
+        "The reference charted no device class of this campaign, only gpu, tpu: its figures are for other classes."
+    )
     assert sentence in portability.portability(report_data([CPU, XLA], reference=STUDY)).notes
     assert sentence not in portability.portability(report_data([CPU, CUDA], reference=STUDY)).notes
 

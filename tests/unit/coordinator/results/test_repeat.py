@@ -27,9 +27,9 @@ def test_a_case_is_one_word_of_the_shell_whatever_is_in_it() -> None:
 
 def test_a_runner_that_says_nothing_gets_no_command_of_ours() -> None:
     command = repeat_command("node", "cpu", "Math.imul/edges", 1, {"host": "gpu-box", "python": None})
-    assert command == "ask whoever runs gpu-box: its runner does not say how to repeat a case"
+    assert command == "the runner on gpu-box does not report how to repeat a case: ask its operator"
     assert "portolan-runner" not in repeat_command("torch", "npu", "x/y", 1, {"host": "gpu-box", "python": None})
-    assert "ask whoever runs the runner" in repeat_command("node", "cpu", "x/y", 1, None)
+    assert "the runner does not report how" in repeat_command("node", "cpu", "x/y", 1, None)
 
 
 def test_outcomes_that_are_older_than_the_word_are_repeated_as_before() -> None:

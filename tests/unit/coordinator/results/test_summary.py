@@ -187,8 +187,8 @@ def test_a_cancelled_campaign_says_what_never_ran() -> None:
     whole = summary_texts(of, campaign(state="cancelled", passed=4, cancelled=8))["in November"]
     assert whole.startswith(
         "The campaign was cancelled: 8 jobs never ran. A function that misses a case because of this is excluded from "
-        "the rates below. Results are missing: 3 cases of 1 of 1 function ended without one, because the campaign was "
-        "cancelled, or because a package or a runner was missing."
+        "the rates below. Results are missing: 3 cases of 1 of 1 function ended without a result, because the campaign "
+        "was cancelled, or because a package or a runner was missing."
     )
 
 
@@ -206,7 +206,7 @@ def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> Non
     )
     texts = summary_texts(of, campaign(passed=3, failed=1, incomplete=7, skipped=1))
     assert texts["in November"].startswith(
-        "Results are missing: 7 cases of 3 of 5 functions ended without one, because a package or a runner was "
+        "Results are missing: 7 cases of 3 of 5 functions ended without a result, because a package or a runner was "
         "missing. They say nothing about a device. 2 of the functions have no verdict because of them."
     )
     cpu = texts["torch@2.9.0/cpu"]

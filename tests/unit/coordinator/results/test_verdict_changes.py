@@ -213,7 +213,8 @@ def test_other_suites_are_refused_although_they_are_of_the_same_revision() -> No
     pairs, left_out = match_targets([column(1)], [column(2, suite="library")], single_targets=False)
     assert pairs == []
     assert [left.why for left in left_out] == [
-        "their suites differ (paper and library), and only cells of one suite are compared: run both on the same"
+        "their suites differ (paper and library), and only cells of one suite are compared: "
+        "run both campaigns with the same suite"
     ]
 
 
