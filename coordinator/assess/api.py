@@ -1,4 +1,4 @@
-"""Evidence over HTTP, for ``portolan assess`` and its files, and the assessment of a script."""
+"""HTTP routes: one sends the evidence, for ``portolan assess`` and for evidence files, and one assesses a script."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def evidence(
 
 
 MOST_CHARACTERS = 1 << 20
-"""The maximum length of a script. A request may have the same number of bytes, unless its limit is raised."""
+"""The maximum length of a script in characters. It is as large as the default limit on a request in bytes."""
 
 
 class AssessmentRequest(BaseModel):

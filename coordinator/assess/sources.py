@@ -1,7 +1,7 @@
 """Reads a user's code into sites, in worker processes and within limits.
 
-Each file is parsed once, separately. When all files have been parsed, their names are resolved. A file that cannot be
-read is reported with the reason. The other files are read nevertheless.
+Each file is parsed separately. When all files have been parsed, their names are resolved. If a file cannot be read, the
+reason is reported, and the other files are read nevertheless.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 def link_readings(
     file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
-    """Combine the results of all files. Pure."""
+    """Combine the results of all files. Does no I/O."""
     facts = Facts()
     readings: list[FileReading] = []
     for reading in file_readings:
