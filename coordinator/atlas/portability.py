@@ -1,8 +1,9 @@
-"""Published data: ``portability-torch.json`` has the content of the pages in a form for programs. Pure.
+"""Published data: ``portability-torch.json`` has the content of the pages in a form for programs. This module does no
+I/O.
 
 The format has a semantic version. A new member increases the minor number. A removed member, or a member whose meaning
-changed, increases the major number. If a function has no cell for a target, it was not charted there; this does not
-mean zero.
+changed, increases the major number. If a function has no cell for a target, the function was not charted on that
+target.
 """
 
 from __future__ import annotations

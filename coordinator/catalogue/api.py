@@ -1,4 +1,5 @@
-"""The catalogue over HTTP: the suites that registered runners serve, and how much of each framework they chart."""
+"""HTTP routes of the catalogue: the suites that registered runners serve, and the share of each framework's functions
+that these suites chart."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(
 def test_what_cannot_be_kept_is_named_and_nothing_is_replaced(tmp_path: Path) -> None:
     publish([FRONT], tmp_path / "site")
     os.mkfifo(tmp_path / "site" / "pipe")
-    with pytest.raises(PublicationError, match="pipe is neither a file nor a folder: move it away"):
+    with pytest.raises(PublicationError, match="pipe is neither a file nor a folder: move it to another folder"):
         publish([SiteFile("index.html", b"new")], tmp_path / "site")
     assert content(tmp_path / "site") == {"index.html": "front"}
 
@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_made_is_named_by_the_folder_of_the_site(tmp_path:
 
 def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(PublicationError, match="is no site that Portolan published"):
+    with pytest.raises(PublicationError, match="has files that Portolan did not publish"):
         publish([FRONT], tmp_path)
     with pytest.raises(PublicationError, match="is a file: name a folder"):
         publish([FRONT], tmp_path / "thesis.tex")
