@@ -151,8 +151,8 @@ def _require_dtype(dtype: str, target: TargetEvidence) -> None:
 
 
 def _require_public(function: str, names: Names) -> None:
-    """Raise ``UnknownNameError`` for a name that the framework does not have. Nothing is checked if its surface is
-    unknown."""
+    """Raise ``UnknownNameError`` for a name that the framework does not have. Do nothing if Portolan has no surface of
+    the framework."""
     if names.surface is not None and names.surface.resolve(function) is None:
         guess = did_you_mean(function, sorted(names.functions)) or "; use the name in the framework's documentation"
         raise UnknownNameError(f"{names.surface.release} has no function {function}{guess}", "function")

@@ -87,7 +87,7 @@ class CaseEvidence(EndedCase):
 
     @property
     def met(self) -> Met | None:
-        """How the operations are involved in the result; None unless the case failed, fell back or was silently
+        """How ``operations`` are involved in the result; None unless the case failed, fell back or was silently
         accepted."""
         match self.end:
             case "fell_back":
@@ -127,7 +127,7 @@ class Chart:
 
 
 class TargetKey(NamedTuple):
-    """A target without its environment."""
+    """The key of a target, without the target's environment."""
 
     framework: str
     version: str

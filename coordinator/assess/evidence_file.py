@@ -44,7 +44,7 @@ class EvidenceDocument:
 
     made_at: datetime
     portolan: str
-    """The version of Portolan that wrote it."""
+    """The version of Portolan that wrote the file."""
     targets: tuple[TargetEvidence, ...]
     type: Literal["portolan-evidence"] = "portolan-evidence"
     format: Literal[1, 2] = FORMAT

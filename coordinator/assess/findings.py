@@ -55,7 +55,7 @@ class Assessment:
     unknown: Mapping[str, int]
     """The number of sites of each uncharted function, the largest first."""
     host_only: int = 0
-    """The number of sites of functions that never use a device. The other two mappings do not include these
+    """The number of sites of functions that never use a device. ``charted`` and ``unknown`` do not include these
     functions."""
 
     def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
@@ -63,7 +63,7 @@ class Assessment:
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """The findings that require action, at sites that the target reaches."""
+        """The findings with the weight ``finding``, which require action, at sites that the target reaches."""
         return self._findings_of(Weight.finding)
 
     @property

@@ -162,7 +162,7 @@ class SiteResolver(Resolver):
         self._shared: dict[str, Symbol] = {}
         """Symbols by path. Equal symbols share one object, because a file has many symbols and few different ones."""
         self._classes: list[str | None] = [None]
-        """For each open scope, the path of the class whose body it directly belongs to, or None."""
+        """For each open scope, the path of the class if the scope is the body of a class, otherwise None."""
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0

@@ -168,7 +168,7 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 def read_shipped() -> tuple[Knowledge, PublicNames]:
     """Read the surfaces that ship with Portolan, the newest release of each framework first.
 
-    At most two surfaces are in memory at once, because all of them together take 60 MB.
+    At most two surfaces are in memory at the same time, because all surfaces together take 60 MB.
     """
     public = PublicNames()
 
@@ -255,8 +255,8 @@ class _ReleaseNames:
         )
 
     def known_name(self, name: str) -> str | None:
-        """The name itself, or the name of the member that its class has or inherits; None if there is no such name in
-        the release."""
+        """The name itself if the release has it. Otherwise, for a member of a class, the name of the member under the
+        class's canonical name or under a base class. None if the release has none of these names."""
         if name in self.canonical:
             return name
         owner, _, member = name.rpartition(".")

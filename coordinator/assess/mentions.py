@@ -116,7 +116,7 @@ class MemberUse(NamedTuple):
     """The function that uses the member, in the form of ``Mention.within``."""
     name: str
     is_own: bool
-    """Whether it is a member of the function's own class."""
+    """Whether the member belongs to the function's own class."""
 
 
 @dataclass
@@ -141,8 +141,7 @@ class Facts:
     """The values of names. Equal values share one object, because seven names have one distinct value on average."""
 
     def add(self, other: Facts) -> None:
-        """Add the definitions of another file. The arguments that its calls pass are not added; they stay with that
-        file."""
+        """Add the definitions of another file, except the arguments that the file's calls pass."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
         self.classes.update(other.classes)
@@ -178,7 +177,7 @@ class FileReading:
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True
     places: Sequence[tuple[int, int]] = ()
-    """For each line of a notebook's code, its cell and its line in the cell."""
+    """For each line of a notebook's code, the number of the cell and the line in the cell."""
 
     def without_names(self) -> FileReading:
         """The same reading without its definitions, which were already added to the definitions of all files."""

@@ -45,7 +45,7 @@ def source_of(recording: Recording) -> AssessedSource:
 
 
 def sites_of(call: CallEntry) -> Iterator[Site]:
-    """The lines of the user's code that made a call; empty for a call without a line."""
+    """A site for each line of the user's code that made the call. If no line is recorded, yields nothing."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
     for place in call.sites:

@@ -138,7 +138,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """For each function, the functions that it certainly calls, passes on or contains, and those that override it."""
+    """For each function, the functions that it certainly calls, passes on or contains, and the methods that override
+    it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names

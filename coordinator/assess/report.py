@@ -37,7 +37,7 @@ NO_LOWERING = ("has no lowering", "have no lowering")
 
 @dataclass(frozen=True)
 class AssessmentReport:
-    """An assessment, and everything else that its report shows."""
+    """The content of a report: an assessment, and what the report shows about the code, the target and the evidence."""
 
     path: str
     """The path of the assessed code, as the user wrote it."""
@@ -76,7 +76,7 @@ class AssessmentReport:
                 f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._not_seen}."
             )
         if not self.assessment.charted:
-            return f"{where} nothing is known: none of the functions that this code uses is charted there."
+            return f"{where} nothing is known: none of the functions that this code uses is charted."
         if conditional := self.assessment.conditional:
             calls = self._kinds_of(conditional)
             return f"{where} this code may go wrong, depending on what its source does not show: it calls {calls}."

@@ -100,7 +100,7 @@ def _is_met(case: RunCase, end: End | None) -> bool:
 # A million cases have only a few hundred different sets of tags.
 @lru_cache(maxsize=4096)
 def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
-    """The tags without those that name a judge, and the judge that they name."""
+    """The tags that name no judge, and the judge that one of the other tags names."""
     judge = next((judge for judge in Judge if f"{JUDGED_BY}{judge}" in tags), None)
     return frozenset(tag for tag in tags if not tag.startswith(JUDGED_BY)), judge
 

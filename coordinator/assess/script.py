@@ -39,7 +39,8 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Script:
-    """The text of a script or notebook, and its file name, which is only a label."""
+    """The content of a script or notebook, and its file name. The name is only a label; no file of this name is
+    opened."""
 
     name: str
     content: bytes

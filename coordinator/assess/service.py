@@ -186,7 +186,8 @@ def _runs(row: Row[Any]) -> list[Run]:
 
 
 def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
-    """The names of the operations of a run: the keys of its fallbacks, or the operation in its evidence."""
+    """The names of the operations of a run, from the stored JSON: the keys of an object of fallbacks, or the operation
+    of a failure."""
     return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 

@@ -170,12 +170,13 @@ class AssessedSource:
     handed_on: dict[str, frozenset[str]] = field(default_factory=dict)
     """The functions that each function or class body passes on as values.
 
-    Code outside of functions is included under the module's name, together with the functions that it calls.
+    Code outside of functions is under the module's name. For this code, the functions that it calls are included too.
     """
     functions: dict[str, UserFunction] = field(default_factory=dict)
     """The user's functions by the names used in ``calls``."""
     modules: dict[str, str] = field(default_factory=dict)
-    """The dotted module name of each path. Together with ``Site.within`` it is the name of a function in ``calls``."""
+    """The dotted module name of each path. The module name, a dot and ``Site.within`` are the name of a function in
+    ``calls``."""
 
     @cached_property
     def host_reads(self) -> tuple[Site, ...]:

@@ -96,10 +96,10 @@ def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def locate(name_or_path: str) -> Path:
-    """The path, if it exists. Otherwise the folder or file of the installed package with this name, which is not
+    """The path, if it exists. Otherwise, the folder or file of the installed package with this name. The package is not
     imported.
 
-    Raises ``AssessmentError`` if there is neither.
+    Raises ``AssessmentError`` if neither the path nor the package exists.
     """
     if not name_or_path:
         raise AssessmentError("the PATH is empty: name a folder, a .py file, a notebook or an installed package")

@@ -33,7 +33,8 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def name_of(file: str) -> str | None:
-    """The name that a file name stands for; None if it stands for no name or is too long."""
+    """The name from which ``file_name`` makes this file name; None if there is no such name, or if the file name is too
+    long."""
     name = _ESCAPED.sub(_unescape, file)
     return name if file_name(name) == file else None
 

@@ -22,7 +22,7 @@ missing."""
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """A target with the cells of its functions."""
+    """A target, with a cell (the numbers of cases by result) for each of its functions."""
 
     evidence: TargetEvidence
     cells: Mapping[str, AtlasCell]
@@ -69,7 +69,7 @@ class TargetColumn:
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
             lowered_count = sum(not cell.failed for cell in self.cells.values())
-            return f"{number(lowered_count)} of {functions} are lowered for it in every case; none was run"
+            return f"{number(lowered_count)} of {functions} are lowered in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
         rest = f"; {join_words(others)}" if others else ""
@@ -116,7 +116,7 @@ class FrameworkOverview:
 
     @cached_property
     def modules(self) -> Mapping[str, tuple[str, ...]]:
-        """The functions by module or class, sorted by name."""
+        """For each module or class, the functions in it. Modules and functions are sorted by name."""
         modules: dict[str, list[str]] = defaultdict(list)
         for name in sorted(self.functions):
             modules[name.rpartition(".")[0]].append(name)

@@ -58,7 +58,7 @@ def coverage(suite: str, functions: Collection[str], release: Release, instead_o
 def suites_coverage(
     suite_functions: Mapping[tuple[str, str], Collection[str]], release: Release
 ) -> ReleaseCoverage | None:
-    """The coverage of a release by each suite of its framework, and by all of them together; None if there is no suite.
+    """The coverage of a release by each suite of its framework, and by all suites together; None if there is no suite.
 
     The keys of ``suite_functions`` are pairs of suite and framework. The suite that only checks runners is left out.
     """
@@ -112,7 +112,7 @@ def sentence(row: Coverage) -> str:
     if uses is None or not uses.of:
         return f"{text}."
     twins = (
-        f"; another {percent_of(uses.twins, uses.of)} are of the same objects under other names, which were not run"
+        f"; another {percent_of(uses.twins, uses.of)} are uses of the same objects under other names, which did not run"
         if uses.twins
         else ""
     )

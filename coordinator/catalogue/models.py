@@ -132,7 +132,8 @@ class CoverageList(BaseModel):
 
 
 class CampaignCoverage(BaseModel):
-    """The coverage of each release by a campaign. A function is charted if one of its cases counts, or was lowered."""
+    """The coverage of each release by a campaign. A function is charted if at least one of its cases counts or was
+    lowered."""
 
     campaign_id: int
     releases: list[Coverage]
@@ -155,7 +156,8 @@ class DrawnFunction(BaseModel):
     """The group from which the function was drawn: ``top20`` (the 20 most used functions), or a decile by use from
     ``decile10`` (rarest) to ``decile100`` (most used)."""
     instead_of: Word | None = None
-    """The function that was drawn first but could not be charted; null if there was none."""
+    """The function that was drawn first but could not be charted, so that ``function`` replaced it; null if
+    ``function`` was drawn first."""
     because: Word | None = None
 
 

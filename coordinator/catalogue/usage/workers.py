@@ -60,7 +60,7 @@ class Workers(Generic[Result]):
             return self._executor.submit(self._parse, files)
 
     def results(self, files: Sequence[SourceFile], batch_result: Future[Result]) -> Sequence[Result]:
-        """The results of a batch. If a worker died while it parsed the batch, the files are parsed one by one."""
+        """The results of a batch. If a worker died during the batch, the files of the batch are parsed one by one."""
         try:
             return [batch_result.result()]
         except BrokenProcessPool:

@@ -106,7 +106,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
         ([], "On torch/xla nothing can go wrong: this code uses no function of torch."),
         (
             ["torch.unknown"],
-            "On torch/xla nothing is known: none of the functions that this code uses is charted there.",
+            "On torch/xla nothing is known: none of the functions that this code uses is charted.",
         ),
         (
             ["torch.fine", "torch.unknown"],

@@ -249,7 +249,7 @@ def test_what_laboratories_disagree_on_is_in_the_page_and_in_the_data(tmp_path: 
     (row,) = pq.read_table(tmp_path / "data" / "portability-torch.parquet").to_pylist()
     assert [(one["chart"]["signed_by"], one["cases"]) for one in row["disagreements"]] == [("lab-b", 1)]
     page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
-    assert "1 of 2 cases ends otherwise in the chart of 2026-11-01, signed by lab-b" in page
+    assert "1 of 2 cases has another result in the chart of 2026-11-01, signed by lab-b" in page
 
 
 def test_of_many_charts_that_disagree_the_page_lists_the_newest_and_counts_the_others(tmp_path: Path) -> None:
