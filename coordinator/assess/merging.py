@@ -117,7 +117,7 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence about a target, extended by that about another target with the same version, device and device
+    """The evidence about a target, extended by evidence about another target with the same version, device and device
     class. For each function, the newer evidence counts.
 
     Hardware models of one class are combined, because their results hardly differ.

@@ -114,8 +114,8 @@ def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
     """Read the executed lines from coverage.py's tables.
 
     If coverage.py ran without ``--branch``, a table has one bit per line, eight bits in a byte. If it ran with
-    ``--branch``, a table has the first and last line of each executed arc; line numbers at the entry and exit of a code
-    block are negative.
+    ``--branch``, a table has the two lines of each executed jump (arc); for jumps into and out of a code block, one of
+    the numbers is negative.
     """
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     try:

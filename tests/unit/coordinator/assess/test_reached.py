@@ -49,5 +49,5 @@ def test_data_of_another_project_are_refused(project: Path) -> None:
 def test_what_is_no_data_of_coverage_is_said_in_one_line(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "report"
     file.write_bytes(content)
-    with pytest.raises(AssessmentError, match=r"is not a data file of coverage\.py: give the file \.coverage"):
+    with pytest.raises(AssessmentError, match=r"is not a data file of coverage\.py: pass the file \.coverage"):
         ExecutedLines.read(file)
