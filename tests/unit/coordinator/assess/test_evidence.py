@@ -64,7 +64,7 @@ def test_a_target_that_nobody_charted_is_said_in_one_line(selector: str) -> None
     with pytest.raises(AssessmentError) as excinfo:
         choose_target(selector, OLD)
     message = str(excinfo.value)
-    assert message.startswith(f"nobody charted {selector} ")
+    assert message.startswith(f"nobody charted {selector}; the evidence (")
     assert "torch@2.9.0/xla" in message
     assert "\n" not in message
     assert ("did you mean torch/xla?" in message) == (selector != "jax/tpu")
