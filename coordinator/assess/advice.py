@@ -1,5 +1,5 @@
-"""Advice: a dtype, or another value of one keyword, with which the cases pass. Advice is based only on outcomes.
-Pure."""
+"""Advice: names a dtype, or another value of one keyword, with which a function's cases pass. Advice is based only on
+outcomes. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, given_keywor
 from protocol.enums import GRADIENT
 
 FEWEST_PASSING = 2
-"""The minimum number of cases for advice, the same as for a finding."""
+"""The minimum number of passing cases on which advice is based. A finding needs the same number of failing cases."""
 MOST_ADVICE = 2
 
 
@@ -21,10 +21,10 @@ def advice(
     usual: Sequence[CaseEvidence],
     is_failing: Callable[[CaseEvidence], bool],
 ) -> tuple[str, ...]:
-    """Sentences that name changes with which the call passes: ``passes with mode='nearest' (4 of 4 cases)``; empty if
-    there are none.
+    """Clauses about changes with which the call passes, such as ``passes with mode='nearest' (4 of 4 cases)``. Empty if
+    there is no such change.
 
-    ``usual`` are the cases that the call is compared with, ``cases`` all cases of its function.
+    ``usual`` are the cases with which the call is compared. ``cases`` are all cases of its function.
     """
     sentences = [*(_keywords(call, usual, is_failing) if call else ()), *_dtypes(call, cases, usual, is_failing)]
     return tuple(sentences[:MOST_ADVICE])
@@ -64,8 +64,8 @@ def _dtypes(
 ) -> Iterator[str]:
     """Advice to use a dtype that none of the compared cases has.
 
-    The cases with this dtype must have the other dtypes of a failing case as well. For example, a pass of ``x[0]`` in
-    float16 says nothing about ``x[mask]``, whose failing cases also have a bool array.
+    A case counts only if its dtypes are those of a failing case with one dtype replaced. For example, a pass of
+    ``x[0]`` in float16 says nothing about ``x[mask]``, whose failing cases also have a bool array.
     """
     plain = [case for case in cases if GRADIENT not in case.tags]
     candidates = (matching(call, plain) if call else []) or plain

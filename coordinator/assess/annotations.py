@@ -1,4 +1,4 @@
-"""Infers values from type annotations. Pure."""
+"""Infers values from type annotations. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _COLLECTIONS = frozenset({"List", "Sequence", "Iterable", "Iterator", "Set", "Fr
 _FORMS = frozenset(
     {*_COLLECTIONS, "Optional", "Union", "Dict", "Mapping", "Tuple", "Annotated", "list", "dict", "tuple", "set"}
 )
-"""Names from ``typing`` and Python that are indexed by types."""
+"""Names of ``typing`` and of Python that a program indexes with types, as in ``List[Tensor]``."""
 _ARRAY_ALIASES: Mapping[str, str] = {"jax.numpy.ndarray": "jax.Array", "jax.typing.ArrayLike": "jax.Array"}
 
 
 class Annotations:
-    """Infers values from annotations. ``resolve`` returns the object that a name refers to at the annotation.
+    """Infers values from annotations.
 
-    ``define`` names a value that can only be inferred together with other files.
+    The caller passes two functions. ``resolve`` returns the object to which a name in an annotation refers. ``define``
+    stores a value that depends on other files, and returns a symbol for it.
     """
 
     def __init__(
@@ -60,8 +61,8 @@ class Annotations:
                 return None
 
     def value_passed(self, node: ast.expr) -> Binding:
-        """The value of a parameter with this annotation. If the annotation also allows numbers, the value is unknown,
-        because programs hardly ever pass an array."""
+        """The value of a parameter with this annotation. If the annotation allows arrays and numbers, the value is
+        unknown, because programs hardly ever pass an array to such a parameter."""
         value = self.value(node)
         has_number = any(isinstance(option, ast.Name) and option.id in _NUMBERS for option in _options(node))
         return None if has_number and isinstance(value, Thing) and value.is_array else value
@@ -88,10 +89,8 @@ class Annotations:
 
 
 def _options(node: ast.expr) -> Sequence[ast.expr]:
-    """The types of a union: ``A
-    B
-    C`` or ``Union[A, B, C]``. Any other annotation is returned alone.
-    """
+    """The types of a union, which is written ``A | B`` or ``Union[A, B]``. For any other annotation, a list that
+    contains only this annotation."""
     match node:
         case ast.BinOp(op=ast.BitOr()):
             return [*_options(node.left), *_options(node.right)]

@@ -46,14 +46,15 @@ class Answer:
     target: str
     """The target, with the version of the evidence: ``torch@2.9.0/xla``."""
     works: bool | None
-    """True: it works. False: nearly all cases like the call fail, are wrong, fall back or are slow. None: the function
-    is not charted or only lowered; the result depends on unknown arguments; only a single case is bad; or values differ
-    only in their last digits."""
+    """True if the function works. False if nearly all similar cases fail, give wrong values, fall back to the host or
+    are slow. None if neither is shown: the function was not charted, or was lowered and not run; the result depends on
+    unknown arguments; there is only one similar case; or values differ only in their last digits."""
     failing: int
-    """The number of similar cases with the worst of their results."""
+    """The number of similar cases with a bad result; if there are several kinds of bad results, with the worst kind. 0
+    if the function works."""
     of: int
-    """The number of similar cases; if the function works, of usual cases. 0 if the function was not charted in this
-    form, or not run."""
+    """The number of similar cases. If the function works, the number of its usual cases. 0 if the function was not
+    charted, was not charted in the dtype, or was not run."""
     sentences: tuple[str, ...]
     """One sentence for each relevant finding or condition, the worst first. For an uncharted function, the sentences
     say what was not charted."""
@@ -80,9 +81,9 @@ def can_i(
     """Say whether a function works on a target, from the evidence that ships with Portolan, or from an evidence file.
 
     ``on`` is a selector such as ``torch/xla``. ``positional`` is the number of positional arguments; for a method, the
-    object is not counted. If it is None, all usual cases are considered. Raises ``AssessmentError`` for a target that
-    nobody charted or an unusable file. Raises ``UnknownNameError`` for an invalid selector, a name that the framework
-    does not have, or an unknown dtype.
+    object is not counted. If ``positional`` is None, all usual cases are considered. Raises ``AssessmentError`` if
+    nobody charted the target, or if the evidence file ``data`` is unusable. Raises ``UnknownNameError`` for an invalid
+    selector, a name that the framework does not have, or an unknown dtype.
     """
     evidence = (
         evidence_file.load_shipped()
@@ -94,7 +95,7 @@ def can_i(
 
 
 def answer(question: Question, evidence: EvidenceSet) -> Answer:
-    """Answer the question from this evidence. Raises the same errors as ``can_i``."""
+    """Answer a question from the evidence. Raises the same errors as ``can_i``."""
     function, target = question.function, choose(evidence, question.selector, None).chosen
     names = names_of(target)
     charted_name = names.charted_name(function)
@@ -105,11 +106,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     if question.dtype is not None:
         _require_dtype(question.dtype, target)
     if question.dtype is not None and question.dtype not in (dtypes_of_cases := _dtypes(cases)):
-        there = (
-            f"its cases are in {join_words(dtypes_of_cases)}"
-            if dtypes_of_cases
-            else "its cases do not say in which they are"
-        )
+        there = f"its cases are in {join_words(dtypes_of_cases)}" if dtypes_of_cases else "its cases name no dtypes"
         missing = f"no case of {function} on {target.target} is in {question.dtype}: {there}"
         return Answer(function, target.target, None, 0, 0, (missing,))
     dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})
@@ -149,13 +146,13 @@ def _require_dtype(dtype: str, target: TargetEvidence) -> None:
     """Raise ``UnknownNameError`` for an unknown dtype."""
     dtypes = DTYPES.union(*(_dtypes(cases) for cases in target.functions.values()))
     if dtype not in dtypes:
-        guess = did_you_mean(dtype, sorted(dtypes)) or "; name it as in float16"
+        guess = did_you_mean(dtype, sorted(dtypes)) or "; write a dtype such as float16"
         raise UnknownNameError(f"there is no dtype {dtype}{guess}", "dtype")
 
 
 def _require_public(function: str, names: Names) -> None:
-    """Raise ``UnknownNameError`` for a name that the framework does not have. Nothing is checked if its surface is
-    unknown."""
+    """Raise ``UnknownNameError`` for a name that the framework does not have. Do nothing if Portolan has no surface of
+    the framework."""
     if names.surface is not None and names.surface.resolve(function) is None:
-        guess = did_you_mean(function, sorted(names.functions)) or "; name it as the framework's documentation does"
+        guess = did_you_mean(function, sorted(names.functions)) or "; use the name in the framework's documentation"
         raise UnknownNameError(f"{names.surface.release} has no function {function}{guess}", "function")

@@ -1,4 +1,4 @@
-"""Evidence over HTTP, for ``portolan assess`` and its files, and the assessment of a script."""
+"""HTTP routes: one sends the evidence, for ``portolan assess`` and for evidence files, and one assesses a script."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ async def evidence(
     context: Context,
     target: Annotated[Text, Query(max_length=100, description="a selector, such as `torch/xla` or `*/*`")] = "*/*",
 ) -> Response:
-    """The newest outcome of each case on each target except the CPU, from any campaign."""
+    """Return the newest outcome of each case on each target except the CPU, from all campaigns."""
     targets = await service.evidence(context.engine, Selector.parse(target))
     return Response(evidence_file.document_of(targets, datetime.now(UTC)), media_type="application/json")
 
 
 MOST_CHARACTERS = 1 << 20
-"""The maximum length of a script. A request may have the same number of bytes, unless its limit is raised."""
+"""The maximum length of a script in characters. It is as large as the default limit on a request in bytes."""
 
 
 class AssessmentRequest(BaseModel):
-    """A script to assess. It is read, never run, and not stored."""
+    """A script to assess. The coordinator reads the script, and neither runs nor stores it."""
 
-    source: str = Field(max_length=MOST_CHARACTERS, description="Its text; of a notebook the JSON of its file.")
-    name: Text = Field("script.py", max_length=200, description="Its file's name: a `.py` file or an `.ipynb`.")
+    source: str = Field(max_length=MOST_CHARACTERS, description="The script's text, or the JSON of a notebook's file.")
+    name: Text = Field(
+        "script.py", max_length=200, description="The name of the script's file, which ends in `.py` or `.ipynb`."
+    )
     target: Text = Field("*/*", max_length=100, description="A selector, such as `torch/xla` or `*/*`.")
 
 
@@ -52,7 +54,8 @@ class AssessmentRequest(BaseModel):
     responses={200: {"content": {"application/json": {"schema": {"type": "array", "items": {"type": "object"}}}}}},
 )
 async def assess(context: Context, caller: CurrentCaller, request: AssessmentRequest) -> Response:
-    """Assess a script on each target: one document of `portolan assess --format json` for each."""
+    """Assess a script on each matching target. The answer has one document per target, in the format of `portolan
+    assess --format json`."""
     script = Script(request.name, request.source.encode())
     async with context.assessments.hold(caller.name):
         result = await service.assess_script(context.engine, script, Selector.parse(request.target))

@@ -1,4 +1,5 @@
-"""The arguments of a call as its source shows them: their number, literals and dtypes. Pure."""
+"""The arguments of a call, as far as its source shows them: their number, literals and dtypes. This module does no
+I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
 
 
 def index_kind(node: ast.expr, value: Binding) -> str:
-    """``basic`` for an index of numbers and slices without arrays; otherwise the index's kind is unknown."""
+    """``basic`` for an index that has only numbers and slices; otherwise an empty string, because the kind is
+    unknown."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     values = value.values if isinstance(value, Items) and len(value.values) == len(parts) else [value] * len(parts)
     plain = all(
@@ -45,10 +47,11 @@ def index_kind(node: ast.expr, value: Binding) -> str:
 
 
 def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
-    """The dtypes by which a call that indexes is compared with cases: the dtypes of the index.
+    """The dtypes that decide with which cases an indexing call is compared.
 
-    A mask decides how an array is indexed, whatever the array's dtype. An array of bool may itself be indexed without a
-    mask: ``mask[:, None]``. An index without arrays has no dtype, so the dtype of the array is used instead.
+    They are the dtypes of the index, because a mask selects elements in another way than integers do, whatever the
+    array's dtype is. An index without arrays has no dtype, so the array's dtype is used. If the array's dtype is bool,
+    as in ``mask[:, None]``, the usual dtype is used instead.
     """
     if kind != BASIC:
         return dtypes_of(index.values if isinstance(index, Items) else (index,))
@@ -90,7 +93,7 @@ def _literal(node: ast.expr) -> Any:
 
 
 def dtype_of(value: Binding) -> str | None:
-    """The dtype that a framework's name stands for; None if the name is no dtype."""
+    """The dtype for a framework's name such as ``torch.float16``; None if the name is not a dtype."""
     if not isinstance(value, str) or value.count(".") > 2:
         return None
     last = value.rpartition(".")[2]

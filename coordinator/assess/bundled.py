@@ -26,11 +26,12 @@ from protocol.limits import LEAST_MILLISECONDS
 from protocol.outcomes import Outcome
 
 NO_KEY = Key(0, 1)
-"""Used as the job key of outcomes that are not in a database."""
+"""The job key of outcomes in bundles. They have no job in a database."""
 
 
 class _Suite(NamedTuple):
-    """The suite and the framework's version. Latencies of two devices are compared only if both are equal."""
+    """A revision of a suite, and the version of the framework. Latencies of two devices are compared only if all four
+    fields are equal."""
 
     framework: str
     version: str
@@ -56,9 +57,10 @@ class _Read:
     runs: Mapping[str, Sequence[Run]]
     """The outcomes of each case, in the order of runs."""
     levels: Mapping[str, float]
-    """The latency of the best run in milliseconds, for cases that passed on the device and were timed."""
+    """The latency of each case in its best run, in milliseconds. Includes only cases that passed on the device and were
+    timed."""
     colds: Mapping[str, Sequence[_Cold]]
-    """The first calls of cases that passed on the device and were timed."""
+    """The first calls of each case that passed on the device and was timed."""
 
     @property
     def suite(self) -> _Suite:
@@ -67,10 +69,10 @@ class _Read:
 
 
 def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
-    """The evidence about all targets except the CPU, with latencies relative to the CPU.
+    """Read the evidence about all targets except the CPU, with latencies relative to the CPU.
 
-    Raises ``BundleError`` with the name of the file for an incomplete bundle, or, with ``signers``, for a bundle that
-    none of them signed.
+    Raises ``BundleError``, which names the file, if a bundle is incomplete, or if ``signers`` are passed and none of
+    them signed the bundle.
     """
     bundles = [_read(path, signers) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {
@@ -117,15 +119,15 @@ def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
 
 
 def _operations(outcome: Outcome) -> tuple[str, ...]:
-    """The operations that the host ran in a passing case, or the operation in the evidence of a failure. ``operations``
-    of the store follows the same rule."""
+    """The operations that the host ran in a passing case, or the operation in the evidence of a failure. The column
+    ``operations`` in ``coordinator/assess/store.py`` follows the same rule."""
     if outcome.verdict is Verdict.passed:
         return tuple(outcome.proof.fallbacks)
     return (outcome.evidence.operation,) if outcome.evidence and outcome.evidence.operation else ()
 
 
 def _failure_text(outcome: Outcome) -> str:
-    """The text of a failure. ``failure_text`` of the views follows the same rule."""
+    """The text of a failure. The SQL of ``failure_text`` follows the same rule."""
     evidence = outcome.evidence
     texts = (evidence.mismatch, evidence.message, evidence.signal, evidence.reason) if evidence else ()
     last = "killed at its deadline" if outcome.ending is Ending.timed_out else str(outcome.ending)
@@ -133,8 +135,8 @@ def _failure_text(outcome: Outcome) -> str:
 
 
 def _level(outcome: Outcome) -> float | None:
-    """The low quantile of the run's samples; None if the run was not timed, or its time is too short to compare.
-    ``low`` of the views follows the same rule."""
+    """The low quantile of the run's samples in milliseconds; None if the run was not timed, or took too little time to
+    be compared. The views compute it by the same rule."""
     samples = outcome.timing.samples_ms
     level: float | None
     if len(samples) > 1:

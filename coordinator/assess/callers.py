@@ -1,4 +1,4 @@
-"""Finds the user's functions that directly or indirectly call a function with a finding. Pure."""
+"""Finds the user's functions that directly or indirectly call a function with a finding. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def callers(assessment: Assessment, source: AssessedSource) -> tuple[CallingFunc
 
 
 def _ways(starts: set[str], called_by: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """The shortest call path from every function that leads to one of ``starts``. The path of a start contains only
-    itself."""
+    """The shortest call path to one of ``starts``, for every function that calls one directly or indirectly. The path
+    of a function in ``starts`` contains only this function."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(starts)}
     waiting = deque(ways)
     while waiting:

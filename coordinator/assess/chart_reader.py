@@ -1,7 +1,8 @@
-"""Reads charts from the database: the cases of their suites, and the results of these cases.
+"""Reads charts from the database. A chart has the outcomes of one campaign on one target: the cases of a suite and
+their results.
 
-All charts together are as large as the database, so whole charts are read one after the other. If only a few functions
-are needed, all charts are read at once.
+Whole charts are read one at a time, because all of them together can be as large as the database. If only a few
+functions are needed, only the rows of these functions are read, from all charts in one query.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class ChartReader(Protocol):
 
 
 class WholeCharts:
-    """Reads the cases of all functions of a chart.
+    """Reads whole charts: the cases of all functions.
 
-    The cases of a suite are read only once, because most campaigns of an instance chart the same suites.
+    The cases of each suite are read only once, because most campaigns of a coordinator run the same suites.
     """
 
     def __init__(self, connection: AsyncConnection) -> None:
@@ -71,8 +72,8 @@ class WholeCharts:
 
 
 class FunctionCharts:
-    """Reads the cases of some functions in many charts. One query reads all results, another the details of the
-    newest."""
+    """Reads the cases of some functions from many charts. One query reads the results in all charts. Further queries
+    read details and times, in advance only from the charts that have the newest results."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class FunctionCharts:
         return self._ends.get(_key(chart), ())
 
     async def runs(self, chart: Row[Any]) -> Sequence[Row[Any]]:
-        # If no run of a case in the newest chart counts, an older chart is read as well.
+        # A chart that was not read in advance is needed if no run of a case in a newer chart counts.
         if _key(chart) not in self._runs:
             await self._read_in_full([chart])
         return self._runs[_key(chart)]
@@ -124,8 +125,8 @@ class FunctionCharts:
 
 
 def _leading(charts: Sequence[Row[Any]], ends: Mapping[ChartKey, Sequence[Row[Any]]]) -> list[Row[Any]]:
-    """The charts that have a case which no newer chart of the same target and suite has, from the newest to the
-    oldest."""
+    """The charts with at least one case that no newer chart of the same target and suite has. The newest chart comes
+    first."""
     leading = []
     names_of: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for chart in charts:

@@ -1,6 +1,6 @@
-"""Evidence: the results of functions' cases on each target, over their runs. Pure.
+"""Evidence: the results of functions' cases on each target, over their runs. This module does no I/O.
 
-The same type is used for three sources: a coordinator, a file, and the evidence that ships with Portolan.
+The same classes hold evidence from a coordinator, from a file, and from Portolan itself (the shipped evidence).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from protocol.enums import HOST, RECOMPILED, WRONG_ON_HOST, Cause, DeviceClass, 
 from protocol.function_names import did_you_mean
 
 LONGEST_SAID = 160
-"""The maximum length of a failure's text."""
+"""The maximum length of a failure's text in characters."""
 
 
 def _share_options(options: CaseOptions | None, info: ValidationInfo) -> CaseOptions | None:
@@ -47,12 +47,14 @@ def _share_words(words: _Words, info: ValidationInfo) -> _Words:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseEvidence(EndedCase):
-    """A case of a function on a target, over the runs of the newest campaign with an outcome of it.
+    """The result of a case on a target, over the runs of the newest campaign that has an outcome of the case.
 
-    On a target that only lowers programs, ``failed`` means a case without a lowering, and ``unproven`` a lowered case.
-    Most cases have the same options, tags and operations as other cases. If the context of validation is a dictionary,
-    equal values become one object. Without this, the options of the shipped evidence would take half of the memory of
-    an assessment.
+    Some targets only lower programs and do not run them. There, ``failed`` means that the case has no lowering, and
+    ``unproven`` that it was lowered.
+
+    Most cases have the same options, tags and operations as other cases. If the context of pydantic's validation is a
+    dictionary, equal values become one object. Otherwise, the options of the shipped evidence would take half of the
+    memory of an assessment.
     """
 
     options: Annotated[CaseOptions | None, AfterValidator(_share_options)] = None
@@ -63,14 +65,15 @@ class CaseEvidence(EndedCase):
     chart: int
     """The index of the case's chart in the target's list."""
     cause: Cause | None = None
-    """The cause of the failure or of the silently accepted call. The next two members also exist only for these."""
+    """The cause of a failure or of a silently accepted call. None for other results, which also have no ``ending`` and
+    no ``said``."""
     ending: Ending | None = None
     said: str | None = None
     ratio: float | None = None
-    """The ratio of the call's time to its time on the CPU; None if it was not measured on both."""
+    """The ratio of the call's time to its time on the CPU; None unless the call was timed on both devices."""
     first_call_ms: float | None = None
-    """The median time of the first call in its process. For a case with the tag ``recompiled``, of the first call with
-    a second shape. None if it was not measured."""
+    """The median time of the first call in its process, in milliseconds. For a case with the tag ``recompiled``, the
+    time of the first call with a second shape. None if the call was not timed."""
     disagreeing: tuple[int, ...] = ()
     """The indexes of older charts in which the case has another result."""
     operations: Annotated[tuple[str, ...], AfterValidator(_share_words)] = ()
@@ -84,7 +87,8 @@ class CaseEvidence(EndedCase):
 
     @property
     def met(self) -> Met | None:
-        """How the operations are involved in the result; None for a case that neither failed nor fell back."""
+        """How ``operations`` are involved in the result; None unless the case failed, fell back or was silently
+        accepted."""
         match self.end:
             case "fell_back":
                 return Met.fell_back
@@ -99,7 +103,8 @@ class CaseEvidence(EndedCase):
 
     @property
     def is_imprecise(self) -> bool:
-        """Whether its wrong values are right at the tolerance of the next narrower float type."""
+        """Whether the case gave wrong values that are right at the tolerance of the next float type of lower
+        precision."""
         return self.is_wrong and self.cause is Cause.precision
 
 
@@ -122,7 +127,7 @@ class Chart:
 
 
 class TargetKey(NamedTuple):
-    """A target without its environment."""
+    """The key of a target, without the target's environment."""
 
     framework: str
     version: str
@@ -166,7 +171,7 @@ class TargetEvidence:
 
     @property
     def own_charts(self) -> tuple[Chart, ...]:
-        """The charts that do not ship with Portolan."""
+        """The charts that do not ship with Portolan; if all charts ship with Portolan, all charts."""
         return tuple(chart for chart in self.charts if not chart.ships) or self.charts
 
     @property
@@ -179,8 +184,7 @@ class TargetEvidence:
 
     @property
     def shipped_functions(self) -> frozenset[str]:
-        """The functions whose evidence ships with Portolan, if there are also other charts; empty if all evidence
-        ships."""
+        """The functions whose evidence ships with Portolan. Empty if there is no other evidence about the target."""
         if self.own_charts == self.charts:
             return frozenset()
         return frozenset(name for name, cases in self.functions.items() if self.charts[cases[0].chart].ships)
@@ -206,21 +210,22 @@ class TargetEvidence:
 
     @cached_property
     def _drawn_cases(self) -> Counter[bool]:
-        """For a target on the host: the number of generated cases that the host failed when they were generated, and of
-        the others."""
+        """The number of generated cases of a target on the host: under True, those that failed on the host when they
+        were generated; under False, the others. Empty for a target on another device."""
         if self.device != HOST:
             return Counter()
         cases = (case for cases in self.functions.values() for case in cases)
         return Counter(WRONG_ON_HOST in case.tags for case in cases if case.judged_by is not None)
 
     def repeat(self, case: str, chart: int) -> str:
-        """The command that repeats a case of one of the charts."""
+        """The command that repeats a case of the chart with the index ``chart``."""
         template = self.charts[chart].repeat
         return repeat_command(self.framework, self.device, case, 1, None if template is None else {"repeat": template})
 
     @cached_property
     def usual_ratio(self) -> float | None:
-        """The median ratio to the CPU over all functions, which is the usual cost of a single call on this target."""
+        """The median of the functions' latency ratios to the CPU. It is the usual cost of a single call on this
+        target."""
         ratios = [ratio for cases in self.functions.values() if (ratio := mean_ratio(cases)) is not None]
         return median(ratios) if ratios else None
 
@@ -245,23 +250,24 @@ class Choice:
 
 
 def mean_ratio(cases: Iterable[CaseEvidence]) -> float | None:
-    """The geometric mean of the ratios, over the cases that were measured on both devices."""
+    """The geometric mean of the cases' ratios to the CPU; None if no case was timed on both devices."""
     ratios = [case.ratio for case in cases if case.ratio is not None]
     return geometric_mean(ratios) if ratios else None
 
 
 def second_shape_of(cases: Sequence[CaseEvidence]) -> SecondShape | None:
-    """The cost of a second shape, compared with first calls of the same chart; None if it was not measured."""
+    """The time of the first call with a second shape, and of first calls in the same chart for comparison; None if no
+    case measured it."""
     chart = next((case.chart for case in cases if RECOMPILED in case.tags and case.first_call_ms is not None), None)
     return second_shape((RECOMPILED in case.tags, case.first_call_ms) for case in cases if case.chart == chart)
 
 
 def choose(evidence: EvidenceSet, selector: Selector, installed_version: str | None) -> Choice:
-    """Choose the target that the selector means.
+    """Choose one of the targets that the selector matches.
 
-    Among several versions, the installed version is chosen, otherwise the newest. Among several hardware models, the
-    model that was charted last is chosen. Raises ``AssessmentError`` if no target is charted, or if the selector
-    matches several frameworks.
+    If their versions differ, the installed version is chosen; if it is not among them, the newest. If several hardware
+    models remain, the model that was charted last is chosen. Raises ``AssessmentError`` if no target is charted, or if
+    the selector matches several frameworks.
     """
     targets = [target for target in evidence.targets if selector.matches(target)]
     if not targets:
@@ -286,6 +292,6 @@ def _nobody_charted(selector: Selector, evidence: EvidenceSet) -> str:
     there = ", ".join(sorted({target.target for target in evidence.targets})) or "nothing"
     guess = did_you_mean(target_name, [name for name in short_names if name != target_name])
     return (
-        f"nobody charted {target_name} (the evidence, {evidence.origin}, has {there}){guess or ';'} "
-        f"chart it with a runner, or name a file of evidence with --data"
+        f"nobody charted {target_name}; the evidence ({evidence.origin}) has {there}{guess or ':'} "
+        f"chart it with a runner, or name an evidence file with --data"
     )

@@ -1,8 +1,8 @@
 """Evidence files: one compressed JSON document each. One file ships with Portolan; ``GET /evidence`` sends the same
 format.
 
-If the ``format`` of a document is newer than this version's, the document is rejected with a clear message. Unknown
-members of a document with the current format are ignored.
+A document is rejected if its ``format`` is newer than ``FORMAT``. Unknown members of a document with the current format
+are ignored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
 FORMAT: Literal[2] = 2
-"""The format version. A writer increases it when older readers cannot read its files. Version 2 added cases with the
-result ``accepted``. Operations of cases are optional, and older readers ignore them."""
+"""The version of the format. It is increased when older versions of Portolan cannot read new files. Version 2 added
+cases with the result ``accepted``. Older versions ignore the optional operations of cases."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 
@@ -44,7 +44,7 @@ class EvidenceDocument:
 
     made_at: datetime
     portolan: str
-    """The version of Portolan that wrote it."""
+    """The version of Portolan that wrote the file."""
     targets: tuple[TargetEvidence, ...]
     type: Literal["portolan-evidence"] = "portolan-evidence"
     format: Literal[1, 2] = FORMAT
@@ -77,14 +77,14 @@ def read(content: bytes, name: str, origin: str) -> EvidenceSet:
         raise AssessmentError(f"{name} is not an evidence file of Portolan: create one with `{_MAKE}`") from None
     if mark.format > FORMAT:
         raise AssessmentError(
-            f"{name} has format {mark.format}, made by portolan {mark.portolan}; this portolan reads up to {FORMAT}: "
-            "upgrade it"
+            f"{name} has format {mark.format} (made by portolan {mark.portolan}), "
+            f"and this portolan reads formats up to {FORMAT}: upgrade portolan"
         )
     try:
         document = _DOCUMENT.validate_json(plain, context={})
     except ValidationError as error:
         raise AssessmentError(
-            f"{name} is not valid evidence: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"
+            f"{name} was changed and is not valid evidence ({first_fault(error)}): create it again with `{_MAKE}`"
         ) from None
     _require_charts(document, name)
     return EvidenceSet(document.targets, origin, document.made_at)
@@ -107,5 +107,5 @@ def _require_charts(document: EvidenceDocument, name: str) -> None:
         numbers = {number for case in cases for number in (case.chart, *case.disagreeing)}
         if not target.charts or not all(number in chart_numbers for number in numbers):
             raise AssessmentError(
-                f"{name} names a chart that it does not have: it was changed, make it anew with `{_MAKE}`"
+                f"{name} was changed and names a chart that it does not have: create it again with `{_MAKE}`"
             )

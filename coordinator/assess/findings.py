@@ -1,4 +1,5 @@
-"""Findings: the results to expect from the calls in a source on a target, function by function. Pure."""
+"""Findings: the results to expect on a target from the calls in a source, for each function. This module does no
+I/O."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class Assessment:
     unknown: Mapping[str, int]
     """The number of sites of each uncharted function, the largest first."""
     host_only: int = 0
-    """The number of sites of functions that never use a device. The other two mappings do not include these
+    """The number of sites of functions that never use a device. ``charted`` and ``unknown`` do not include these
     functions."""
 
     def of_weight(self, weight: Weight) -> tuple[Finding, ...]:
@@ -62,7 +63,7 @@ class Assessment:
 
     @property
     def serious(self) -> tuple[Finding, ...]:
-        """The findings that require action, at sites that the target reaches."""
+        """The findings with the weight ``finding``, which require action, at sites that the target reaches."""
         return self._findings_of(Weight.finding)
 
     @property
@@ -132,8 +133,8 @@ def _is_doubtful(site: Site) -> bool:
 
 
 def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
-    """A verdict about a function for another kind of device, turned into a condition, because only sources that choose
-    this device use the function."""
+    """The verdict itself, except that a finding about a function of another kind of device (``torch.cuda.…`` on
+    ``xla``) becomes a condition, because only code for that device uses the function."""
     if verdict.weight is Weight.finding and is_for_other_device(verdict.function, target.device_type):
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict
@@ -160,7 +161,8 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return (
         list(Weight).index(verdict.weight),
         finding.is_guarded,
-        # They come last, because there are many such functions, and few calls have arguments that the host refuses.
+        # Silent acceptances come last, because many functions have them, and few calls have arguments that the host
+        # refuses.
         verdict.kind is Kind.accepts,
         list(Kind).index(verdict.kind),
         finding.is_guessed,

@@ -1,4 +1,4 @@
-"""The gate: the kinds of findings for which an assessment ends with exit code 1. Pure."""
+"""The gate: the kinds of findings for which an assessment ends with exit code 1. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from protocol.function_names import did_you_mean
 
 @dataclass(frozen=True)
 class Gate:
-    """The kinds of findings that the option names: ``wrong,fails,slow:20``."""
+    """The kinds of findings in the value of ``--fail-on``, such as ``wrong,fails,slow:20``, and the factor of
+    ``slow``."""
 
     kinds: frozenset[Kind] = frozenset()
     slow: float = SLOW
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Parse the option. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
+        """Parse the value of ``--fail-on``. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
         kinds, slow = set[Kind](), SLOW
         for word in filter(None, (part.strip() for part in text.split(","))):
             name, has_number, number = word.partition(":")
             if name not in list(Kind) or (has_number and name != Kind.slow):
                 raise AssessmentError(
                     f"--fail-on {word} is not a kind of finding{did_you_mean(name, [*Kind]) or ';'} "
-                    f"write some of {', '.join(Kind)}, the last perhaps with a number, as in slow:20"
+                    f"choose from {', '.join(Kind)}; slow can have a factor, as in slow:20"
                 )
             kinds.add(Kind(name))
             if has_number:
@@ -34,10 +35,11 @@ class Gate:
         return cls(frozenset(kinds), slow)
 
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:
-        """The findings that fail the check. Sites under a condition and uncharted functions never fail it.
+        """The findings for which the assessment ends with exit code 1.
 
-        Calls that are silently accepted never fail it either: the source does not show whether a call has arguments
-        that the host rejects, so this kind has only conditions.
+        They never include sites under a condition, uncharted functions and silently accepted calls. For silently
+        accepted calls there are only conditions, because the source does not show whether a call has arguments that the
+        host rejects.
         """
         accepting = (finding for finding in assessment.conditional if finding.verdict.kind is Kind.accepts)
         return tuple(finding for finding in (*assessment.serious, *accepting) if finding.verdict.kind in self.kinds)

@@ -1,4 +1,5 @@
-"""Guards and device questions: conditions in a source that depend on the device, on a version or on a failure. Pure."""
+"""Guards and device questions: conditions in a source that depend on the device, on a version or on a failure. This
+module does no I/O."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def guard_of_else(test: ast.expr) -> Guard | None:
 
 
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
-    """The guard for a ``try``: its first handler for an exception that functions raise on an unsupported device."""
+    """The guard for the body of a ``try``, from its first handler of an exception that functions raise on an
+    unsupported device; None if it has no such handler."""
     for handler in handlers:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
@@ -90,8 +92,8 @@ def one_line(node: ast.expr) -> str:
 
 
 def _device_named_by(test: ast.expr) -> tuple[str, bool]:
-    """The device type that a condition names, and whether the condition holds on this device (otherwise: on all other
-    devices)."""
+    """The device type that a condition names, and True if the condition holds on this device, False if it holds on all
+    other devices."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=ast.BoolOp()):
             return "", True

@@ -1,4 +1,4 @@
-"""Harmless sites: reasons in the source why a finding does not matter at a site. Pure."""
+"""Harmless sites: reasons in the source why a finding does not matter at a site. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ UNREACHABLE = "the code takes another branch on this device"
 OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
-PREPARES_DATA = "it is in code that prepares data, which runs on the host as a rule"
+PREPARES_DATA = "it is in code that prepares data, which usually runs on the host"
 SHOWS = "it is in code that prints or plots"
-GOES_TO_HOST = "its result goes to the host at once"
+GOES_TO_HOST = "its result is moved to the host immediately"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
-EXPORTS = "it is in code that exports a model, which runs on the host as a rule"
-PROGRAM_CONSTANT = "a compiler makes it a constant of the program"
+EXPORTS = "it is in code that exports a model, which usually runs on the host"
+PROGRAM_CONSTANT = "the compiler turns its result into a constant of the program"
 
 _DEVICE_CALL = re.compile(
     r"torch\.(?:cuda|mps|mtia|xpu)\.(?:\w+\.)*\w+|torch\.(?:Tensor|nn\.Module)\.(?:cuda|hpu|ipu|mtia|npu|xpu)"
@@ -42,24 +42,28 @@ _DATA_CODE = re.compile(
 )
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
-"""Files in which classes with ``__call__`` prepare data. Other classes in these files may belong to distributions."""
+"""Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
+distributions, which run on the device."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
-"""Classes of data sets and loaders that do not inherit from the framework's classes."""
+"""Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
+recognized elsewhere."""
 _SHOWING_WORDS = frozenset(
     ("plot", "print", "show", "visualize", "visualise", "display", "summary", "summarize", "summarise", "verbose")
 )
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
-"""The additions to an image in the names of drawing functions. Other functions draw samples from a distribution."""
+"""Words for shapes and texts. A function whose name has ``draw`` and one of these words draws into an image. Other
+functions named ``draw`` draw samples from a distribution."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
-"""Kinds of findings that only cost time, so that they matter little for code that runs once."""
+"""The kinds of findings that only cost time. They matter little in code that runs once."""
 _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
-"""Functions that create a constant without an input array."""
+"""Functions that create a constant without taking an array."""
 
 
 def is_for_other_device(function: str, device: str) -> bool:
-    """Whether a function belongs to another kind of device. For example, ``torch.cuda.synchronize`` on ``xla``."""
+    """Whether a function belongs to another kind of device than this one. For example, ``torch.cuda.synchronize`` does
+    for ``xla``."""
     return _DEVICE_CALL.fullmatch(function) is not None and device not in function.split(".")
 
 
@@ -99,7 +103,7 @@ def _shows(name: str) -> bool:
 def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
     """The reason why a site does not run on the device; empty if the source shows no reason.
 
-    ``are_tests_apart`` says that the source also contains code that is not a test.
+    ``are_tests_apart`` is true if the source also contains code that is not a test.
     """
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
@@ -116,7 +120,7 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
 def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:
     """The reason why a site costs little although its call runs on the host or is slow; empty if there is none.
 
-    ``is_repeated`` says that the function around the site runs repeatedly, as far as the source shows.
+    ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source shows.
     """
     if kind not in _COSTS:
         return ""
@@ -124,7 +128,7 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return PROGRAM_CONSTANT
     if kind is Kind.falls_back and site.goes_to_host:
         return GOES_TO_HOST
-    # Modules that are created or passed on there are used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
+    # Modules that set-up code creates or passes on are used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     if site.use is Use.named or is_class(site.function):
         return ""
     if is_setup_place(site):

@@ -1,7 +1,7 @@
-"""Host arrays: PyTorch arrays that a source creates on the host and does not move to a device. Pure.
+"""Host arrays: PyTorch arrays that a source creates on the host and does not move to a device. This module does no I/O.
 
-PyTorch creates an array on the host unless the call or a default names a device. Calls with such an array run on the
-host for any target: shuffling the indices of a sampler, computing the coordinates of a crop.
+PyTorch creates an array on the host unless the call or a default names a device. Calls with host arrays run on the
+host, whatever the target. Examples: shuffling the indices of a sampler, computing the coordinates of a crop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAKERS = frozenset(
     kaiser_window linspace logspace ones rand randint randn randperm tensor tril_indices triu_indices zeros
     """.split()  # noqa: SIM905
 )
-"""Functions that create an array without an input array."""
+"""Functions that create an array without taking another array."""
 _MOVES = frozenset({"cuda", "hpu", "ipu", "npu", "to", "type_as", "xpu"})
 """Methods that may put an array on a device."""
 _TO_HOST = frozenset({"cpu", "numpy"})
@@ -38,7 +38,7 @@ def is_host_call(
     *,
     is_cast: bool,
 ) -> bool:
-    """Whether a call computes on the host, whatever the target. ``is_cast`` says that the call only changes the
+    """Whether a call computes on the host, whatever the target. ``is_cast`` is true if the call only changes the
     dtype."""
     if call is None or "out" in keywords:
         return False
@@ -65,7 +65,7 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
     """Whether a call moves a value of unknown class, most likely an array, to the host: ``batch.cpu()``,
     ``batch["x"].to("cpu")``.
 
-    An instance of a class that the code defines does not count, because it may be a module.
+    False for an instance of a class that the code defines, because it may be a module.
     """
     owner, _, method = callee.path.rpartition(".")
     if owner.endswith(CALLED) and not owner.endswith(f".detach{CALLED}"):

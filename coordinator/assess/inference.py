@@ -1,7 +1,8 @@
-"""Inference: reads one file and infers its call sites, their arguments, and the values of its names. Pure.
+"""Inference: reads one file and infers its call sites, their arguments, and the values of its names. This module does
+no I/O.
 
-A name of the user's own code becomes a symbol with an unknown value, because the file may use it before it defines it,
-or import it from another file. ``linking`` finds its value later.
+A name of the user's own code becomes a symbol with an unknown value, because a file may use a name before its
+definition, or import the name from another file. ``linking`` determines the value later.
 """
 
 from __future__ import annotations
@@ -54,24 +55,24 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, Value
 from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
-"""Packages that are not the user's own and import no framework for the user."""
+"""Packages of other authors whose members never come from a framework."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
     linearize
     lax.scan lax.map lax.cond lax.while_loop lax.fori_loop lax.associative_scan lax.switch""".split()  # noqa: SIM905
 )
-"""JAX functions that call a user's function with arrays."""
+"""JAX functions that take a user's function and call it with arrays."""
 _WRAPPERS = frozenset(
     """jax.jit jax.vmap jax.pmap jax.checkpoint jax.remat jax.named_call jax.shard_map tf.function torch.compile
     torch.jit.script torch.jit.script_if_tracing torch.vmap torch.func.vmap torch.jit.ignore torch.jit.unused
     torch.jit.export torch.compiler.disable""".split()  # noqa: SIM905
 )
-"""Framework functions that return another version of a given function."""
+"""Framework functions that take a function and return a changed version of it."""
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "sorted", "set", "iter", "deepcopy"})
 _UNKNOWN_RESULTS = frozenset({"max", "min", "next", "map", "filter", "vars", "object", "property"})
 _MADE_AT_RUN_TIME = frozenset({"getattr", "eval", "exec", "__import__"})
-"""Functions that take the name of another function, or code, as text."""
+"""Functions that take a text, which is a name or code, and use it at run time."""
 _OTHER_BUILTINS = frozenset({"super", "abs", "sum", "zip", "enumerate", "staticmethod"})
 _KIND_QUESTIONS = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type", "id", "repr", "str", "print"})
 _LAYER_LISTS = frozenset(
@@ -82,12 +83,12 @@ _TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
 """Python functions that move an array to the host."""
 _PARTS = frozenset({"values", "indices", "data"})
-"""Attributes that are the result of a function, or a part of the result."""
+"""Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
 _MODULE_SCOPES = 2
-"""The number of open scopes at the top of a file: Python's own names, and the module's."""
+"""The number of open scopes at the top of a file: one with Python's built-in names, one with the module's names."""
 
 
 class Builtin(Value):
@@ -159,16 +160,17 @@ class SiteResolver(Resolver):
         self._member_uses: set[MemberUse] = set()
         self._function_name = ""
         self._shared: dict[str, Symbol] = {}
-        """Symbols by path, so that equal symbols share one object: there are many, and few differ."""
+        """Symbols by path. Equal symbols share one object, because a file has many symbols and few different ones."""
         self._classes: list[str | None] = [None]
-        """For each open scope, the path of the class whose body it directly belongs to, or None."""
+        """For each open scope, the path of the class if the scope is the body of a class, otherwise None."""
         self._returns: list[list[Binding]] = []
         self._guards: tuple[Guard, ...] = ()
         self._silent = 0
         self._overloads: dict[str, Binding] = {}
-        """The declared return value of a function, by path, from the overload signatures before its definition."""
+        """The declared return value of a function, by its path. It comes from the overloads (``@overload``) before the
+        function's definition."""
         self._host_bound: set[int] = set()
-        """The identities of the nodes whose values go to the host at once."""
+        """The ids of the syntax nodes whose values are moved to the host immediately."""
         self._takes_calls_alone = False
         """Whether the current expression is an argument of ``isinstance`` or a similar function, where names do not
         count as uses."""
@@ -191,14 +193,14 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Record no uses in the block, because names in an annotation are not used there."""
+        """Record no uses inside this context, because an annotation only mentions names and does not use them."""
         self._silent += 1
         yield
         self._silent -= 1
 
     @contextmanager
     def _calls_alone(self) -> Iterator[None]:
-        """Record only calls in the block: ``isinstance(x, nn.Linear)`` mentions a layer and creates none, but
+        """Record only calls inside this context: ``isinstance(x, nn.Linear)`` mentions a layer and creates none, but
         ``print(x.sum())`` computes."""
         before, self._takes_calls_alone = self._takes_calls_alone, True
         yield
@@ -290,7 +292,8 @@ class SiteResolver(Resolver):
             self.reading.members.append(use)
 
     def _send_to_host(self, node: ast.expr) -> None:
-        """Record that a value is moved to the host at once. If it is part of another value, that value is too."""
+        """Record that the value of an expression is moved to the host immediately. If the expression selects a part of
+        another value, the other value is recorded too."""
         while True:
             self._host_bound.add(id(node))
             match node:
@@ -312,12 +315,12 @@ class SiteResolver(Resolver):
             self.reading.questions.append(DeviceQuestion(self.reading.path, node.lineno, one_line(node)))
 
     def _define(self, path: str, value: Binding) -> None:
-        # The name of a definition determines its value; an import may stand for one of several values.
+        # A defined name has one value, but an import may bind one of several values.
         if value is not None and not (isinstance(value, Symbol) and value.path == path):
             self._facts.names[path] = either((self._facts.names.get(path), value))
 
     def _define_type(self, value: Value) -> Symbol:
-        """Define a name for a value that an annotation describes."""
+        """Store a value that an annotation describes, and return a symbol for it."""
         type_name = Symbol(f"{self.reading.module}.@{len(self._facts.names)}")
         self._facts.names[type_name.path] = value
         return type_name
@@ -569,7 +572,7 @@ class SiteResolver(Resolver):
             return self._value(node, outer=False)
 
     def _decorator(self, node: ast.expr) -> str:
-        """Record the call that a decorator makes. Returns the decorator's name after the last dot."""
+        """Record the call that a decorator makes, and return the decorator's name after the last dot."""
         value = self._value(node, outer=False)
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
@@ -652,7 +655,7 @@ class SiteResolver(Resolver):
     # Annotations
 
     def _annotation(self, node: ast.expr | None, *, is_passed: bool = False) -> Any:
-        """The value that an annotation describes. ``is_passed`` says that it annotates a parameter."""
+        """The value that an annotation describes. ``is_passed`` is true for the annotation of a parameter."""
         if node is None:
             return None
         with self._quiet():
@@ -703,7 +706,8 @@ class SiteResolver(Resolver):
     def _use_parameter(self, owner: Binding, member: str, *, is_called: bool) -> None:
         """Treat a parameter as an array if the function uses a member that only arrays have.
 
-        A method must be called, because ``measurement.cov`` can be a number or an array in another object.
+        A method counts only if it is called, because in an object of another class ``measurement.cov`` can be a number
+        or an array.
         """
         if not (isinstance(owner, Symbol) and owner.is_parameter and len(self.frameworks) == 1):
             return
@@ -738,7 +742,8 @@ class SiteResolver(Resolver):
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
-            # The number of arguments for the inner function is given in two places.
+            # The arguments of the inner function are unknown, because some of them may be in the wrapper: ``partial(f,
+            # x)(y)``.
             call, callee = None, callee.function
         dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
@@ -844,8 +849,8 @@ class SiteResolver(Resolver):
         return None
 
     def _value_of_text(self, function: str, texts: Sequence[ast.expr]) -> Binding:
-        """The module that a text names. Code in a text and names that are computed at run time are counted as
-        unknown."""
+        """The module whose name is a literal text. Code in a text, and names that are computed at run time, are counted
+        as unknown."""
         match texts:
             case [ast.Constant(value=str(name))] if function == "__import__":
                 root, _, rest = name.partition(".")
@@ -1074,7 +1079,7 @@ def _is_number(node: ast.expr | None) -> bool:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Whether a node is a literal text. Texts are never compared with arrays: ``label == "muon"``."""
+    """Whether a node is a literal text. A value that is compared with a text (``label == "muon"``) is not an array."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -1110,7 +1115,7 @@ def _leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def _merge_names(one: Mapping[str, Binding], other: Mapping[str, Binding]) -> dict[str, Binding]:
-    """The names after two alternative branches of a source."""
+    """The names and their values after two alternative branches of a source."""
     names = dict(one)
     for name, value in other.items():
         if name not in one or one[name] is not value:

@@ -1,4 +1,5 @@
-"""Finds the installed version of a framework in a project's environment, by looking at the environment's folders."""
+"""Finds the installed version of a framework in a project's environment. It reads the environment's folders and imports
+nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",)}
-"""The distributions that install each framework."""
+"""For each framework, the distributions that install it."""
 
 
 def installed_version(framework: str, project: Path, environment: Path | None) -> str | None:
-    """The framework's version in the active virtual environment, in the project's environment, or next to this program;
-    None if it is in none of them."""
+    """The framework's version in the active virtual environment, in the project's environment, or in the environment of
+    this program. None if no environment contains the framework."""
     names = PACKAGES.get(framework, (framework,))
     for folder in _site_packages(project, environment):
         for distribution in distributions(path=[str(folder)]):

@@ -1,4 +1,5 @@
-"""Knows the values that functions return, from the surfaces that ship with Portolan. Pure."""
+"""Knowledge about the values that framework functions return. It comes from the surfaces (lists of a framework's public
+names) that ship with Portolan."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _SEVERAL_ALONG = frozenset({"max", "min", "median", "nanmedian", "sort", "where"
 _LAYER_ARRAYS = frozenset(
     {"weight", "bias", "running_mean", "running_var", "in_proj_weight", "kernel", "gamma", "beta"}
 )
-"""Attributes of layers that are arrays."""
+"""Names of the attributes of layers that are arrays."""
 _LEAVES = frozenset({"jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves", "tf.nest.flatten"})
 """Functions that take arrays out of a container."""
 _LEAVES_WITH_TREE = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -56,7 +57,8 @@ _NUMERIC = re.compile(
     r"|jax\.(numpy|lax|nn|random|scipy)\.(\w+\.)*\w+"
     r"|tf\.((math|nn|linalg|image|signal|random|bitwise|raw_ops|keras\.ops|experimental\.numpy|compat\.v1)\.)?\w+"
 )
-"""Functions of modules that compute and whose results are not known."""
+"""Matches functions in modules that compute with arrays. It decides about functions whose signatures do not show the
+result."""
 _NO_ARRAYS = re.compile(
     r"torch\.((is|set|get|are|use)_\w+|compile|load|save|vmap|manual_seed|seed|cond|Generator|device|Size|dtype)"
     r"|tf\.(function|py_function|custom_gradient|(is|executing)_\w+|device|name_scope|group|no_op|print|shape)"
@@ -64,12 +66,12 @@ _NO_ARRAYS = re.compile(
     r"|jax\.nn\.initializers\.\w+"
 )
 _MIXED_NAMES = frozenset(name for kind in (str, bytes, list, dict, set, int, float) for name in dir(kind))
-"""Methods that Python's own values also have. So their names do not show that an object is an array."""
+"""Names of members of Python's built-in types. They do not show that an object is an array."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The names of the frameworks' surfaces, by their kind and return values."""
+    """The names in the frameworks' surfaces, grouped by kind and by return value."""
 
     methods: Mapping[str, frozenset[str]]
     """The method names of arrays, by the framework's public root."""
@@ -93,8 +95,8 @@ class Knowledge:
         return name in self.layers
 
     def computes(self, name: str) -> bool:
-        """Whether the first argument of a function is an array. It is not for functions that create arrays, and for
-        classes."""
+        """Whether a function computes with an array that is its first argument. False for functions that create arrays,
+        and for classes."""
         return (
             name not in MAKERS
             and name not in self.plain
@@ -104,8 +106,8 @@ class Knowledge:
         )
 
     def result(self, callee: str, call: CallSite | None, dtype: str | None, *, along: bool = False) -> Binding:
-        """The value that a call of a framework's function returns. With a dimension (``along``), some functions return
-        several values."""
+        """The value that a call of a framework's function returns. ``along`` is true if the call passes a dimension;
+        some functions then return several values."""
         root, last = callee.partition(".")[0], callee.rpartition(".")[2]
         if is_array(callee):
             return array(root, certain=True, dtype=dtype)
@@ -141,7 +143,8 @@ class Knowledge:
         return _several(method.full_name, name, array(root, certain=owner.certain, dtype=dtype), along=along)
 
     def result_of_layer(self, layer: Thing) -> Binding:
-        """The value that a call of a layer returns. It is an array if the layer's class shows this."""
+        """The value that a call of a layer returns: an array if the class of the layer shows this, otherwise
+        unknown."""
         if not self.is_layer(layer.of):
             return None
         return array(layer.of.partition(".")[0], certain=layer.certain and layer.of not in LAYERS)
@@ -165,7 +168,7 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 def read_shipped() -> tuple[Knowledge, PublicNames]:
     """Read the surfaces that ship with Portolan, the newest release of each framework first.
 
-    At most two surfaces are in memory at once, because all of them together take 60 MB.
+    At most two surfaces are in memory at the same time, because all surfaces together take 60 MB.
     """
     public = PublicNames()
 
@@ -214,7 +217,7 @@ class PublicNames:
         self._known: dict[str, str | None] = {}
 
     def add(self, surface: Surface) -> None:
-        """Add the names of another release. Earlier releases have precedence."""
+        """Add the names of another release. Releases that were added before have precedence."""
         self._releases[ROOTS[surface.header.framework]].append(_ReleaseNames.of(surface))
 
     def canonical(self, name: str) -> str | None:
@@ -252,8 +255,8 @@ class _ReleaseNames:
         )
 
     def known_name(self, name: str) -> str | None:
-        """The name itself, or the name of the member that its class has or inherits; None if there is no such name in
-        the release."""
+        """The name itself if the release has it. Otherwise, for a member of a class, the name of the member under the
+        class's canonical name or under a base class. None if the release has none of these names."""
         if name in self.canonical:
             return name
         owner, _, member = name.rpartition(".")

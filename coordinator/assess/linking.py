@@ -1,5 +1,5 @@
-"""Linking: finds what each symbol stands for after every file has been read, and turns mentions of a framework into
-sites. Pure."""
+"""Linking: after every file has been read, determines the value of each symbol, and turns mentions of a framework into
+sites. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -41,23 +41,24 @@ _CALLS = ("forward", "__call__", "call")
 """The methods that run when an instance is called."""
 
 MOST_REMEMBERED = 50_000
-"""The maximum number of symbol values that are cached from file to file. Most symbols belong to one file."""
+"""If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
+one file."""
 MOST_PASSED = 8
-"""The maximum number of values of one parameter that are evaluated."""
+"""The maximum number of passed values that are evaluated for one parameter."""
 
 
 class CallEdge(NamedTuple):
-    """A call in the user's code: a user's function, and another user's function that it calls or passes on."""
+    """A call from one function of the user's code to another, or the passing on of a function as a value."""
 
     caller: str
-    """The dotted name of the function or class body that calls. If the call is outside of both, the module's name."""
+    """The dotted name of the function or class body that contains the call. If neither does, the module's name."""
     callee: str
     is_handed_on: bool = False
-    """Whether the function is passed on as a value and not called."""
+    """Whether ``caller`` passes ``callee`` on as a value and does not call it."""
 
 
 class Linker:
-    """Finds what each symbol of the user's code stands for, such as a framework function, using what was read from all
+    """Determines the value of each symbol of the user's code, such as a framework function, from the readings of all
     files."""
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
@@ -69,9 +70,11 @@ class Linker:
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str, CallSite] = {}
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
-        """The sets of dtypes, so that equal sets share one object: of 100,000 calls of a package, 1,000 differ."""
+        """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
+        different sets."""
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
-        """The method names of the user's own classes. Such a name does not identify an array."""
+        """The method names of the user's own classes. A call of a method with one of these names does not show that its
+        object is an array."""
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._passed: dict[str, list[Binding]] = {}
@@ -83,12 +86,12 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
-        # Values that were evaluated before did not take arguments into account.
+        # The values in the cache were evaluated while the passed arguments were incomplete.
         self._memo.clear()
 
     def value(self, binding: Binding) -> Binding:
-        """The value that a binding stands for. If it is still a symbol, it is a class, a function or a module of the
-        user."""
+        """The value that a binding stands for. If the result is a symbol, it stands for a class, a function or a module
+        of the user."""
         match binding:
             case Symbol(path):
                 return self._evaluate(path)
@@ -197,7 +200,8 @@ class Linker:
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The framework class from which a user's class inherits. If there are several, the first one."""
+        """The framework class from which a user's class inherits; the first, if there are several; None if there is
+        none."""
         return next(self._framework_bases(path), None)
 
     def _framework_bases(self, path: str) -> Iterator[str]:
@@ -316,7 +320,8 @@ class Linker:
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
-            # A function that is passed in may be any of the alternatives. A value has one class.
+            # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets
+            # one site.
             by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
             yield from by_function.values() or sites[:1]
             if mention.form in (Form.called, Form.named):
@@ -399,7 +404,7 @@ class Linker:
             if module and "<" not in name:
                 names_by_module[module].append(name)
         for reading in readings:
-            # The members of one file at a time, because those of all files take much memory.
+            # One file's members are decoded at a time, because the members of all files take much memory.
             members: dict[str, set[MemberUse]] = defaultdict(set)
             for use in reading.members:
                 if use.name in self._own_methods or use.name in TRAINS:
@@ -539,8 +544,8 @@ def _with_parents(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _short_names(modules: frozenset[str], packages: Set[str]) -> dict[str, str]:
-    """The modules by the names under which programs import them. Imports may begin at a folder that is no package:
-    ``src.package.module`` is then imported as ``package.module``."""
+    """The modules by the shorter names under which programs may import them. If ``src`` is a folder and not a package,
+    programs import ``src.package.module`` as ``package.module``."""
     module_of: dict[str, str] = {}
     for module in sorted(modules, key=lambda name: (name.count("."), name)):
         folder, _, rest = module.partition(".")

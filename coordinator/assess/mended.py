@@ -1,4 +1,5 @@
-"""Advice about versions: names another release of the framework in which the failing cases pass. Pure."""
+"""Advice about versions: names another release of the framework in which the failing cases pass. This module does no
+I/O."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def _with_advice(finding: Finding, target: TargetEvidence, others: Iterable[Targ
 
 
 def _passes_in(verdict: SiteVerdict, target: TargetEvidence, other: TargetEvidence) -> str | None:
-    """A sentence about cases that fail here and pass there: ``passes in torch 2.13.0 (4 of 4 cases)``; None if they do
-    not pass or were not run there."""
+    """A clause such as ``passes in torch 2.13.0 (4 of 4 cases)``, about the cases that fail on ``target`` and pass on
+    ``other``. None if they do not pass or were not run on ``other``."""
     is_failing = KINDS[verdict.kind]
     failing = {case.case for case in target.functions[verdict.charted_as] if is_failing(case)}
     same = [case for case in other.functions.get(verdict.charted_as, ()) if case.case in failing]

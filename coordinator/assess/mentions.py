@@ -1,6 +1,6 @@
-"""Mentions: the uses and definitions in one file, before names are resolved with other files. Pure.
+"""Mentions: the uses and definitions in one file, before names are resolved with other files. This module does no I/O.
 
-A large package has hundreds of thousands of mentions, which are all sent from one process to another. Lists that are
+A large package has hundreds of thousands of mentions, which worker processes send to the main process. Lists that are
 needed for only one file at a time stay serialized (``Parcel``).
 """
 
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 GLOBAL = "global"
 """Marks a call of a member of a global name. The global is usually a module or a table, so its type is not guessed."""
 FASTEST = 1
-"""The compression level."""
+"""The compression level of parcels."""
 
 
 class Parcel(Generic[Item]):
@@ -85,7 +85,7 @@ class Mention(NamedTuple):
     is_on_host: bool = False
     """Whether the mention computes with arrays that the source keeps on the host."""
     goes_to_host: bool = False
-    """Whether the mention's result is moved to the host at once."""
+    """Whether the mention's result is moved to the host immediately."""
 
 
 class FunctionFact(NamedTuple):
@@ -110,13 +110,13 @@ class Passed(NamedTuple):
 
 
 class MemberUse(NamedTuple):
-    """A member that a function uses and that may be a method of the user's."""
+    """A use of a member that may be a method of a user's class."""
 
     within: str
-    """The function, as in ``Mention.within``."""
+    """The function that uses the member, in the form of ``Mention.within``."""
     name: str
     is_own: bool
-    """Whether it is a member of the function's own class."""
+    """Whether the member belongs to the function's own class."""
 
 
 @dataclass
@@ -132,16 +132,16 @@ class Facts:
     parameters: dict[str, str] = field(default_factory=dict)
     """The framework of each parameter that is used like an array."""
     batches: set[str] = field(default_factory=set)
-    """The parameters with members of which a text names one, as in ``batch["image"]``: they may hold arrays."""
+    """The parameters that the code indexes with a text, as in ``batch["image"]``. Such a parameter may contain
+    arrays."""
     passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
-    """The values of names. Equal values share one object, because only one in seven is different."""
+    """The values of names. Equal values share one object, because seven names have one distinct value on average."""
 
     def add(self, other: Facts) -> None:
-        """Add the definitions of another file. The arguments that its calls pass are not added; they stay with that
-        file."""
+        """Add the definitions of another file, except the arguments that the file's calls pass."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
         self.classes.update(other.classes)
@@ -177,11 +177,10 @@ class FileReading:
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True
     places: Sequence[tuple[int, int]] = ()
-    """For each line of a notebook's code, its cell and its line in the cell."""
+    """For each line of a notebook's code, the number of the cell and the line in the cell."""
 
     def without_names(self) -> FileReading:
-        """The same reading without its definitions. They are needed only together with the definitions of all other
-        files."""
+        """The same reading without its definitions, which were already added to the definitions of all files."""
         return replace(self, facts=Facts(passed=self.facts.passed))
 
     def place(self, line: int) -> tuple[str, int]:

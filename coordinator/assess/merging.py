@@ -1,8 +1,9 @@
-"""Merges the evidence about a target from several campaigns. The newest outcome of each case counts. Pure.
+"""Merges the evidence about a target from several campaigns. The newest outcome of each case counts. This module does
+no I/O.
 
-Suites change. A function has the cases of the newest revision of its suite that was charted. An outcome of an earlier
-revision counts if the case has not changed since, which its digest shows. An older outcome with another result is a
-disagreement, which is stored with the case.
+The cases of a suite change between revisions. The evidence about a function has the cases of the newest charted
+revision. An outcome of an earlier revision counts only if the case's digest shows that the case has not changed since.
+If an older outcome has another result than the newest, the case stores the older chart as a disagreement.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ class CaseIndex:
     functions: Mapping[str, str]
     """The function of each case that can have an outcome in a chart."""
     digests: Mapping[str, str | None]
-    """The digest of each case by its name, for all cases of the suite or only for the charted ones; null if unknown."""
+    """The digest of each case, by the case's name; None if the digest is unknown. Contains all cases of the suite, or
+    only those of the read functions."""
 
 
 @dataclass(frozen=True)
 class Charted:
-    """The evidence that one campaign has about one target with one suite. It has the form of a target with a single
-    chart."""
+    """The evidence about one target from one campaign and one suite. ``target`` has a single chart."""
 
     target: TargetEvidence
     digests: Mapping[str, str | None]
     """The same as ``CaseIndex.digests``."""
     met_refusals: frozenset[str] = frozenset()
-    """Cases that raised the same error as on the host. They are no evidence, and neither are older outcomes of them."""
+    """Cases that expect an error and raised it. They are not evidence, and their older outcomes are not evidence
+    either."""
 
     @property
     def chart(self) -> Chart:
@@ -59,7 +61,7 @@ class TargetMerger:
         )
 
     def add(self, chart: Charted) -> None:
-        """Add the evidence of one more chart. It must be older than all charts that were added before."""
+        """Add the evidence of one more chart. The chart must be older than all charts that were added before."""
         number = len(self._charts)
         suite, revision = chart.chart.suite, chart.chart.revision
         for function, cases in chart.target.functions.items():
@@ -97,8 +99,8 @@ class TargetMerger:
         return (suite, case) in self._functions.get(function, ()) or (suite, case) in self._met_refusals
 
     def _stands(self, suite: str, revision: str, function: str, case: str, digests: Mapping[str, str | None]) -> bool:
-        """Whether an outcome of a suite's revision counts, because the newest charted revision still has the same
-        case."""
+        """Whether an outcome under this revision of a suite counts. It counts if the newest charted revision has the
+        same case."""
         leading = self._leading.get((suite, function))
         if leading is None or leading.chart.revision == revision:
             return True
@@ -115,8 +117,8 @@ def merge_charts(charts: Iterable[Charted]) -> tuple[TargetEvidence, ...]:
 
 
 def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEvidence:
-    """The evidence about a target, extended by another target with the same version and device class. For each function
-    the newer evidence counts.
+    """The evidence about a target, extended by evidence about another target with the same version, device and device
+    class. For each function, the newer evidence counts.
 
     Hardware models of one class are combined, because their results hardly differ.
     """
@@ -134,7 +136,7 @@ def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEv
 
 
 def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:
-    """A coordinator's evidence, extended by the shipped evidence. Without any evidence of the coordinator, the shipped
+    """A coordinator's evidence, extended by the shipped evidence. If the coordinator has no evidence, the shipped
     evidence alone."""
     if not evidence.targets:
         return shipped_evidence

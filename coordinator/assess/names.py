@@ -1,4 +1,4 @@
-"""Finds the name under which a function was charted, for the name that a source uses."""
+"""Names of functions: translates the name that a source uses into the name under which the function was charted."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Names:
     """The canonical names of the release, by alias."""
 
     def charted_name(self, function: str) -> ChartedName | None:
-        """The function, one of its aliases, its equivalent or its class, whichever is charted; None if none is."""
+        """The charted name for a function. It is the function's own name, an alias, the name of an equivalent function,
+        or for a method the name of its class. None if none of these names is charted."""
         if (name := self._by_any_name(function)) is not None:
             return ChartedName(name)
         owner, _, method = function.rpartition(".")

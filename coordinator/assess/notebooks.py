@@ -1,4 +1,5 @@
-"""Notebooks: combines the code of all cells into one source, with the cell and line number of each line. Pure."""
+"""Notebooks: combines the code of all cells into one source, with the cell and line number of each line. This module
+does no I/O."""
 
 from __future__ import annotations
 

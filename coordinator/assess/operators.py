@@ -1,4 +1,4 @@
-"""Operators: the names of public functions under which operators and indexing are charted. Pure."""
+"""Operators: the names of public functions under which operators and indexing are charted. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ _IN_PLACE = frozenset(
     {"add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}
 )
 HOST_VALUES = frozenset({"bool", "complex", "float", "int"})
-"""Python types that read the value of an array: ``float(loss)``, ``if mask.any():``."""
+"""Python types whose constructors read the value of an array, as in ``float(loss)``. A condition does the same: ``if
+mask.any():``."""
 _INDEXING: Mapping[str, tuple[str, str]] = {
     "torch": ("torch.Tensor.__getitem__", "torch.Tensor.__setitem__"),
     "tf": ("tf.strided_slice", ""),
@@ -75,7 +76,7 @@ _INDEXING: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class OperatorCall:
-    """The function that an operator stands for, and its call."""
+    """The call for which an operator stands: a function, and its number of positional arguments."""
 
     function: str
     positional: int
@@ -92,7 +93,11 @@ def _function(root: str, name: str) -> str:
 
 
 def unary(root: str, operator: str) -> OperatorCall | None:
-    """The call for a unary operator, by its class name in ``ast``; None for ``not``."""
+    """The call for which a unary operator stands; None for ``not``.
+
+    ``root`` is the framework's public root, such as ``tf``. ``operator`` is the operator's class name in ``ast``, or a
+    Python type that reads the value.
+    """
     if operator in HOST_VALUES:
         return _host_value(root)
     name = _UNARY.get(operator)
@@ -100,7 +105,8 @@ def unary(root: str, operator: str) -> OperatorCall | None:
 
 
 def binary(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The call for a binary operator; None for ``is``, ``in`` and other operators that call no function of an array."""
+    """The call for which a binary operator stands; None for ``is``, ``in`` and other operators that call no function of
+    an array."""
     if root == "torch" and not left_is_array and operator in _REFLECTED:
         return OperatorCall(f"torch.Tensor.{_REFLECTED[operator]}", 1)
     name = _BINARY.get(operator)
@@ -113,7 +119,7 @@ def _host_value(root: str) -> OperatorCall | None:
 
 
 def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall | None:
-    """The call for ``x += y``. Only PyTorch changes the array; the other frameworks create a new one."""
+    """The call for which ``x += y`` stands. Only PyTorch changes the array; the other frameworks create a new array."""
     name = _BINARY.get(operator)
     if root == "torch" and left_is_array and name in _IN_PLACE:
         return OperatorCall(f"torch.Tensor.{name}_", 1)
@@ -121,12 +127,12 @@ def in_place(root: str, operator: str, *, left_is_array: bool) -> OperatorCall |
 
 
 def reading(root: str) -> OperatorCall:
-    """The call for ``x[index]``."""
+    """The call for which ``x[index]`` stands."""
     return OperatorCall(_INDEXING[root][0], 1)
 
 
 def writing(root: str, *, by_array: bool) -> OperatorCall | None:
-    """The call for ``x[index] = value``; None for arrays that cannot be changed."""
+    """The call for which ``x[index] = value`` stands; None for arrays that cannot be changed."""
     if root == "torch" and by_array:
         return OperatorCall("torch.Tensor.index_put_", 2)
     name = _INDEXING[root][1]

@@ -47,8 +47,8 @@ class ExecutedLines:
             return cls({path: lines for name, lines in lines_by_name for path in _candidate_paths(name, file.parent)})
         except (ValueError, KeyError, TypeError, AttributeError, sqlite3.Error) as error:
             raise AssessmentError(
-                f"--coverage {file} is not a data file of coverage.py: give the file .coverage, "
-                "or that of `coverage json`"
+                f"--coverage {file} is not a data file of coverage.py: pass the file .coverage, "
+                "or the report of `coverage json`"
             ) from error
 
 
@@ -72,7 +72,7 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
         )
     if source.sites and not any(site.reached is not None for site in sites):
         raise AssessmentError(
-            "--coverage measured none of the files that use the framework: measure the program that is assessed"
+            "the data of --coverage contain none of the files that use the framework: measure the assessed program"
         )
     return replace(source, sites=tuple(sites))
 
@@ -113,8 +113,9 @@ def _of_json(content: bytes) -> Iterator[tuple[str, frozenset[int]]]:
 def _of_database(file: Path) -> Iterator[tuple[str, frozenset[int]]]:
     """Read the executed lines from coverage.py's tables.
 
-    Without ``--branch``, a table has one bit per line, eight in a byte. With ``--branch``, it has the ends of executed
-    arcs; numbers at the entry and exit of a code block are negative.
+    If coverage.py ran without ``--branch``, a table has one bit per line, eight bits in a byte. If it ran with
+    ``--branch``, a table has the two lines of each executed jump (arc); for jumps into and out of a code block, one of
+    the numbers is negative.
     """
     connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
     try:

@@ -1,5 +1,5 @@
 """A recorded run in a report: its calls, its crossings between host and device, its times, and the limits of the
-replay. Pure."""
+replay. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CANNOT_KNOW = (
 """The limits of replaying single calls, for every program."""
 OTHER_WAYS = "branches that the code takes only on another device: it was recorded on the CPU"
 FURTHER_WAYS = "branches that depend on the device but not on an array: only arrays claimed to be on the target"
-"""The limit about branches, for a recording whose arrays claimed to be on the target. For other recordings it is
-``OTHER_WAYS``."""
+"""The limit about branches, if the recorder made arrays report the target as their device. For other recordings,
+``OTHER_WAYS`` is the limit."""
 WAYS: Mapping[Direction, str] = {"to_host": "to the host", "to_device": "to the device"}
 LEAST_SHARE = 0.01
-"""The minimum share of the time for a line to be listed."""
+"""The minimum share of the time that a listed line has."""
 
 
 @dataclass(frozen=True)
 class CrossingLine:
-    """A line that moves values between host and device."""
+    """A line of code that moves values between host and device."""
 
     place: str
     function: str
@@ -44,8 +44,8 @@ class CrossingLine:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """A line with its share of the time in calls, on the CPU during the recording and on the target during the
-    replay."""
+    """A line of code, with its shares of the time of all calls: on the CPU during the recording, and on the target
+    during the replay."""
 
     place: str
     on_host: float
@@ -82,8 +82,7 @@ class RecordedRun:
 
     @property
     def early_end(self) -> str:
-        """The end of a sentence about a command that failed or was stopped: its later calls are unknown. Empty for
-        other commands."""
+        """A clause at the end of a sentence, which says that the command failed or was killed; empty otherwise."""
         code = self.recording.exit_code
         if code is None:
             return "; the command was killed before its end"
@@ -134,12 +133,12 @@ class RecordedRun:
 
     @property
     def unknowable(self) -> tuple[str, ...]:
-        """The questions that the report cannot answer, as clauses of a sentence."""
+        """The questions that the report cannot answer, one clause each."""
         recording = self.recording
         left_out = sum(site.count for entry in recording.left_out for site in entry.sites)
         clauses = [*CANNOT_KNOW, FURTHER_WAYS if recording.target else OTHER_WAYS]
         if self.replays is None:
-            clauses.append(f"these calls themselves, which were not replayed: {self.why_not}")
+            clauses.append(f"the results of these calls, which were not replayed: {self.why_not}")
         elif self.without_outcome:
             clauses.append(f"{plural(self.without_outcome, 'call')} whose replay has no counted outcome")
         if left_out:
@@ -147,7 +146,7 @@ class RecordedRun:
             for entry in recording.left_out:
                 reasons[entry.reason] += sum(site.count for site in entry.sites)
             counts = "; ".join(f"{count:,}: {reason}" for reason, count in reasons.most_common(4))
-            clauses.append(f"{plural(left_out, 'call')} that no recording keeps ({counts})")
+            clauses.append(f"{plural(left_out, 'call')} that a recording cannot contain ({counts})")
         return (*clauses, *(f"{note[:1].lower()}{note[1:].rstrip('.')}" for note in recording.notes))
 
 

@@ -1,4 +1,4 @@
-"""Recordings as sources: the calls that a command made, as call sites with known arguments. Pure."""
+"""Recordings as sources: the calls that a command made, as call sites with known arguments. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_recording(content: bytes, name: str) -> Recording:
         return Recording.model_validate_json(content)
     except ValidationError as error:
         raise AssessmentError(
-            f"{name} is no valid recording: {first_fault(error)}; it was changed, make it anew with `{_MAKE}`"
+            f"{name} was changed and is not a valid recording ({first_fault(error)}): create it again with `{_MAKE}`"
         ) from None
 
 
@@ -45,7 +45,7 @@ def source_of(recording: Recording) -> AssessedSource:
 
 
 def sites_of(call: CallEntry) -> Iterator[Site]:
-    """The lines of the user's code that made a call; empty for a call without a line."""
+    """A site for each line of the user's code that made the call. If no line is recorded, yields nothing."""
     site = _call_site(call)
     dtypes = frozenset(array.dtype for array in call.arrays)
     for place in call.sites:
@@ -56,7 +56,7 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 
 def _call_site(call: CallEntry) -> CallSite:
-    """The number of arguments and the plain keywords, in the form in which the source of the call would show them."""
+    """The number of arguments and the plain keywords of a recorded call, in the same form as for a call in a source."""
     written_call: Any = call.call
     match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
@@ -64,7 +64,9 @@ def _call_site(call: CallEntry) -> CallSite:
             positional = len(arguments) - of_method if arguments else 0
             return CallSite(positional, {str(name): _plain(value) for name, value in options})
         case _:
-            raise AssessmentError(f"the recording's call {call.case} has no arguments: make it anew with `{_MAKE}`")
+            raise AssessmentError(
+                f"the recording's call {call.case} has no arguments: create the recording again with `{_MAKE}`"
+            )
 
 
 def _plain(value: Any) -> Any:

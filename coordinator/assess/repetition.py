@@ -1,8 +1,10 @@
-"""Repetition: finds the user's functions that run again and again on the device, as far as the source shows. Pure.
+"""Repetition: finds the user's functions that run again and again on the device, as far as the source shows. This
+module does no I/O.
 
 The search starts at the functions that a training or inference loop calls: layers, losses, methods that a framework
-calls, and functions with arrays that programs may call. From there it follows calls. A call of a method of an unknown
-value may reach every method of that name, so the result has too many functions rather than too few.
+calls, and functions with arrays that programs may call. From these functions the search follows calls. A call of a
+method of an unknown value counts as a call of every method of that name, so the result has too many functions rather
+than too few.
 """
 
 from __future__ import annotations
@@ -21,41 +23,42 @@ class FunctionRole(StrEnum):
     """The role that a function has in a program."""
 
     hot = "hot"
-    """It runs repeatedly."""
+    """The function runs repeatedly."""
     loop = "loop"
-    """It contains the loop, according to its name. Some of the functions that it calls run repeatedly."""
+    """The function's name says that it contains the loop, so some of the functions that it calls run repeatedly."""
     entry_point = "entry-point"
-    """Programs may call it with arrays, or it is a public method. If the user's code calls it, its callers decide
-    whether it runs repeatedly."""
+    """Programs may call the function with arrays, or it is a public method. If the user's own code calls the function,
+    the callers decide whether it runs repeatedly."""
     inner = "inner"
     setup = "setup"
-    """It sets up a module. The functions that it calls run once; the functions that it passes on are used later."""
+    """The function sets up a module. The functions that it calls run once; the functions that it passes on are used
+    later."""
     aside = "aside"
-    """It prepares data, exports, prints or plots, so it does not count as running repeatedly."""
+    """The function prepares data, exports, prints or plots, so it does not count as running repeatedly."""
     test = "test"
 
 
 _CALLING_ROLES = (FunctionRole.hot, FunctionRole.loop, FunctionRole.entry_point, FunctionRole.inner)
-"""The roles of functions whose callees also count as reached."""
+"""The roles of functions whose calls the search follows."""
 _REPEATED_METHOD = re.compile(
     r"__call__|call|forward|backward|compute|(?:\w+_)?(?:loss|step|batch)|(?:update|log_prob)(?:_\w+)?"
 )
-"""Names of functions that run repeatedly."""
+"""Matches the names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
     r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
 )
-"""Names of functions that contain the loop."""
+"""Matches the names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(
     r"torch\.(?:Tensor|autograd)\.(?:backward|grad)|torch\.optim\.\w+\.step|torch\.fx\.\w+|jax\.(?:value_and_)?grad"
 )
-"""Functions of a framework that a training step calls. Those of ``torch.fx`` build code that runs later."""
+"""Functions of a framework that a training step calls. The functions of ``torch.fx`` are included, because they build
+code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
-"""Members whose use shows a training step, whatever object they belong to."""
+"""Names of members whose use shows a training step, whatever the object is."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
-"""Dunder methods that Python calls but that seldom compute. Other dunder methods are called for operators, indexing and
-loops."""
+"""Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
 
 
 def repeated_functions(source: AssessedSource) -> frozenset[str]:
@@ -100,7 +103,7 @@ def _reach(
     names = set(waiting)
     while waiting:
         name = waiting.pop()
-        # Each member name is followed only once, because all methods of this name are reached then.
+        # Each member name is followed only once, because the first time reaches all methods of this name.
         members = source.functions[name].members
         next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
         next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _CALLING_ROLES}
@@ -135,7 +138,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
 
 
 def _callees(source: AssessedSource) -> dict[str, set[str]]:
-    """For each function, the functions that it certainly calls, passes on or contains, and those that override it."""
+    """For each function, the functions that it certainly calls, passes on or contains, and the methods that override
+    it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in source.calls.items():
         callees[caller] |= names

@@ -1,7 +1,8 @@
-"""Makes findings from replaying a recording on the target. Each call is judged by its own result. Pure.
+"""Makes findings from the replay of a recording on the target. Each call is judged by its own result and not by similar
+cases. This module does no I/O.
 
-No conclusions from similar cases are needed. A finding is about one function and kind. Its sites are the lines whose
-calls had this result, and its condition is what distinguishes these calls from the function's other calls.
+A finding is about one function and one kind of result. Its sites are the lines whose calls had this result, and its
+condition is what distinguishes these calls from the function's other calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report of an assessment: the content that all formats show, computed once. Pure."""
+"""The report of an assessment: the content that all formats show, computed once. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from protocol.enums import Cause
 MOST_CHARTED = 20
 """The maximum number of unknown functions in the command that charts them."""
 FIRST_NAMES = 3
-"""The maximum number of functions of a kind in the first line."""
+"""The maximum number of functions that the first line names for each kind."""
 VERBS = {
     Kind.wrong: ("gives wrong values without an error", "give wrong values without an error"),
     Kind.fails: ("fails", "fail"),
@@ -37,7 +37,7 @@ NO_LOWERING = ("has no lowering", "have no lowering")
 
 @dataclass(frozen=True)
 class AssessmentReport:
-    """An assessment, and everything else that its report shows."""
+    """The content of a report: an assessment, and what the report shows about the code, the target and the evidence."""
 
     path: str
     """The path of the assessed code, as the user wrote it."""
@@ -60,7 +60,7 @@ class AssessmentReport:
     whole: WholeRun | None = None
     """The run of the same command on the target itself; None if it was not requested or not possible."""
     why_not_whole: str | None = None
-    """The reason why a requested whole run was not possible; empty if it was."""
+    """The reason why a requested whole run was not possible; None if it was possible or not requested."""
 
     @property
     def first_line(self) -> str:
@@ -76,7 +76,7 @@ class AssessmentReport:
                 f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._not_seen}."
             )
         if not self.assessment.charted:
-            return f"{where} nothing is known: none of the functions that this code uses is charted there."
+            return f"{where} nothing is known: none of the functions that this code uses is charted."
         if conditional := self.assessment.conditional:
             calls = self._kinds_of(conditional)
             return f"{where} this code may go wrong, depending on what its source does not show: it calls {calls}."
@@ -89,10 +89,10 @@ class AssessmentReport:
 
     @property
     def _not_seen(self) -> str:
-        """The end of a sentence that reports no findings: some of the code was not read, or the command ended early.
-        Otherwise empty.
+        """A clause at the end of a sentence that reports no findings. It says that some of the code was not read, or
+        that the command ended early; empty if neither is true.
 
-        A symbolic link counts as code that was not read, because it leads to other code.
+        A symbolic link is not counted as a file that was not read, because it leads to other code.
         """
         if self.run is not None:
             return self.run.early_end
@@ -101,7 +101,8 @@ class AssessmentReport:
 
     @property
     def version_warning(self) -> str | None:
-        """A warning if the evidence is for another version than the installed one; otherwise None."""
+        """A warning that the evidence is about another version than the installed one; None if the versions are equal
+        or no version is installed."""
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
         return (
@@ -122,7 +123,8 @@ class AssessmentReport:
 
     @property
     def whole_origin(self) -> str:
-        """The source of all evidence. If only a part of it ships with Portolan, with the proportions."""
+        """The source of the evidence in words. If only a part of the evidence ships with Portolan, the number of
+        functions from each source."""
         target, shipped_names = self.target, self.target.shipped_functions
         if not shipped_names:
             return self.origin
@@ -138,7 +140,8 @@ class AssessmentReport:
 
     @property
     def charted_line(self) -> str:
-        """A sentence about the share of the code, or of the run, for which there is evidence."""
+        """A sentence about the uses of functions in the code, or about the calls of the run, with the number for which
+        there is evidence."""
         if self.run is not None:
             return f"`{self.run.command}`: {self.run.called_line}"
         charted_uses, unknown_uses = self.assessment.charted, self.assessment.unknown

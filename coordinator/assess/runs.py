@@ -1,4 +1,4 @@
-"""Computes the evidence about a case from the outcomes of its runs. Pure."""
+"""Computes the evidence about a case from the outcomes of its runs. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ class CaseTimes:
     """The measured times of a case over its runs."""
 
     ratio: float | None = None
-    """The ratio to the latency on the CPU."""
+    """The ratio of the case's latency to its latency on the CPU."""
     cold_ms: float | None = None
-    """The time of the first call of the case."""
+    """The time of the first call of the case, in milliseconds."""
     first_cold_ms: float | None = None
-    """The time of the first call of the case, over the runs in which the case was the first one of its process."""
+    """The time of the first call of the case, in milliseconds, over the runs in which no other case had run in the
+    process."""
 
 
 NO_TIMES = CaseTimes()
@@ -63,7 +64,7 @@ class RunCase:
 
 
 def case_evidence(case: RunCase, runs: Sequence[Run], chart: int, times: CaseTimes = NO_TIMES) -> CaseEvidence | None:
-    """The evidence about the case; None if no run counts, or if the case only raised the error that it expects."""
+    """The evidence about the case; None if no run counts, or if the case raised the error that it expects."""
     raises_on_both = _raises_on_both(case, runs)
     end = "failed" if raises_on_both else _end(runs, host_only=case.host_only)
     if end is None or _is_met(case, end):
@@ -99,7 +100,7 @@ def _is_met(case: RunCase, end: End | None) -> bool:
 # A million cases have only a few hundred different sets of tags.
 @lru_cache(maxsize=4096)
 def _judge_apart(tags: frozenset[str]) -> tuple[frozenset[str], Judge | None]:
-    """The tags without those that name a judge, and the judge that they name."""
+    """The tags that name no judge, and the judge that one of the other tags names."""
     judge = next((judge for judge in Judge if f"{JUDGED_BY}{judge}" in tags), None)
     return frozenset(tag for tag in tags if not tag.startswith(JUDGED_BY)), judge
 
@@ -116,9 +117,9 @@ def _end(runs: Sequence[Run], *, host_only: bool) -> End | None:
 def _raises_on_both(case: RunCase, runs: Sequence[Run]) -> bool:
     """Whether a recorded call, with the values that the program passed, raises an error on the target and on the CPU.
 
-    While the call was recorded on the CPU, it raised no error. So the program makes this call only on the target, in a
-    branch that depends on the device, and stops there. Calls with random values and gradients are not considered,
-    because their errors may come from values that the program never passed.
+    The call raised no error while it was recorded on the CPU. So the program makes a call with these values only on the
+    target, in a branch that depends on the device. Calls with random values and gradients are not considered, because
+    their errors may come from values that the program never passed.
     """
     is_own_call = WITH_RECORDED_VALUES in case.tags and GRADIENT not in case.tags
     return is_own_call and bool(runs) and all(map(_raises_on_host_too, runs))

@@ -1,6 +1,6 @@
 """Assesses a single script from a request.
 
-The script is read in a separate process, in memory and within a time limit. It is never run and not stored.
+The script is read in a separate process, in memory and within a time limit. The script is never run and never stored.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from coordinator.targets.selectors import Selector
 from protocol.host_only import load_host_only
 
 WITHIN_S = 30.0
-"""The maximum seconds for reading a script. A script of 1 MiB takes a few seconds."""
+"""The maximum time for reading a script, in seconds. A script of 1 MiB takes a few seconds."""
 
 MOST_BYTES = 1 << 20
-"""The maximum size of a script, whatever the limit of a request's body."""
+"""The maximum size of a script in bytes. It applies even if the limit on a request's body is higher."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """The text of a script or notebook, and its file name, which is only a label."""
+    """The content of a script or notebook, and its file name. The name is only a label; no file of this name is
+    opened."""
 
     name: str
     content: bytes

@@ -33,16 +33,16 @@ from protocol.enums import HOST, Cause, DeviceClass, Ending, Placement, Verdict
 
 MOST_CHARTS = 100
 """The maximum number of campaigns that are read for each target, the newest first. Older campaigns hardly ever add
-anything."""
+evidence."""
 FEW_CASES = 100
-"""The number of cases that are processed within a millisecond, so that no thread is needed."""
+"""The maximum number of cases that are processed without a thread, because it takes only a millisecond."""
 
 ORIGIN = "from the campaigns of this coordinator"
 """The source of a database's evidence in words."""
 
 
 async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
-    """The evidence about all matching targets except the CPU. The CPU is what they are compared with."""
+    """The evidence about all matching targets except the CPU, with which the other targets are compared."""
     async with engine.connect() as connection:
         charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
         return await _read(WholeCharts(connection), charts)
@@ -58,10 +58,11 @@ async def evidence_of_functions(
 
 
 async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None]) -> AsyncIterator[TargetEvidence]:
-    """Yield the evidence about every target, including the CPU, one target at a time, with only the results of cases.
+    """Yield the evidence about every target, including the CPU, one target at a time, because all evidence together can
+    be as large as the database.
 
-    All evidence at once would be as large as the database. After each target, ``report`` is called with the number of
-    targets read and the total number.
+    The evidence has only the results of cases, without options, messages, operations and times. After each target,
+    ``report`` is called with the number of targets read and the total number.
     """
     async with engine.connect() as connection:
         by_target: dict[TargetKey, list[Row[Any]]] = defaultdict(list)
@@ -77,7 +78,7 @@ async def each_evidence(engine: AsyncEngine, report: Callable[[int, int], None])
 async def assess_script(engine: AsyncEngine, script: Script, selector: Selector) -> AssessedScript:
     """Compare a script with the newest evidence about each matching target except the CPU.
 
-    As on the command line, shipped evidence is added. Raises ``RequestError``.
+    As on the command line, shipped evidence is added. Raises the errors of ``read_script``.
     """
     source = await asyncio.to_thread(read_script, script)
     evidence = []
@@ -92,7 +93,8 @@ async def assess_script(engine: AsyncEngine, script: Script, selector: Selector)
 
 
 async def list_charts(engine: AsyncEngine) -> frozenset[tuple[int, int, int, int]]:
-    """The charts with their numbers of outcomes. The set changes exactly when the evidence changes."""
+    """The charts: campaign id, target id, number of outcomes, number of reclassifications. The set changes exactly when
+    the evidence changes."""
     async with engine.connect() as connection:
         return await store.read_charts(connection)
 
@@ -136,7 +138,7 @@ def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
 
 
 def _without_cases(charts: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
-    """For each target, evidence that has no functions and only tells when the target was last charted."""
+    """For each target, evidence without functions. It only shows when the target was last charted."""
     for chart in {_key(chart): chart for chart in reversed(charts)}.values():
         yield _target_of(chart, {})
 
@@ -184,7 +186,8 @@ def _runs(row: Row[Any]) -> list[Run]:
 
 
 def _names(stored: Mapping[str, int] | str | None) -> Sequence[str]:
-    """The names of the operations of a run: the keys of its fallbacks, or the operation in its evidence."""
+    """The names of the operations of a run, from the stored JSON: the keys of an object of fallbacks, or the operation
+    of a failure."""
     return (stored,) if isinstance(stored, str) else tuple(stored or ())
 
 

@@ -1,6 +1,7 @@
-"""Silencing: removes findings that the user has accepted, by a comment in the source or by a baseline. Pure.
+"""Silencing: removes findings that the user has accepted, by a comment in the source or by a baseline. This module does
+no I/O.
 
-A baseline is a file with the findings that an earlier assessment had.
+A baseline is a file with the findings of an earlier assessment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]
 def ignores(line: str, function: str) -> bool:
     """Whether a line has a comment that ignores the function: ``# portolan: ignore[torch.foo] why``.
 
-    Several functions are separated by commas, and each may be a glob.
+    The comment may list several functions, separated by commas. Each may be a glob.
     """
     comment = _COMMENT.search(line)
     return comment is not None and any(fnmatchcase(function, name.strip()) for name in comment["functions"].split(","))
@@ -45,7 +46,7 @@ class KnownFinding(BaseModel):
 
 
 class Baseline(BaseModel):
-    """The findings that existed when a baseline was written."""
+    """The content of a baseline: the findings that existed when it was written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -121,8 +122,7 @@ def silence(assessment: Assessment, line_of: Callable[[str, int], str], baseline
 
 
 def _new(finding: Finding, places: Iterable[Site], left: dict[_Known, int]) -> list[Site]:
-    """The sites that the baseline does not include. Each site that it includes uses up one of the counts in
-    ``left``."""
+    """The sites that the baseline does not include. Each included site decreases its count in ``left`` by one."""
     new = []
     for site in places:
         key = _identity_of(finding, site)

@@ -1,4 +1,4 @@
-"""Sites: the uses of framework functions in a user's source. Pure."""
+"""Sites: the uses of framework functions in a user's source. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Guard:
     device: str = ""
     """The device type that the condition names: ``cuda`` for ``x.is_cuda``; empty if it names none."""
     is_on_device: bool = True
-    """Whether the guarded code runs on this device; otherwise it runs on all other devices."""
+    """True if the guarded code runs on this device, False if it runs on all other devices."""
 
     def reaches(self, device: str) -> bool | None:
         """Whether the guarded code runs for a value on a device; None if the condition names no device type."""
@@ -102,7 +102,7 @@ class Site:
     is_at_setup: bool = False
     """Whether the site is in a method of a module that sets it up, or reads or writes its state."""
     goes_to_host: bool = False
-    """Whether the result is moved to the host at once: ``x.unique().cpu()``."""
+    """Whether the result is moved to the host immediately: ``x.unique().cpu()``."""
 
 
 class UserFunction(NamedTuple):
@@ -130,8 +130,8 @@ class UserFunction(NamedTuple):
     uses: tuple[str, ...] = ()
     """The methods and properties of its own class that the method uses."""
     members: tuple[str, ...] = ()
-    """The members that the function uses of objects with unknown classes: names of the user's methods, and names that
-    show a training step."""
+    """The members that the function uses of objects whose classes are unknown. It includes only names of the user's
+    methods, and names that show a training step."""
 
 
 @dataclass(frozen=True)
@@ -163,22 +163,25 @@ class AssessedSource:
     star_imports: int = 0
     """The number of star imports, which hide the origin of names."""
     dynamic_names: int = 0
-    """Places in programs that import a framework where a name or code is made at run time (``getattr``, ``eval``)."""
+    """The number of places where a name or code is made at run time (``getattr``, ``eval``), in files that import a
+    framework."""
     calls: dict[str, frozenset[str]] = field(default_factory=dict)
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     handed_on: dict[str, frozenset[str]] = field(default_factory=dict)
     """The functions that each function or class body passes on as values.
 
-    Code outside of functions is included under the module's name, together with the functions that it calls.
+    Code outside of functions is under the module's name. For this code, the functions that it calls are included too.
     """
     functions: dict[str, UserFunction] = field(default_factory=dict)
     """The user's functions by the names used in ``calls``."""
     modules: dict[str, str] = field(default_factory=dict)
-    """The dotted module name of each path. Together with ``Site.within`` it is the name of a function in ``calls``."""
+    """The dotted module name of each path. The module name, a dot and ``Site.within`` are the name of a function in
+    ``calls``."""
 
     @cached_property
     def host_reads(self) -> tuple[Site, ...]:
-        """For each line that reads a value on the host, its first site. The program waits for the device there."""
+        """The sites that read a value on the host, so that the program waits for the device; only the first site of
+        each line."""
         by_line: dict[tuple[str, int], Site] = {}
         for site in self.sites:
             if site.function in HOST_READS:

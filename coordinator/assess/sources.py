@@ -1,7 +1,7 @@
 """Reads a user's code into sites, in worker processes and within limits.
 
-Each file is parsed once, separately. When all files have been parsed, their names are resolved. A file that cannot be
-read is reported with the reason. The other files are read nevertheless.
+Each file is parsed separately. When all files have been parsed, their names are resolved. If a file cannot be read, the
+reason is reported, and the other files are read nevertheless.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 def link_readings(
     file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
-    """Combine the results of all files. Pure."""
+    """Combine the results of all files. Does no I/O."""
     facts = Facts()
     readings: list[FileReading] = []
     for reading in file_readings:
@@ -96,10 +96,10 @@ def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def locate(name_or_path: str) -> Path:
-    """The path, if it exists. Otherwise the folder or file of the installed package with this name, which is not
+    """The path, if it exists. Otherwise, the folder or file of the installed package with this name. The package is not
     imported.
 
-    Raises ``AssessmentError`` if there is neither.
+    Raises ``AssessmentError`` if neither the path nor the package exists.
     """
     if not name_or_path:
         raise AssessmentError("the PATH is empty: name a folder, a .py file, a notebook or an installed package")

@@ -52,8 +52,8 @@ _ENDS = f"""CASE WHEN c.tags @> '["{REFUSES}"]' THEN ARRAY['{REFUSES}']
             THEN ARRAY['{WITH_RECORDED_VALUES}']
             ELSE '{{}}' END AS tags,
        NULL AS options, NULL AS messages, NULL AS operations"""
-# The query does not say that the cases are of the chart's suite. PostgreSQL would take this for a condition that few
-# cases meet while its statistics are older than the suite, and read all outcomes of the campaign for each case.
+# The query has no condition on the suite of the cases. While the statistics of PostgreSQL are older than the suite, it
+# would expect that few cases meet this condition, and would then read all outcomes of the campaign once per case.
 _OF_ALL = """
   FROM outcomes o
   JOIN cases c ON c.id = o.case_id
@@ -61,7 +61,7 @@ _OF_ALL = """
  GROUP BY c.id
  ORDER BY c.position, c.id
 """
-# The query uses jobs, which their key finds, because outcomes have no index by case.
+# The query joins jobs, because jobs have an index by case, and outcomes do not.
 _OF_FUNCTIONS = """
   FROM unnest(CAST(:campaigns AS integer[]), CAST(:targets AS integer[]), CAST(:suites AS integer[]))
        AS chart (campaign_id, target_id, suite_id)
@@ -105,12 +105,12 @@ Times = Mapping[int, Mapping[int, CaseTimes]]
 
 
 async def charts(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Each target of each campaign with outcomes, the campaign that ended last first."""
+    """One row for each target of each campaign that has outcomes. The campaign that ended last comes first."""
     return (await connection.execute(_CHARTS)).all()
 
 
 async def read_charts(connection: AsyncConnection) -> frozenset[tuple[int, int, int, int]]:
-    """Each target of each campaign, with its numbers of outcomes and reclassifications. The set changes exactly when
+    """The charts: campaign id, target id, number of outcomes, number of reclassifications. The set changes exactly when
     the evidence changes."""
     return frozenset(tuple(row) for row in await connection.execute(_CHARTED))
 

@@ -1,4 +1,4 @@
-"""Values of expressions, as far as the source shows them. Pure.
+"""Values of expressions, as far as the source shows them. This module does no I/O.
 
 The resolver knows names of a framework, instances of its classes, and other values. An assessment also has *symbols*:
 values of the user's own code. A symbol is a path that ``linking`` evaluates after every file has been read.
@@ -15,8 +15,8 @@ from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
 from coordinator.results.conditions import CallSite
 
 LONGEST_PATH = 200
-"""The maximum length of a symbol in characters. Longer ones come from code that repeatedly rebinds a name to its own
-members."""
+"""The maximum length of a symbol in characters. Longer symbols come from code that repeatedly binds a name to its own
+member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
@@ -100,15 +100,15 @@ class Wrapped(Value):
 
 @dataclass(frozen=True)
 class Alternatives(Value):
-    """One of several values. Which one depends on the run of the program."""
+    """Several possible values, of which the expression has one. The run of the program decides which one."""
 
     values: tuple[Binding, ...]
 
 
 @dataclass(frozen=True)
 class Parametrized(Value):
-    """An instance of a generic class, such as ``Param[jax.Array]``: of the user's class, or if this class is unknown,
-    of the class in brackets."""
+    """An instance of a generic class of the user, such as ``Param[jax.Array]``. If the user's class turns out to be
+    unknown, the value is an instance of the class in brackets."""
 
     instance: Symbol
     argument: Binding
@@ -125,7 +125,7 @@ def array(root: str, *, certain: bool, dtype: str | None = None, is_on_host: boo
 
 
 def either(values: Iterable[Binding]) -> Binding:
-    """One value for several possible values. Known values take precedence over unknown values."""
+    """Combine several possible values into one value. Known values take precedence over unknown values."""
     options: list[Binding] = []
     for value in values:
         for option in value.values if isinstance(value, Alternatives) else (value,):
@@ -148,7 +148,7 @@ def either(values: Iterable[Binding]) -> Binding:
 
 
 def _twin(value: Binding) -> Thing | None:
-    """The same array with the opposite ``is_on_host``."""
+    """The same array, but with the opposite ``is_on_host``."""
     return replace(value, is_on_host=not value.is_on_host) if isinstance(value, Thing) and value.is_array else None
 
 

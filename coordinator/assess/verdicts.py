@@ -1,4 +1,4 @@
-"""Judges one call by the cases of its function. Pure.
+"""Judges one call by the cases of its function. This module does no I/O.
 
 Most functions fail in only a few of their cases, and most of these cases are unlike a program's calls: empty arrays,
 complex numbers, gradients. So a call is compared only with the cases that resemble it. The verdict is a *finding* if
@@ -30,24 +30,26 @@ from protocol.catalogue import CallOptions
 from protocol.enums import GRADIENT, Cause, InputKind
 
 NEARLY_ALL = 0.95
-"""The share of similar cases that must fail or fall back for a finding. With few cases this means all of them: one
-passing case shows that the result depends on an argument that the call does not show, such as the output size of
+"""The share of similar cases that must have the bad result for a finding. If there are few cases, all must have it: one
+passing case shows that the result depends on an argument that the source does not show, such as the output size of
 ``adaptive_avg_pool2d``."""
 FEWEST_CASES = 2
 """The minimum number of similar cases for a finding, because a single case can be exceptional."""
 MAJORITY = 0.5
-"""The share of a function's cases that must fail if all similar failing cases are variants of one case."""
+"""The share of a function's cases that must have the bad result for a finding, if all similar cases with this result
+are variants of one case."""
 SLOW = 10.0
-"""The default factor from which a function is slow, relative to the target's usual ratio."""
+"""The default factor from which a function is slow: its latency ratio to the CPU, divided by the target's usual
+ratio."""
 UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
-"""The tags of unusual cases, which resemble a call only if the call shows the same property."""
+"""The tags of unusual cases. Such a case resembles a call only if the call has the same property."""
 USUAL_DTYPES = ("float32", "int64", "bool")
 """The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these that the function
 has."""
 
 
 class Kind(StrEnum):
-    """The kind of a finding; the worst first."""
+    """The kinds of findings, the worst first."""
 
     wrong = "wrong"
     """The function returns wrong values without an error."""
@@ -97,14 +99,14 @@ class SiteVerdict:
     """The reason why the verdict is only a note; empty for findings and conditions."""
     judges: str
     said: str
-    """The error message of the first of these cases."""
+    """The error message of the first case with this result; empty if there is none."""
     causes: tuple[str, ...]
     case: str
-    """The first of these cases, which the repeat command runs."""
+    """The first case with this result. The repeat command runs this case."""
     chart: int
-    """The index of the chart that contains this case."""
+    """The index of the chart that contains ``case``."""
     ratio: float | None = None
-    """For a slow call, the ratio of its time to the time on the CPU."""
+    """The ratio of the call's time to its time on the CPU; None unless the call is slow."""
     advice: tuple[str, ...] = ()
 
     @property
@@ -316,7 +318,7 @@ def _is_plain(value: object) -> bool:
 
 
 SINGLE = "a single case says so"
-IMPRECISE = "only the last digits differ: they would be right in the next narrower float type"
+IMPRECISE = "only the last digits differ: the values are right at the tolerance of the next less precise float type"
 
 
 def _meets(condition: Condition | None, call: CallSite | None, dtypes: frozenset[str]) -> Meets:

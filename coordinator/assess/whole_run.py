@@ -1,5 +1,5 @@
-"""The whole run: a run of the command on the target itself, compared with the predictions from replaying its calls.
-Pure."""
+"""The whole run: a run of the command on the target itself, compared with the predictions from the replay of its calls.
+This module does no I/O."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from protocol.recording_format import GRADIENT_SUFFIX
 from protocol.watched_run import WatchedEvent, WatchedRun
 
 KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
-"""The kind of findings that predict each event. A whole run shows neither wrong values nor times."""
+"""For each kind of event in a whole run, the kind of the findings that predict it. A whole run shows neither wrong
+values nor times."""
 BACKWARD = "torch.Tensor.backward"
-"""The call that stands for everything that a program computes backward in a whole run."""
+"""The function that represents everything that a program computes backward in a whole run."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class WholeRun:
-    """A whole run, and the findings of the recording."""
+    """A whole run of a command, compared with the findings of its recording."""
 
     run: WatchedRun
     findings: tuple[Finding, ...]
@@ -98,20 +99,20 @@ class WholeRun:
 
     @property
     def score_line(self) -> str:
-        """The predictions compared with the run: ``of 3 that fell back or raised, 3 were predicted; of 4 predicted, 3
-        did``."""
+        """The predictions compared with the run: ``predicted fallbacks and errors: 3 of 3; predictions that came true:
+        3 of 4``."""
         events, findings = self.events, self.predicted
         predicted_count = sum(event.is_predicted for event in events)
         line = (
-            f"of {len(events)} that fell back or raised, {predicted_count} were predicted; "
-            f"of {len(findings)} predicted, {len(findings) - len(self.unmet)} did"
+            f"predicted fallbacks and errors: {predicted_count} of {len(events)}; "
+            f"predictions that came true: {len(findings) - len(self.unmet)} of {len(findings)}"
         )
-        return line if self.run.exit_code == 0 else f"{line}, and what comes after its early end had no chance to"
+        return line if self.run.exit_code == 0 else f"{line} (the others may concern calls after the early end)"
 
 
 def _is_shown(finding: Finding, function: str, kind: Kind) -> bool:
-    """Whether a finding predicted this event. A finding about a call's gradient is confirmed by an event of the
-    backward pass."""
+    """Whether the run showed what a finding predicts. An event of the backward pass confirms a finding about a call's
+    gradient."""
     verdict = finding.verdict
     is_own = verdict.function == function or (function == BACKWARD and verdict.case.endswith(GRADIENT_SUFFIX))
     return is_own and verdict.kind is kind

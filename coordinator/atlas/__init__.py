@@ -1,2 +1,1 @@
-"""The atlas: the newest evidence of every function on every target, shown as one picture, as pages and as published
-data."""
+"""The atlas: the newest evidence about every function on every target, as a picture, as pages and as published data."""

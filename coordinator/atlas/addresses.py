@@ -1,8 +1,8 @@
-"""Addresses of the atlas: one rule turns a name into a path. Every publication uses the same rule. Pure.
+"""Addresses of the atlas: one rule turns a name into a path. This module does no I/O.
 
-Links to a published page must stay valid, and some file systems do not distinguish ``torch.nn.Softmax`` from
-``torch.nn.softmax``. So a capital letter becomes ``~`` and the lowercase letter. Any other special character becomes
-its hexadecimal code between equals signs: ``AMD EPYC`` is ``~a~m~d=20=~e~p~y~c``.
+Every publication uses the same rule, so that links to published pages stay valid. Some file systems do not distinguish
+``torch.nn.Softmax`` from ``torch.nn.softmax``, so a capital letter becomes ``~`` and the lowercase letter. Any other
+special character becomes its hexadecimal code between equals signs: ``AMD EPYC`` becomes ``~a~m~d=20=~e~p~y~c``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ LONGEST = 180
 
 
 def file_name(name: str) -> str:
-    """The file name for a name. Different names get different file names, even if case is ignored. A file name never
-    contains a folder."""
+    """The file name for a name. Different names have different file names, even if upper and lower case are not
+    distinguished. A file name contains no slash."""
     plain = _NOT_PLAIN.sub(_escape, name)
     if len(plain) <= LONGEST:
         return plain
@@ -33,7 +33,8 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def name_of(file: str) -> str | None:
-    """The name that a file name stands for; None if it stands for no name or is too long."""
+    """The name from which ``file_name`` makes this file name; None if there is no such name, or if the file name is too
+    long."""
     name = _ESCAPED.sub(_unescape, file)
     return name if file_name(name) == file else None
 

@@ -1,5 +1,5 @@
 """Changes between two publications, or between two charted versions: added functions, removed functions, and different
-marks. Pure."""
+marks. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Changes(BaseModel):
     functions_added: list[str]
     functions_removed: list[str]
     marks: list[MarkChange]
-    """Changes of marks. They include only targets and functions that are in both publications."""
+    """The changes of marks on targets that are in both publications, for functions that are in both."""
 
     @property
     def is_empty(self) -> bool:
@@ -96,7 +96,8 @@ def version_changes(framework: FrameworkOverview, after: TargetColumn) -> Versio
 
 
 def latest_changes(atlas: Atlas) -> Sequence[VersionChanges]:
-    """The changes in the newest version, for each device and hardware with several charted versions.
+    """The changes from the previous charted version to the newest, for each device and hardware with several charted
+    versions.
 
     The device that was charted last comes first. Devices without changes are not included.
     """

@@ -1,9 +1,10 @@
 """Collects all evidence of a database into an atlas with its front page.
 
-A large database is read in a separate process, ``python -m coordinator.atlas.collection``, because reading a million
-outcomes takes half a minute and hundreds of megabytes, which would slow down dispatch in this process. The separate
-process prints a line for each target that it has read, then an empty line, then the pickled result. A coordinator whose
-database has no evidence shows the shipped evidence instead.
+A large database is read in a separate process, ``python -m coordinator.atlas.collection``. Reading a million outcomes
+takes half a minute and hundreds of megabytes, which would slow down dispatch in the coordinator's process. The separate
+process prints a line for each target that it has read, then an empty line, then the pickled result.
+
+If the database has no evidence, the coordinator shows the shipped evidence instead.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ class Collection:
     """An atlas with its front page."""
 
     atlas: Atlas
-    """The atlas. If it was read from a database, it contains no cases, because they are as large as the database. The
-    atlas of the shipped evidence contains its cases."""
+    """The atlas. An atlas from a database contains no cases, because its cases can be as large as the database. The
+    atlas of the shipped evidence contains the cases."""
     front: Page
-    """The front page. It is prepared once, because its search index and its changes take longer than rendering it."""
+    """The front page. It is prepared once, because its search index and its list of changes take longer than its
+    rendering."""
 
 
 async def collect(engine: AsyncEngine, report: Report) -> Collection:
@@ -66,7 +68,8 @@ def collect_shipped() -> Collection:
 async def collect_apart(dsn: str, report: Report) -> Collection:
     """Collect the database's evidence in a separate process.
 
-    Raises ``DatabaseAwayError`` if the database is unreachable, and another ``PortolanError`` if the process fails.
+    Raises ``DatabaseAwayError`` if the database is unreachable, and another ``PortolanError`` if the process fails for
+    another reason.
     """
     content = await run_module(
         __name__, dsn, "the evidence could not be collected", read=partial(_read_result, report=report)

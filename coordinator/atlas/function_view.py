@@ -1,4 +1,5 @@
-"""The content of a function's page: its results on every target, and the versions since which they hold. Pure."""
+"""The content of a function's page: its results on every target, and since which version it has them. This module does
+no I/O."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from coordinator.results.conditions import FunctionCondition, function_condition
 from protocol.enums import Cause, is_lowered
 
 MOST_MESSAGES = 5
-"""The maximum number of different failure messages for one target."""
+"""The maximum number of different failure messages that are shown for one target."""
 UNKNOWN_DTYPE = "not known"
 
 
 @dataclass(frozen=True)
 class FailureMessage:
-    """An error message of failing cases, with the number of cases that have it."""
+    """An error message of failing cases, with the number of cases that have this message."""
 
     text: str
     causes: tuple[str, ...]
@@ -34,7 +35,7 @@ class FailureMessage:
 
 @dataclass(frozen=True)
 class DtypeCount:
-    """The number of cases with an array of one dtype."""
+    """The results of the cases that have an array of one dtype, as numbers of cases."""
 
     dtype: str
     total: int
@@ -45,8 +46,8 @@ class DtypeCount:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An older chart that disagrees with the evidence: some cases of the function have other results in it. It includes
-    their number."""
+    """An older chart in which some cases of the function have other results than in the evidence, with the number of
+    these cases."""
 
     chart: Chart
     number: int
@@ -67,7 +68,7 @@ class FunctionResults:
     messages: tuple[FailureMessage, ...]
     more_messages: int
     ratio: float | None
-    """The ratio to the latency on the CPU; None unless both latencies were measured."""
+    """The ratio of the function's latency to its latency on the CPU; None unless both were measured."""
     operations: tuple[MetOperation, ...]
     second_shape: SecondShape | None
     """The time of the first call with a second shape; None if it was not measured."""
@@ -78,7 +79,8 @@ class FunctionResults:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """Sentences about the options that distinguish the cases that do not work from the other cases."""
+        """For the failing cases and for the cases that fall back, a sentence about the options that distinguish them
+        from the other cases."""
         conditions = (("fails", self.condition.fails), ("falls back", self.condition.falls_back))
         return tuple(
             f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
@@ -86,19 +88,19 @@ class FunctionResults:
 
     @property
     def campaigns(self) -> tuple[int, ...]:
-        """The campaigns of its evidence; empty if the evidence does not come from a coordinator."""
+        """The numbers of the campaigns from which the evidence comes; empty if it does not come from a coordinator."""
         charts = self.column.evidence.charts
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """The signers of the bundles of its evidence."""
+        """The names of the keys that signed the bundles from which the evidence comes."""
         charts = self.column.evidence.charts
         return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
 
     @property
     def charts(self) -> tuple[int, ...]:
-        """The indexes, among the charts of the target, of the charts of its evidence."""
+        """The charts from which the evidence comes, as indexes in the list of the target's charts."""
         return tuple(sorted({case.chart for case in self.column.evidence.functions[self.name]}))
 
 
@@ -149,7 +151,7 @@ class FunctionView:
         return tuple({target.column.line: target for target in reversed(self.targets)}.values())[::-1]
 
     def span(self, target: FunctionResults) -> Span:
-        """The consecutive versions with the same mark as on this target."""
+        """The consecutive charted versions, including that of ``target``, that have the same mark as ``target``."""
         line = next(line for line in self.lines if (line.device, line.hardware) == target.column.line)
         version, mark = target.column.evidence.version, target.cell.mark
         return next(span for span in line.spans if span.mark is mark and version in span.versions)
@@ -234,7 +236,7 @@ def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[F
     by_message: dict[str, list[CaseEvidence]] = defaultdict(list)
     for case in cases:
         if case.end in ("failed", "accepted"):
-            by_message[case.said or "it left no message"].append(case)
+            by_message[case.said or "the evidence has no message"].append(case)
     for text, failed_cases in sorted(by_message.items(), key=lambda item: (-len(item[1]), item[0])):
         causes = tuple(dict.fromkeys(str(case.cause) for case in failed_cases if case.cause))
         first = failed_cases[0]
@@ -242,7 +244,7 @@ def _messages(column: TargetColumn, cases: Sequence[CaseEvidence]) -> Iterator[F
 
 
 def _dtypes(cases: Sequence[CaseEvidence]) -> Iterator[DtypeCount]:
-    """The number of cases by dtype. A case with arrays of several dtypes counts for each."""
+    """The results by dtype. A case with arrays of several dtypes counts for each of these dtypes."""
     ends: dict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
         for dtype in (case.options.dtypes if case.options else ()) or (UNKNOWN_DTYPE,):

@@ -1,4 +1,5 @@
-"""The search index in the front page: every name and mark, small enough to be searched while the reader types. Pure."""
+"""The search index in the front page: every name and mark, small enough to be searched while the reader types. This
+module does no I/O."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
         words += [_word(page_text(last)), str(modules[module])]
     return {
         "modules": list(map(page_text, modules)),
-        # Each function is the last part of its name, followed by the number of its module. In a list, the quotes and
-        # commas would take an eighth of the page.
+        # Each function is written as the last part of its name, followed by the number of its module. All functions are
+        # in one text, because the quotes and commas of a list would take an eighth of the page.
         "names": " ".join(words),
         "columns": [
             {
@@ -39,7 +40,7 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
             }
             for column in framework.newest
         ],
-        # The page's script computes the addresses of usual names itself.
+        # The index contains no addresses of usual names, because the page's script computes these addresses.
         "addresses": {
             page_text(name): as_link(function_path(name))
             for name in framework.functions
@@ -49,8 +50,7 @@ def _index(framework: FrameworkOverview) -> dict[str, Any]:
 
 
 def _word(text: str) -> str:
-    """The text with spaces replaced by another character. This character itself and spaces are escaped as in an
-    address."""
+    """The text with white space and ``%`` escaped as in an address, so that it is one word in the index."""
     return _BLANK.sub(lambda blank: f"%{ord(blank[0]):02X}", text)
 
 

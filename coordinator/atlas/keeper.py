@@ -23,16 +23,17 @@ from coordinator.process.logs import get_logger
 log = get_logger(__name__)
 
 WAIT_S = 1.0
-"""The seconds that a reader waits for an atlas that is being built. After that, the previous one is shown."""
+"""The seconds that a reader waits for a build of the atlas. After that, the reader gets the previous atlas."""
 SMALL = 20_000
-"""The maximum number of outcomes that are read in this process while the first reader waits, which takes about a
-second. A larger database is read in a separate process, and its first reader is asked to come back later."""
+"""The maximum number of outcomes of a small database. A small database is read in this process while the first reader
+waits, which takes about a second. A larger database is read in a separate process, and until the first build ends,
+readers are told to try again later."""
 PAUSE = 10
-"""The pause before the next build, as a multiple of the duration of the last build. Without it, a running campaign
-would cause builds all the time."""
+"""The pause before the next build, as a multiple of the duration of the last build. Without a pause, the outcomes of a
+running campaign would cause one build after the other."""
 START_S = 10.0
-"""The seconds after the start until the shipped evidence is read. The start has more urgent work, and after the first
-outcome nobody needs this evidence. A reader who comes earlier waits about a second."""
+"""The seconds from the coordinator's start until it reads the shipped evidence. At the start it has more urgent work,
+and after the first outcome it does not need the shipped evidence. A reader who comes earlier waits about a second."""
 
 
 Charts = frozenset[tuple[int, int, int, int]]
@@ -41,7 +42,7 @@ Charts = frozenset[tuple[int, int, int, int]]
 
 @dataclass(frozen=True)
 class KeptAtlas:
-    """An atlas with its front page. It also says whether there is newer evidence that it does not include."""
+    """An atlas with its front page, and whether the database has newer evidence that the atlas does not include."""
 
     collection: Collection
     charts: Charts
@@ -57,8 +58,8 @@ class KeptAtlas:
 
 
 class AtlasKeeper:
-    """Keeps one atlas. If a reader requests it and the evidence has changed, it is rebuilt. Only one build runs at a
-    time.
+    """Keeps one atlas. If a reader requests the atlas and the evidence has changed, the keeper rebuilds the atlas. Only
+    one build runs at a time.
 
     The first build for a large database takes long, so it begins when the coordinator starts. The build from the
     shipped evidence takes a second, and begins some seconds after the start.
@@ -76,8 +77,8 @@ class AtlasKeeper:
         self._not_before = 0.0
 
     def prepare(self) -> None:
-        """Start to build the atlas of a large database or of the shipped evidence. The atlas of a small database is
-        built when its first reader comes."""
+        """Start a task that builds the atlas of a large database or of the shipped evidence. The atlas of a small
+        database is built when its first reader comes."""
         self._preparing = asyncio.create_task(self._prepare(), name="first atlas")
 
     async def _prepare(self) -> None:
@@ -87,13 +88,14 @@ class AtlasKeeper:
                 await asyncio.sleep(START_S)
                 charts = await service.list_charts(self._engine)
         except DATABASE_AWAY as error:
-            log.warning("the atlas is left to its first reader", reason=reason_of(error))
+            log.warning("the atlas will be built when its first reader comes", reason=reason_of(error))
             return
         if self._kept is None and (not charts or _outcomes(charts) > SMALL):
             self._build_in_background(charts)
 
     async def current(self) -> KeptAtlas:
-        """The atlas of all evidence. During a build, the previous atlas.
+        """Return the newest atlas, and start a build if the evidence has changed. If the build takes longer than a
+        reader waits, return the previous atlas.
 
         Raises ``AtlasPendingError`` if the database is large and there is no previous atlas.
         """
@@ -119,9 +121,10 @@ class AtlasKeeper:
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """The seconds that a reader waits for the next atlas; None if the reader waits until it is complete.
+        """The seconds that a reader waits for a build; None if the reader waits until the build ends.
 
-        If the database has evidence, its readers never see the shipped evidence instead, however busy the machine is.
+        If the database has evidence, a reader never gets the atlas of the shipped evidence, however long the build
+        takes.
         """
         if self._kept is not None and not self._kept.atlas.ships:
             return WAIT_S
@@ -131,12 +134,12 @@ class AtlasKeeper:
         """The progress of the first build, in words."""
         read, targets = self._targets_read
         so_far = f": {read} of {plural(targets, 'target')} so far" if targets else ""
-        failure = f" (the attempt before failed: {reason_of(self._failure)})" if self._failure is not None else ""
-        return f"{number(_outcomes(charts))} outcomes are being read for it{so_far}{failure}; try again in a moment"
+        failure = f" (the previous attempt failed: {reason_of(self._failure)})" if self._failure is not None else ""
+        return f"{number(_outcomes(charts))} outcomes are being read{so_far}{failure}; try again in a moment"
 
     def _build_in_background(self, charts: Charts) -> asyncio.Task[None] | None:
-        """The task that builds the next atlas. It is started if none is running. None during the pause after a
-        build."""
+        """Return the task that builds the next atlas, and start it if no build is running. Return None during the pause
+        after a build."""
         if self._building is None or self._building.done():
             if monotonic() < self._not_before:
                 return None
@@ -145,10 +148,10 @@ class AtlasKeeper:
         return self._building
 
     def _note_end(self, building: asyncio.Task[None]) -> None:
-        # All readers may have stopped waiting. The next reader starts another attempt.
+        # The failure is stored, because all readers may have stopped waiting. The next reader starts another attempt.
         self._failure = None if building.cancelled() else building.exception()
         if self._failure is not None:
-            log.warning("the atlas could not be put together", reason=reason_of(self._failure))
+            log.warning("the atlas could not be built", reason=reason_of(self._failure))
 
     async def _build(self, charts: Charts) -> None:
         start = monotonic()

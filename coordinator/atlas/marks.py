@@ -1,4 +1,5 @@
-"""Marks: one word for how well a function works on a target, decided from the results of its cases. Pure."""
+"""Marks: a mark is a word for how well a function works on a target, decided from the results of its cases. This module
+does no I/O."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ class Mark(StrEnum):
     partly = "works in part"
     """Some cases run on the device, and others fail or fall back."""
     unproven = "unproven"
-    """No case fails, but for no case is it proven that it ran on the device."""
+    """No case fails, but no case has proof that it ran on the device."""
     works = "works"
-    """No case fails or falls back, and for some cases it is proven that they ran on the device."""
+    """No case fails or falls back, and some cases have proof that they ran on the device."""
     host_work = "work of the host"
     """All failing cases use data sets, strings, tables, files or prints, which no accelerator supports."""
 
@@ -47,8 +48,8 @@ NOT_CHARTED = "."
 
 
 def mark_words(mark: Mark, *, is_lowered: bool) -> str:
-    """The words for a mark on pages. For a target that only lowers programs the words are different, because nothing
-    runs there."""
+    """The words for a mark on pages. A target that only lowers programs has words of its own, because it runs
+    nothing."""
     return _LOWERED_WORDS.get(mark, mark) if is_lowered else mark
 
 
@@ -65,9 +66,10 @@ class AtlasCell:
     unproven: int
     """Passing cases with unknown placement."""
     host_work: int = 0
-    """The failed cases that use data sets, strings, tables, files or prints, which is work of the host."""
+    """The failed cases with the cause ``host_work``: they use data sets, strings, tables, files or prints."""
     accepted: int = 0
-    """The cases that returned a result where the host raises an error. No other number includes them."""
+    """The cases that returned a result for arguments for which the host raises an error. No other number includes these
+    cases."""
 
     def __post_init__(self) -> None:
         counts = (self.total, self.failed, self.wrong, self.fell_back, self.unproven, self.host_work, self.accepted)
@@ -116,8 +118,8 @@ def cell_of(cases: Iterable[CaseEvidence]) -> AtlasCell | None:
 
 
 def cell_words(cell: AtlasCell, *, is_lowered: bool) -> str:
-    """The cell in words: ``3 of 12 cases fail; 1 of 12 falls back to the host``. For a target that only lowers
-    programs, the number of lowered cases."""
+    """The cell in words: ``3 of 12 cases fail; 1 of 12 falls back to the host``. If the target only lowers programs,
+    the words say in how many cases the function is lowered."""
     end_words = [_end_words(cell, is_lowered=is_lowered)] if cell.total or cell.host_work else []
     return "; ".join([*end_words, *([accepted_sentence(cell.accepted)] if cell.accepted else [])])
 
@@ -130,11 +132,11 @@ def _end_words(cell: AtlasCell, *, is_lowered: bool) -> str:
         return _lowering(cell, cases)
     match cell.mark:
         case Mark.works if cell.unproven:
-            return f"passes in {cases}; in {cell.on_device} it is proven that the device computed"
+            return f"passes in {cases}, in {cell.on_device} of them with proof that the device computed"
         case Mark.works:
             return f"passes in {cases}, on the device"
         case Mark.host_work:
-            return f"has to do with data sets, strings, tables, files or prints in {cases}"
+            return f"uses data sets, strings, tables, files or prints in {cases}"
         case Mark.unproven:
             return f"passes in {cases}, without proof that the device computed"
         case Mark.fails:

@@ -1,4 +1,5 @@
-"""Operations: the framework's own operations at which cases fail or fall back on a target, and their functions. Pure.
+"""Operations: the framework's own operations at which cases fail or fall back on a target, and the functions of these
+cases. This module does no I/O.
 
 People call functions, but a device has kernels for the framework's own operations (``aten::isin``, ``Qr``, ``eigh``).
 Operations that ran on the device are not recorded.
@@ -26,18 +27,18 @@ MET_WORDS = {
 
 @dataclass(frozen=True)
 class MetOperation:
-    """An operation in cases of one function, and how it is involved: for example, the host ran it."""
+    """An operation that is involved in bad results of one function's cases, and how: for example, the host ran it."""
 
     operation: str
     met: Met
     cases: int
     chart: int
-    """The index of the chart of one of these cases, among the charts of the target."""
+    """The chart of one of these cases, as an index in the list of the target's charts."""
 
 
 @dataclass(frozen=True)
 class TargetOperation:
-    """An operation on one target: for each kind of involvement, the functions and their numbers of cases."""
+    """An operation on one target, with the functions in whose cases it is involved."""
 
     operation: str
     functions: Mapping[str, Sequence[MetOperation]]
@@ -46,8 +47,8 @@ class TargetOperation:
         return sum(one.cases for of_function in self.functions.values() for one in of_function if one.met is met)
 
     def functions_that_met(self, met: Met) -> Sequence[tuple[str, int]]:
-        """The functions with cases in which the operation has this kind of involvement, and the numbers of these cases.
-        The function with the most cases comes first."""
+        """The functions with cases in which the operation is involved in this way, and the numbers of these cases. The
+        function with the most cases comes first."""
         rows = [(name, one.cases) for name, own in self.functions.items() for one in own if one.met is met]
         return sorted(rows, key=lambda row: (-row[1], row[0]))
 
@@ -58,7 +59,7 @@ class TargetOperations:
 
     operations: Sequence[TargetOperation]
     cases: int
-    """The number of cases that failed, fell back, or returned a result where the host raises an error."""
+    """The number of cases that failed, fell back or were silently accepted."""
     named: int
     """The number of these cases whose evidence names an operation."""
 
@@ -100,8 +101,8 @@ def target_operations(column: TargetColumn) -> TargetOperations:
 
 
 def operations_by_name(framework: FrameworkOverview) -> Mapping[str, Sequence[tuple[TargetColumn, TargetOperation]]]:
-    """Each operation of a framework by name, with all targets on which cases failed at it, fell back, or were silently
-    accepted."""
+    """The operations of a framework by name. Each has all targets on which it is involved in failures, fallbacks or
+    silent acceptances."""
     by_name: dict[str, list[tuple[TargetColumn, TargetOperation]]] = defaultdict(list)
     for column in framework.columns:
         for one in target_operations(column).operations:

@@ -1,4 +1,5 @@
-"""The overview: every framework with its targets and functions, the most used first. Pure."""
+"""The overview: every framework with its targets, and with its functions, the most used function first. This module
+does no I/O."""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ from coordinator.figures.formats import join_words, number, plural
 from coordinator.results.statistics import Rate
 
 Uses = Mapping[str, Mapping[str, int]]
-"""For each framework, how often other people's code uses each function, if this was counted."""
+"""For each framework, the number of uses of each function in the counted packages. Frameworks without counts are
+missing."""
 
 
 @dataclass(frozen=True)
 class TargetColumn:
-    """A target with the cells of its functions."""
+    """A target, with a cell (the numbers of cases by result) for each of its functions."""
 
     evidence: TargetEvidence
     cells: Mapping[str, AtlasCell]
@@ -32,7 +34,7 @@ class TargetColumn:
 
     @property
     def line(self) -> tuple[str, str]:
-        """Device and hardware. All columns with the same pair, one for each version, form a line."""
+        """The pair of device and hardware. The columns with the same pair, one for each version, form a line."""
         return self.evidence.device, self.evidence.hardware
 
     @property
@@ -52,14 +54,13 @@ class TargetColumn:
 
     @property
     def differs(self) -> bool:
-        """Whether the functions have different marks. If all have the same mark, their number says as much as a
-        picture."""
+        """Whether the functions have different marks. If all functions have the same mark, the page shows no picture,
+        because their number says as much."""
         return sum(map(bool, self.counts.values())) > 1
 
     @property
     def rate(self) -> Rate:
-        """The share of functions that work on the device. Functions whose failing cases are all work of the host are
-        not counted."""
+        """The share of functions that work on the device. Functions with the mark ``host_work`` are not counted."""
         return Rate(self.counts[Mark.works], len(self.cells) - self.counts[Mark.host_work])
 
     @property
@@ -68,14 +69,14 @@ class TargetColumn:
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
             lowered_count = sum(not cell.failed for cell in self.cells.values())
-            return f"{number(lowered_count)} of {functions} are lowered for it in every case; none was run"
+            return f"{number(lowered_count)} of {functions} are lowered in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
         rest = f"; {join_words(others)}" if others else ""
         return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
 
     def letters(self, functions: Iterable[str]) -> str:
-        """The marks of these functions, one letter each."""
+        """A text with one letter for each of these functions: its mark."""
         cells = self.cells
         return "".join(cells[name].mark.letter if name in cells else NOT_CHARTED for name in functions)
 
@@ -94,7 +95,8 @@ _VERBS = {
 
 @dataclass(frozen=True)
 class FrameworkOverview:
-    """A framework with its targets, sorted so that for each device and hardware the newest version comes first."""
+    """A framework with its targets and functions. Among the targets of one device and hardware, the newest version
+    comes first."""
 
     name: str
     columns: tuple[TargetColumn, ...]
@@ -114,7 +116,7 @@ class FrameworkOverview:
 
     @cached_property
     def modules(self) -> Mapping[str, tuple[str, ...]]:
-        """The functions by module or class, sorted by name."""
+        """For each module or class, the functions in it. Modules and functions are sorted by name."""
         modules: dict[str, list[str]] = defaultdict(list)
         for name in sorted(self.functions):
             modules[name.rpartition(".")[0]].append(name)

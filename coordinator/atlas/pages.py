@@ -31,13 +31,14 @@ from coordinator.text.page_text import breakable, finalize
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
-"""The marks that are listed on a target's page."""
+"""The marks whose functions are listed on a target's page."""
 
 MOST_DISAGREEMENTS = 3
-"""The maximum number of older disagreeing charts in the list for a target, newest first. The data contain all."""
+"""The maximum number of disagreeing older charts that a function's page lists for a target, the newest first. The
+published data contain all of them."""
 MOST_OPERATIONS = 10
-"""The maximum number of operations in the list for a function on a target, those with the most cases first. The data
-contain all."""
+"""The maximum number of operations that a function's page lists for a target, the operation with the most cases first.
+The published data contain all of them."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Page:
     """The path relative to the front page of the atlas."""
     title: str
     body: str
-    """The template of its body."""
+    """The name of the template of the page's body."""
     values: Mapping[str, Any]
 
     @property
@@ -60,8 +61,8 @@ class Page:
 def front_page(atlas: Atlas) -> Page:
     """The front page: a search, the targets of each framework, and the latest changes.
 
-    If the browser runs no scripts, a server must handle the search: it sets ``search_action``, ``found`` and ``query``.
-    A server that assesses scripts sets ``script_form``, the template with the form and the findings.
+    A server that handles searches, for browsers without scripts, sets ``search_action``, ``found`` and ``query``. A
+    server that assesses scripts sets ``script_form``, the template with the form and the findings.
     """
     values = {
         "atlas": atlas,
@@ -87,7 +88,8 @@ def function_page(view: FunctionView) -> Page:
 
 
 def framework_page(framework: FrameworkOverview) -> Page:
-    """The page of a framework with its modules. They are not on the front page, because there are hundreds of them."""
+    """The page of a framework with its modules. The front page does not list the modules, because there are hundreds of
+    them."""
     return Page(framework_path(framework.name), framework.name, "framework_body.html", {"framework": framework})
 
 

@@ -45,8 +45,8 @@ _COLUMNS = pa.schema(
 def to_parquet(document: Portability) -> bytes:
     """The content of the parquet file. Its metadata have the version of the format as ``portability_version``.
 
-    The column ``version`` is the framework's version. The ``charts`` of a row, and of its disagreements, are the charts
-    of its cell.
+    The column ``version`` is the framework's version. Where the JSON document has the index of a chart, a row has the
+    chart itself.
     """
     columns = _COLUMNS.with_metadata({"portability_version": document.version})
     sink = pa.BufferOutputStream()

@@ -1,8 +1,9 @@
-"""Published data: ``portability-torch.json`` has the content of the pages in a form for programs. Pure.
+"""Published data: ``portability-torch.json`` has the content of the pages in a form for programs. This module does no
+I/O.
 
 The format has a semantic version. A new member increases the minor number. A removed member, or a member whose meaning
-changed, increases the major number. If a function has no cell for a target, it was not charted there; this does not
-mean zero.
+changed, increases the major number. If a function has no cell for a target, the function was not charted on that
+target.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ADDED_SPARSELY = ("second_shape_ms", "first_call_ms", "operations")
 
 
 class PublishedChart(BaseModel):
-    """The source of evidence: a suite with its revision, and the time at which it was charted."""
+    """A chart, from which evidence comes: a suite, its revision, and the time at which the suite was charted."""
 
     suite: str
     revision: str
@@ -156,18 +157,18 @@ class Portability(BaseModel):
 
 
 def portability(framework: FrameworkOverview, views: Iterable[FunctionView]) -> Portability:
-    """The document of a framework, built from the views of its functions."""
+    """The document about a framework, built from the views of the framework's functions."""
     return _document(framework.name, framework.columns, views)
 
 
 def function_portability(view: FunctionView) -> Portability:
-    """The document with one function, and with only the targets that have evidence about it."""
+    """A document with one function, and with only the targets that have evidence about this function."""
     return _document(view.framework, [target.column for target in view.targets], [view])
 
 
 def document_json(document: Portability) -> bytes:
-    """The document as it is published. Empty members that version 1.3.0 added are not written: most cells do not have
-    them, and they would take a tenth of the file."""
+    """The document in the published form. Members that version 1.3.0 added are omitted if they are empty, because most
+    cells do not have them, and because empty ones would take a tenth of the file."""
     values = document.model_dump(mode="json")
     for function in values["functions"].values():
         for cell in function["cells"]:

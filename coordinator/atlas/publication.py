@@ -1,5 +1,5 @@
-"""Publishes a site: its files get their final names only when all are written. Files that no publication wrote are
-kept."""
+"""Publishes a site in a folder. The files get their final names only when all of them are written. Files in the folder
+that no publication wrote are kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Manifest(BaseModel):
 
 
 def published_before(folder: Path) -> list[Portability]:
-    """The data of the publication in ``folder``; empty if there is no publication, or its format is another one."""
+    """Read the data of the publication in ``folder``. Empty if there is no publication, or if its data have another
+    format."""
     documents = []
     for path in sorted((folder / "data").glob("portability-*.json")):
         try:
@@ -39,8 +40,8 @@ def published_before(folder: Path) -> list[Portability]:
 def check_folder(folder: Path) -> Manifest | None:
     """The manifest of the publication in the folder; None if the folder has no publication yet.
 
-    Raises ``PublicationError`` for a folder that contains other files but no publication, and for a mount point, which
-    cannot be replaced as publishing requires.
+    Raises ``PublicationError`` for a folder that contains other files and no publication, and for a mount point,
+    because publishing replaces the folder and a mount point cannot be replaced.
     """
     try:
         folder.stat()  # unlike exists(), raises for links that lead in a circle
@@ -56,12 +57,12 @@ def check_folder(folder: Path) -> Manifest | None:
         return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):
         raise PublicationError(
-            f"{folder} has files and is no site that Portolan published: name another folder, or an empty one"
+            f"{folder} has files that Portolan did not publish: name another folder, or an empty one"
         ) from None
 
 
 def publish(files: Iterable[SiteFile], folder: Path) -> int:
-    """Replace the site in the folder by this one. Returns the number of its files.
+    """Replace the site in ``folder`` with these files, and return the number of the files.
 
     Files in ``folder`` that no publication wrote are kept. If anything fails, the folder is not changed.
     """
@@ -86,10 +87,10 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
 
 def _public_name(error: OSError, folder: Path, new: Path) -> str:
-    """The path to name in a message about the error.
+    """The path for a message about the error.
 
-    Files in ``new`` are temporary, so their final names are used. If the error names no file, as for a full disk, the
-    folder is named.
+    For a file in ``new``, which is temporary, it is the final name of the file. If the error names no file, as for a
+    full disk, it is the folder.
     """
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return str(folder.parent)  # the new folder could not be created in its parent
@@ -128,11 +129,12 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
         elif path.is_file() or path.is_symlink():
             shutil.copy2(path, target, follow_symlinks=False)
         else:
-            raise PublicationError(f"{path} is neither a file nor a folder: move it away")
+            raise PublicationError(f"{path} is neither a file nor a folder: move it to another folder")
 
 
 def _place_in_use(path: Path) -> Path | None:
-    """The path if it exists. If one of its parent folders exists as a file, this file. None if the path is free."""
+    """The path itself, if it exists. If one of its parent folders is a file, this file. None if the path can be
+    created."""
     if path.exists():
         return path
     return next((parent for parent in path.parents if parent.is_file()), None)

@@ -1,5 +1,5 @@
 """Searches function names for readers whose browsers run no scripts. The front page's script follows the same rule.
-Pure."""
+This module does no I/O."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from coordinator.atlas.overview import Atlas
 
 
 def search(atlas: Atlas, text: str, most: int) -> Sequence[str]:
-    """The functions whose names contain ``text``, at most ``most``. Functions whose name after the last dot begins with
-    the text come first."""
+    """The functions whose names contain ``text``, at most ``most`` of them. Functions whose last part of the name
+    begins with ``text`` come first."""
     part = text.strip().lower()
     matches = [
         (score, rank, name)

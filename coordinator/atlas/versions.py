@@ -1,4 +1,4 @@
-"""Versions: the charted version since which a function works on a device. Pure."""
+"""Versions: the charted version since which a function works on a device. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from coordinator.atlas.marks import Mark, mark_words
 
 @dataclass(frozen=True)
 class VersionMark:
-    """The mark of a function with one version; None if it was not charted with this version."""
+    """The mark of a function in one version of its framework. The mark is None if the function was not charted in this
+    version."""
 
     version: str
     mark: Mark | None
@@ -21,8 +22,8 @@ class VersionMark:
 class Span:
     """Consecutive charted versions with the same mark of a function on one device and hardware.
 
-    Versions between two charted ones are unknown, so a change of the mark happened at any of the versions between its
-    two bounds.
+    Versions that were not charted are unknown. If the mark changed between two charted versions, any version between
+    the two may have changed it.
     """
 
     mark: Mark
@@ -43,7 +44,7 @@ class Span:
 
 
 def spans(observations: Sequence[VersionMark]) -> tuple[Span, ...]:
-    """The spans of a function, the oldest first. A version with which the function was not charted is in no span.
+    """The spans of a function, the oldest first. A version in which the function was not charted is in no span.
 
     ``observations`` are for one device and hardware, ordered from the oldest version to the newest.
     """

@@ -1,4 +1,5 @@
-"""An atlas with all of its cases in memory. A publication uses it, and a coordinator whose database has no evidence."""
+"""An atlas with all of its cases in memory. It is used for publications, and by a coordinator whose database has no
+evidence."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from protocol.host_only import load_host_only
 
 
 def whole_atlas(evidence: EvidenceSet) -> Atlas:
-    """The atlas of this evidence. The cases of a database may not fit into memory; use ``collection`` for a
-    database."""
+    """The atlas of this evidence, with all cases. Use ``collection`` for the evidence of a database, whose cases may
+    not fit into memory."""
     host_only = load_host_only()
     columns = [column_of(target, host_only) for target in evidence.targets]
     return atlas_of(columns, shipped_uses(evidence.targets), evidence.origin)

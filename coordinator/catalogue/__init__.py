@@ -1,1 +1,2 @@
-"""The catalogue: suites, functions and cases that registered runners offer."""
+"""The catalogue: the suites, functions and cases that registered runners offer, and the public functions of frameworks
+(surfaces), with counts of use, samples and coverage."""

@@ -1,4 +1,5 @@
-"""The catalogue over HTTP: the suites that registered runners serve, and how much of each framework they chart."""
+"""HTTP routes of the catalogue: the suites that registered runners serve, and the share of each framework's functions
+that these suites chart."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ router = RestRouter(tags=["catalogue"])
 
 @router.get("/catalogue")
 async def catalogue(context: Context) -> SuiteList:
-    """Every suite that a registered runner serves, with its functions."""
+    """Return every suite that a registered runner serves, with the functions of the suite."""
     async with context.engine.connect() as connection:
         functions = await store.offered_functions(connection)
         targets = await store.serving_targets(connection)
@@ -38,11 +39,13 @@ async def catalogue(context: Context) -> SuiteList:
 async def cases(
     suite_id: SuiteId,
     context: Context,
-    function: Annotated[Text | None, Query(max_length=LONGEST_NAME, description="only the cases of this one")] = None,
-    offset: Annotated[int, Query(ge=0, le=LARGEST_INTEGER, description="`next` of the page before")] = 0,
+    function: Annotated[
+        Text | None, Query(max_length=LONGEST_NAME, description="return only the cases of this function")
+    ] = None,
+    offset: Annotated[int, Query(ge=0, le=LARGEST_INTEGER, description="the value of `next` on the previous page")] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 500,
 ) -> SuiteCases:
-    """The cases of a suite. The options of each case say how it calls its function."""
+    """Return cases of a suite. The options of a case show how the case calls its function."""
     return await service.suite_cases(context.engine, suite_id, function, offset=offset, limit=limit)
 
 

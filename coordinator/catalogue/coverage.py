@@ -1,4 +1,5 @@
-"""Coverage: the share of a release's public functions that is charted, unweighted and weighted by use. Pure.
+"""Coverage: the share of a release's public functions that is charted, unweighted and weighted by use. This module does
+no I/O.
 
 The terminal, the pages, REST and the report all show the shares that are computed here.
 """
@@ -16,11 +17,11 @@ from protocol.enums import CONFORMANCE_SUITE
 
 ALL_SUITES = "all suites"
 NAMED = 20
-"""The maximum number of functions in the list of those that are used most and that no suite charts."""
+"""The maximum length of the list of the most used functions that no suite charts."""
 
 
 def coverage(suite: str, functions: Collection[str], release: Release, instead_of: str | None = None) -> Coverage:
-    """Compute the share of a release's functions that are among these charted functions."""
+    """Compute which share of a release's functions is in ``functions``, the charted functions of a suite."""
     entries_by_name = {name: release.surface.resolve(name) for name in sorted(set(functions))}
     entry_names = {entry.name for entry in entries_by_name.values() if entry is not None}
     run = {plain_name(name) for name in entries_by_name}
@@ -57,9 +58,9 @@ def coverage(suite: str, functions: Collection[str], release: Release, instead_o
 def suites_coverage(
     suite_functions: Mapping[tuple[str, str], Collection[str]], release: Release
 ) -> ReleaseCoverage | None:
-    """The coverage of a release by each suite of its framework, and by all of them together; None if there is no suite.
+    """The coverage of a release by each suite of its framework, and by all suites together; None if there is no suite.
 
-    ``suite_functions`` is keyed by suite and framework. The suite that only checks runners is not included.
+    The keys of ``suite_functions`` are pairs of suite and framework. The suite that only checks runners is left out.
     """
     framework = release.surface.header.framework
     own = {
@@ -85,7 +86,7 @@ def most_used_uncharted(functions: Collection[str], release: Release) -> list[Us
 
 
 def rows_of(coverage_of: ReleaseCoverage) -> Sequence[Coverage]:
-    """The rows of a table: one for each suite, and one for all together if there are several."""
+    """The rows of a table: one for each suite, and one for all suites together if there are several."""
     return [*coverage_of.suites, *([coverage_of.together] if len(coverage_of.suites) > 1 else [])]
 
 
@@ -111,7 +112,7 @@ def sentence(row: Coverage) -> str:
     if uses is None or not uses.of:
         return f"{text}."
     twins = (
-        f"; another {percent_of(uses.twins, uses.of)} are of the same objects under other names, which were not run"
+        f"; another {percent_of(uses.twins, uses.of)} are uses of the same objects under other names, which did not run"
         if uses.twins
         else ""
     )

@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from coordinator.http.storable import LARGEST_BIGINT, LONGEST_NAME, Text
 
 MOST_DRAWN = 1000
-"""The maximum number of functions of a sample, as many as a campaign may name."""
+"""The maximum number of functions in a sample. A campaign can name the same number of functions."""
 
 
 class CatalogueFunction(BaseModel):
     function: str
     cases: int
     host_only: str | None
-    """The reason why the function never uses a device; null if it can use a device."""
+    """The reason why the function never uses a device; null if the function can use a device."""
 
 
 class SuiteCase(BaseModel):
@@ -58,15 +58,15 @@ class SuiteList(BaseModel):
 
 
 class Share(BaseModel):
-    """A share: a number of charted functions or uses, out of all of them."""
+    """A share of functions or uses: the number that is charted, and the number of all."""
 
     model_config = ConfigDict(frozen=True)
 
     charted: int
     of: int
     twins: int = 0
-    """Uses of charted objects under other names. These names were not run, so `charted` does not include them, but `of`
-    does."""
+    """The number of uses of charted objects under other names. These names were not run, so `charted` does not include
+    the uses, but `of` does."""
 
     @property
     def ratio(self) -> float | None:
@@ -74,8 +74,8 @@ class Share(BaseModel):
 
 
 class Coverage(BaseModel):
-    """The coverage of one release by a suite or a campaign. No share includes names that never use a device. None
-    includes the classes of arrays either, because programs mostly name them in annotations."""
+    """The coverage of one release by a suite or a campaign. The shares exclude names that never use a device, and the
+    classes of arrays, because programs mostly name these classes in annotations."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,7 +83,8 @@ class Coverage(BaseModel):
     release: str
     """The release that the charted functions are compared with."""
     instead_of: str | None = None
-    """The charted release, if Portolan has no surface of it. `release` is then the nearest release."""
+    """The charted release, if Portolan has no surface of it; `release` is then the nearest release that has one.
+    Otherwise null."""
     corpus: str | None
     """The programs in which uses were counted; null if there are no counts."""
     functions: Share
@@ -93,7 +94,7 @@ class Coverage(BaseModel):
     uses: Share | None
     """Certain uses of functions and members; null if there are no counts."""
     guessed: Share | None
-    """Uses for which the class of the object was guessed. No other number includes them."""
+    """Uses for which the class of the object was guessed. No other number includes these uses."""
     host_only: Share
     """Functions and members that are declared never to use a device."""
     host_only_uses: int
@@ -102,7 +103,7 @@ class Coverage(BaseModel):
     removed: tuple[str, ...]
     """Charted functions that the release does not have."""
     unresolved_uses: int
-    """Certain uses of names that the release does not have, or that are modules or values."""
+    """Certain uses of names that the release does not have, and of names of modules or values."""
 
 
 class UsedFunction(BaseModel):
@@ -121,7 +122,7 @@ class ReleaseCoverage(BaseModel):
     framework: str
     suites: list[Coverage]
     together: Coverage
-    """The coverage by all these suites together. A function that several suites chart is counted once."""
+    """The coverage by all suites together. A function that several suites chart is counted once."""
     uncharted: list[UsedFunction]
     """The most used functions that no suite charts."""
 
@@ -131,7 +132,8 @@ class CoverageList(BaseModel):
 
 
 class CampaignCoverage(BaseModel):
-    """The coverage of each release by a campaign. A function is charted if one of its cases counts, or was lowered."""
+    """The coverage of each release by a campaign. A function is charted if at least one of its cases counts or was
+    lowered."""
 
     campaign_id: int
     releases: list[Coverage]
@@ -142,7 +144,7 @@ Count = Annotated[int, Field(ge=0, le=LARGEST_BIGINT)]
 
 
 class DrawnFunction(BaseModel):
-    """A function of a sample, and the group from which it was drawn."""
+    """A function of a sample, and the group (stratum) from which it was drawn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -151,10 +153,11 @@ class DrawnFunction(BaseModel):
     """The object's other public names."""
     uses: Count
     stratum: Word
-    """``top20`` for the 20 most used functions; for others the study's names of the deciles, ``decile10`` (rarest) to
-    ``decile100`` (most used)."""
+    """The group from which the function was drawn: ``top20`` (the 20 most used functions), or a decile by use from
+    ``decile10`` (rarest) to ``decile100`` (most used)."""
     instead_of: Word | None = None
-    """The function that was drawn first but could not be charted; null if there was none."""
+    """The function that was drawn first but could not be charted, so that ``function`` replaced it; null if
+    ``function`` was drawn first."""
     because: Word | None = None
 
 
@@ -181,7 +184,7 @@ class FunctionSample(BaseModel):
     """The number of functions from which the sample was drawn."""
     drawn: tuple[DrawnFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
     short: tuple[Word, ...] = Field(default=(), max_length=20)
-    """The groups that have fewer functions than should be drawn from them."""
+    """The groups with fewer functions than the sample should have from each group."""
 
     @property
     def framework(self) -> str:
@@ -192,11 +195,12 @@ class SampledFunction(DrawnFunction):
     """A drawn function, with the name under which the campaign's suite has cases for it."""
 
     charted_as: str | None
-    """The name; None if the suite has no cases for the function. The function is then excluded from all results."""
+    """The name under which the suite has cases for the function. None if the suite has no cases for the function; it is
+    then excluded from all results."""
 
 
 class ChartedSample(FunctionSample):
-    """A sample as a campaign charts it."""
+    """A sample, with the name under which a campaign charts each function."""
 
     drawn: tuple[SampledFunction, ...] = Field(min_length=1, max_length=MOST_DRAWN)
 

@@ -1,6 +1,7 @@
-"""Releases: a framework's public surface with the frequency of use of its names.
+"""Releases: the surface of a framework's release (the list of its public names), with the number of uses of each name.
 
-Samples are drawn from a release, and coverage is measured against it. Releases that ship with Portolan are read once.
+Samples are drawn from a release, and coverage is the share of a release. Each release that ships with Portolan is read
+only once.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from coordinator.catalogue.usage.counts import UsageCounts, open_counts, resolve
 from protocol.host_only import HostOnly, load_host_only
 
 FUNCTIONS = CHARTABLE - {"method", "classmethod", "staticmethod", "property"}
-"""The kinds of surface entries that belong to modules. Other kinds are members of classes."""
+"""The kinds of surface entries that are members of modules. Entries of other kinds are members of classes."""
 
 Uses = Mapping[str, Mapping[str, int]]
-"""The number of uses of an object, by its canonical name and then by the name in the program."""
+"""The number of uses of each object. The first key is the object's canonical name, the second the name that programs
+use."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release, prepared to be compared with charted functions."""
+    """A release of a framework, with its names sorted for the comparison with charted functions."""
 
     surface: Surface
     kinds: Mapping[str, str]
@@ -32,7 +34,7 @@ class Release:
     arrays: frozenset[str]
     """The canonical names of the array classes."""
     corpus: str | None
-    """The corpus of the counts. None if there are no counts; then no name counts as used."""
+    """The programs in which uses were counted. None if there are no counts; no name then counts as used."""
     certain: Uses
     guessed: Uses
     unresolved_uses: int
@@ -64,7 +66,7 @@ class Release:
 
 
 def make_release(surface: Surface, counts: UsageCounts | None, host_only: HostOnly) -> Release:
-    """Assign each use to its object, and separate the names that are excluded from shares. Pure."""
+    """Assign each use to its object, and separate the names that are excluded from shares. Does no I/O."""
     chartable = {entry.name: entry.kind for entry in surface.entries if entry.kind in CHARTABLE}
     arrays = frozenset(name for name, kind in chartable.items() if kind == "class" and is_array_class(name))
     host = frozenset(name for name in chartable if name in host_only)
@@ -101,8 +103,8 @@ def _shipped_counts() -> UsageCounts:
 
 
 def nearest(framework: str, version: str) -> str | None:
-    """The shipped release with this version. If there is none, the newest release before it, otherwise the oldest. None
-    for an unknown framework."""
+    """The shipped release with this version. If there is none, the newest older release; if there is no older release,
+    the oldest release. None for an unknown framework."""
     own = [name for name in shipped_releases() if name.partition("@")[0] == framework]
     in_order = sorted(own, key=lambda name: version_numbers(name.partition("@")[2]))
     earlier = [name for name in in_order if version_numbers(name.partition("@")[2]) <= version_numbers(version)]
@@ -110,5 +112,6 @@ def nearest(framework: str, version: str) -> str | None:
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """The numbers by which versions are ordered, without the local label (``+cpu`` in ``2.9.0+cpu``)."""
+    """The numbers of a version, by which versions are sorted. The local label (``+cpu`` in ``2.9.0+cpu``) is
+    ignored."""
     return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

@@ -1,5 +1,5 @@
-"""Draws a sample of functions by how often they are used, as the study did, and finds the cases that a suite has for
-it. Pure."""
+"""Draws a sample of functions by how often they are used, as the study did, and determines for which of them a suite
+has cases. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from coordinator.figures.formats import join_words, plural
 
 DECILES = 10
 NAMED = 5
-"""The maximum number of functions without a case that a sentence names."""
+"""The maximum number of functions without a case that the sentence about a sample names."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The functions that were drawn, and the groups that were too small."""
+    """The result of a draw: the drawn functions, and the groups that were too small."""
 
     population: int
     """The number of functions from which the sample was drawn."""
     drawn: tuple[DrawnFunction, ...]
     short: tuple[str, ...] = ()
-    """The groups that have fewer functions than should be drawn from them."""
+    """The groups with fewer functions than should be drawn from each group."""
 
 
 def population(release: Release, *, members: bool, with_guesses: bool) -> dict[str, int]:
-    """The functions of a release that can be drawn, with their uses. They are used at least once and can run on a
-    device."""
+    """The functions of a release that can be drawn, with their numbers of uses: those that are used at least once and
+    can run on a device."""
     names = release.kinds.keys() if members else release.functions
     tables = (release.certain, release.guessed) if with_guesses else (release.certain,)
     weights = {name: sum(sum(table.get(name, {}).values()) for table in tables) for name in names}
@@ -49,9 +49,9 @@ def draw(
 ) -> Selection:
     """Draw the most used functions, and some of each decile at random.
 
-    ``replacements`` names functions that cannot be charted, with the reason. Such a function is not drawn, and the next
-    function of its decile is drawn instead. All other draws stay the same. If it is one of the most used functions,
-    nothing replaces it, because no other function is like it. It is also not drawn from its decile.
+    ``replacements`` has functions that cannot be charted, with the reason. If the draw selects one of these functions,
+    the next function of the decile is drawn in its place, and all other draws stay the same. A replaced function that
+    is one of the most used functions is left out, because no other function is like it.
     """
     reasons = dict(replacements or {})
     if unknown := sorted(set(reasons) - set(uses)):
@@ -95,13 +95,14 @@ def _of_stratum(
 
 
 def with_aliases(functions: Sequence[DrawnFunction], release: Release) -> tuple[DrawnFunction, ...]:
-    """Add all other names of each function, so that a suite is found that has the function under any of its names."""
+    """Add to each function all its other names, because a suite may have the function under any of its names."""
     entries = release.surface.by_name
     return tuple(row.model_copy(update={"aliases": tuple(entries[row.function].aliases)}) for row in functions)
 
 
 def chart_sample(sample: FunctionSample, available: Collection[str]) -> ChartedSample:
-    """Add to each function of a sample the name under which a suite has cases for it; None if the suite has none."""
+    """Add to each function of a sample the name under which a suite has cases for the function; None if the suite has
+    no cases for it."""
     there = frozenset(available)
     return ChartedSample(
         **{

@@ -33,7 +33,7 @@ async def coverage_of_suites(engine: AsyncEngine) -> CoverageList:
     suite_functions: dict[tuple[str, str], set[str]] = {}
     for row in rows:
         suite_functions.setdefault((row.suite, row.framework), set()).add(row.function)
-    # A surface is read when it is first needed, which takes a moment.
+    # A thread is used, because reading a surface takes long the first time.
     return await asyncio.to_thread(coverage_list, suite_functions)
 
 
@@ -52,7 +52,7 @@ def coverage_list(suite_functions: Mapping[tuple[str, str], Collection[str]]) ->
     return CoverageList(releases=[coverage for coverage in coverages if coverage is not None])
 
 
-# Both change only when suites change or a campaign runs, and every page needs them.
+# The coverages are cached, because every page needs them, and they change only when suites change or a campaign runs.
 @lru_cache(maxsize=8)
 def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[str]]]) -> ReleaseCoverage | None:
     return suites_coverage(
@@ -62,5 +62,5 @@ def _of_release(name: str, suite_functions: frozenset[tuple[str, str, frozenset[
 
 @lru_cache(maxsize=32)
 def shipped_coverage(suite: str, functions: frozenset[str], release: str, instead_of: str | None) -> Coverage:
-    """The coverage of a release that ships with Portolan."""
+    """The coverage of a release that ships with Portolan by the charted functions of a suite."""
     return coverage(suite, functions, shipped_release(release), instead_of)

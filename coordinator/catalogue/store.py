@@ -1,4 +1,4 @@
-"""Suites and functions in the database."""
+"""Reads suites, functions and cases from the database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 
 async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """Functions of the suites that a registered runner serves now, with their number of cases."""
+    """The functions of the suites that registered runners serve, with the number of cases of each function."""
     rows = await connection.execute(
         text("""
         SELECT s.id AS suite_id, s.name AS suite, s.framework, s.revision, c.function, max(c.host_only) AS host_only,
@@ -27,8 +27,8 @@ async def offered_functions(connection: AsyncConnection) -> Sequence[Row[Any]]:
 async def suite_cases(
     connection: AsyncConnection, suite_id: int, function: str | None, *, offset: int, limit: int
 ) -> tuple[Row[Any] | None, Sequence[Row[Any]]]:
-    """The suite, and the cases of one of its functions or of all, in the suite's order. The suite is None if it does
-    not exist."""
+    """The suite, and the cases of one function, or of all functions if ``function`` is None, in the suite's order. The
+    suite is None if it does not exist."""
     suite = await connection.execute(
         text("SELECT id AS suite_id, name AS suite, framework, revision FROM suites WHERE id = :suite"),
         {"suite": suite_id},
@@ -45,7 +45,8 @@ async def suite_cases(
 
 
 async def charted_names(connection: AsyncConnection) -> Sequence[Row[Any]]:
-    """The functions of all suites that a registered runner serves. Revisions of one suite are combined."""
+    """The functions of all suites that registered runners serve. The functions of all revisions of a suite are
+    combined."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT s.name AS suite, s.framework, c.function

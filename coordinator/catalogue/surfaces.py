@@ -20,21 +20,23 @@ from protocol.model import first_fault
 from protocol.surface import SurfaceEntry, SurfaceHeader
 
 ROOTS: Mapping[str, str] = {"torch": "torch", "tensorflow": "tf", "jax": "jax"}
-"""The packages whose use is counted, with the first part of their public names."""
+"""For each framework, the first part of its public names."""
 ARRAYS: Mapping[str, str] = {"torch": "torch.Tensor", "tf": "tf.Tensor", "jax": "jax.Array"}
-"""The array class of each framework."""
+"""For each first part of public names, the framework's array class."""
 ECHOES: Mapping[str, str] = {"tf.compat.v2.": "tf."}
-"""Modules that surfaces omit, because they only repeat the names of other modules."""
+"""The prefixes of modules that surfaces omit, because they only repeat the names of other modules, with the prefixes of
+these other modules."""
 SHIPPED = files("coordinator.catalogue") / "data" / "surfaces"
 SUFFIX = ".ndjson.gz"
 MOST_BYTES = 256_000_000
-"""The maximum size of an unpacked surface. The largest known one has 12 MB."""
+"""The maximum size of an unpacked surface in bytes. The largest known surface has 12 MB."""
 _ARRAY_CLASS = re.compile(
     r"torch\.(cuda\.)?(sparse\.)?(BFloat16|Bool|Byte|Char|Double|Float|Half|Int|Long|Short)?Tensor|tf\.Tensor|jax\.Array"
 )
-"""The array classes of torch, including those for one dtype: ``torch.LongTensor``, ``torch.cuda.FloatTensor``."""
+"""Matches the array classes of the frameworks, including those of torch for one dtype: ``torch.LongTensor``,
+``torch.cuda.FloatTensor``."""
 CHARTABLE = frozenset({"function", "class", "method", "classmethod", "staticmethod", "property"})
-"""The kinds of entries that a program can call or read on a device. Exceptions are not among them."""
+"""The kinds of entries that a program can call or read on a device. The kind of exceptions is left out."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,13 @@ class Surface:
 
     @cached_property
     def by_name(self) -> Mapping[str, SurfaceEntry]:
-        """Every entry, by each of its names."""
+        """The entries by name. An entry with several names is under each of its names."""
         by_alias = {alias: entry for entry in self.entries for alias in entry.aliases}
         return by_alias | {entry.name: entry for entry in self.entries}
 
     def resolve(self, name: str) -> SurfaceEntry | None:
-        """The entry with this name. A member may be named with any name of its class, and its class may inherit it from
-        a public class."""
+        """The entry with this name; None if there is none. The name of a member may begin with any name of its class,
+        also if the class inherits the member from a public class."""
         name = plain_name(name)
         if name in self.by_name:
             return self.by_name[name]
@@ -105,7 +107,7 @@ def read_shipped_surface(release: str) -> Surface:
 
 
 def open_surface(name_or_path: str) -> Surface:
-    """Read a surface: of a release that ships with Portolan, or from a file."""
+    """Read the surface of a release that ships with Portolan, or a surface file."""
     if name_or_path in shipped_releases():
         return shipped_surface(name_or_path)
     try:
@@ -114,7 +116,7 @@ def open_surface(name_or_path: str) -> Surface:
         reason = getattr(error, "strerror", None) or str(error)
         release_names = ", ".join(shipped_releases()) or "none"
         raise CatalogueError(
-            f"{name_or_path}: {reason.lower()}; name a file of `portolan catalogue enumerate`, or one of "
+            f"{name_or_path}: {reason.lower()}; name a file that `portolan catalogue enumerate` wrote, or one of "
             f"{release_names}"
         ) from error
     return read_surface(content, name_or_path)
@@ -145,7 +147,8 @@ _COMMAND = "portolan catalogue enumerate FRAMEWORK --out FILE"
 
 
 def unpack(content: bytes) -> bytes:
-    """The content, decompressed if necessary. Raises ``CatalogueError`` if it is larger than any surface."""
+    """The content, decompressed if it is compressed. Raises ``ValueError`` if it is larger than any surface or not
+    complete."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     decompressor = zlib.decompressobj(wbits=31)
@@ -156,7 +159,7 @@ def unpack(content: bytes) -> bytes:
 
 
 def pack(content: bytes) -> bytes:
-    """Compress the content. Neither a time nor a name is stored, so that equal content gives equal bytes."""
+    """Compress the content. The result contains no time and no file name, so that equal content gives equal bytes."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(content)
@@ -188,7 +191,7 @@ class Move:
 
 @dataclass(frozen=True)
 class SurfaceComparison:
-    """The differences between two releases of a framework, by names."""
+    """The differences between the public names of two releases of a framework, ``a`` and ``b``."""
 
     a: str
     b: str
@@ -197,11 +200,11 @@ class SurfaceComparison:
     moved: Sequence[Move]
     """Names in both releases whose canonical name or module changed."""
     deprecated: Sequence[str]
-    """Names in both releases that are deprecated only in the second release."""
+    """Names in both releases that are deprecated only in ``b``."""
 
 
 def compare_surfaces(a: Surface, b: Surface) -> SurfaceComparison:
-    """Find the names that were added, removed, moved and deprecated between two releases. Pure."""
+    """Determine the names that were added, removed, moved or deprecated between two releases. Does no I/O."""
     if a.header.framework != b.header.framework:
         raise CatalogueError(
             f"{a.release} and {b.release} are releases of two frameworks: compare releases of one framework"

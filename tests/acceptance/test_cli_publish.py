@@ -156,7 +156,7 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
 ) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "thesis.tex").write_text("years of work")
-    assert "is no site that Portolan published" in portolan.refused("publish", str(tmp_path / "thesis"))
+    assert "has files that Portolan did not publish" in portolan.refused("publish", str(tmp_path / "thesis"))
     assert "there is no evidence of torch/xlaa to publish; did you mean torch/xla? chart" in portolan.refused(
         "publish", str(tmp_path / "site"), "--on", "torch/xlaa"
     )

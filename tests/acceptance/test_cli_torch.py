@@ -64,7 +64,7 @@ def test_what_a_program_calls_and_nobody_charted_is_charted_and_reported(directo
     up = portolan.up("--targets", "torch/xla", "--port", "0")
     try:
         arguments = ("assess", str(program), "--on", "torch/xla", "--data", str(data))
-        assert "Unknown, which is no finding: torch.renorm" in portolan.ask(*arguments)
+        assert "Unknown, because nobody charted them: torch.renorm" in portolan.ask(*arguments)
         process = portolan.call(*arguments, "--chart")
     finally:
         up.stop()

@@ -1,4 +1,4 @@
-"""A report as JSON: every finding, condition and note with all of its sites. Pure."""
+"""A report as JSON: every finding, condition and note with all of its sites. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator.assess.sites import Site
 from coordinator.assess.whole_run import WholeRun
 
 FORMAT = 1
-"""The format version, which increases when older readers cannot read the output."""
+"""The version of the format. It is increased when programs for older versions cannot read the output."""
 
 
 def json_of(report: AssessmentReport) -> bytes:

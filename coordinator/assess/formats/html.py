@@ -15,7 +15,7 @@ from coordinator.figures import formats
 from coordinator.text.page_text import finalize
 
 SHOWN_PLACES = 20
-"""The maximum number of sites of a finding whose code is shown. Others are only named."""
+"""The maximum number of sites whose code is shown for a finding. For further sites, only path and line are shown."""
 TITLES = {
     Kind.wrong: "wrong",
     Kind.fails: "fails",

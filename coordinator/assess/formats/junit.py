@@ -1,4 +1,5 @@
-"""A report as JUnit XML: one test case per function and kind, which fails if there is a finding. Pure."""
+"""A report as JUnit XML: one test case per function and kind, which fails if there is a finding. This module does no
+I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from coordinator.assess.verdicts import Weight
 from coordinator.text.page_text import page_text
 
 _DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
-UNKNOWN = "nobody charted it there"
+UNKNOWN = "nobody charted this function on the target"
 
 
 def junit_of(report: AssessmentReport) -> bytes:

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0 for GitHub's code scanning: one result per function and kind. Pure."""
+"""A report as SARIF 2.1.0 for GitHub's code scanning: one result per function and kind. This module does no I/O."""
 
 from __future__ import annotations
 

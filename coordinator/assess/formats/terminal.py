@@ -1,4 +1,4 @@
-"""A report as text for a terminal, 80 columns wide. Pure."""
+"""A report as text for a terminal, 80 columns wide. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _finding(finding: Finding, report: AssessmentReport) -> Iterator[str]:
     if finding.is_unreached:
         marks.append("not reached")
     if finding.is_guessed:
-        marks.append("known by the method's name alone")
+        marks.append("guessed from the method's name alone")
     yield from _wrap(f"{LABELS[verdict.kind]:<6}{verdict.function} ({', '.join(marks)})", hanging=" " * 6)
     yield from _indent(f"{kind_sentence(finding)}; {verdict.judges}" if verdict.judges else kind_sentence(finding))
     if verdict.said and verdict.kind is not Kind.slow:
@@ -129,7 +129,7 @@ def _run(run: RecordedRun, whole: bool) -> Iterator[str]:
         yield from _more(len(run.crossings), SHOWN_LINES, whole)
     if run.times:
         yield ""
-        yield "Share of the time in these calls, there and on the CPU:"
+        yield "Share of the time of these calls, on the target and on the CPU:"
         for time in run.times if whole else run.times[:SHOWN_LINES]:
             yield f"  {time.on_target:>5.0%}  {time.on_host:>5.0%}  {time.place}"
         yield from _more(len(run.times), SHOWN_LINES, whole)
@@ -169,7 +169,9 @@ def _callers(report: AssessmentReport) -> Iterator[str]:
     if not further:
         return
     yield ""
-    yield from _wrap(f"{plural(len(further), 'function')} of this code reach a finding by calling another:")
+    yield from _wrap(
+        f"{plural(len(further), 'function')} of this code reach a finding through a function that they call:"
+    )
     for caller in further[:SHOWN_CALLERS]:
         names = join_words([verdict.function for verdict in caller.verdicts], 3)
         yield from _wrap(f"  {' > '.join(caller.path)}: {names}", hanging="      ")
@@ -185,14 +187,15 @@ def _around(report: AssessmentReport, whole: bool) -> Iterator[str]:
         names = [f"{name} ({count})" if count > 1 else name for name, count in unknown.items()]
         leading_names = names if whole else names[:SHOWN_UNKNOWN]
         rest = f" and {len(names) - len(leading_names)} more" if len(leading_names) < len(names) else ""
-        yield from _wrap(f"Unknown, which is no finding: {', '.join(leading_names)}{rest}.", hanging="  ")
+        yield from _wrap(f"Unknown, because nobody charted them: {', '.join(leading_names)}{rest}.", hanging="  ")
         if report.chart_command:
-            yield from _wrap("A coordinator with a runner of it charts them:", hanging="  ")
+            yield from _wrap("To chart them with a coordinator that has a runner of this target:", hanging="  ")
             yield f"  $ {report.chart_command}"
     if source.device_questions:
         questions = source.device_questions
         yield from _wrap(
-            f"The code asks for the device at {plural(len(questions), 'place')}, so another way may be taken there:"
+            f"The code tests the device at {plural(len(questions), 'place')}, so it may take another branch on the "
+            "target:"
         )
         for question in questions if whole else questions[:SHOWN_QUESTIONS]:
             yield f"  {report.prefix}{question.path}:{question.line}: {question.text}"[:WIDTH]

@@ -1,5 +1,5 @@
-"""Counts the uses in a corpus. This process reads the files, and worker processes parse them in batches of limited
-size.
+"""Counts the uses of framework functions in a corpus (a collection of Python files). This process reads the files, and
+worker processes parse them in batches of limited size.
 
 The results of batches are added in the order of the corpus. The state is stored with each batch, so that an interrupted
 count resumes after the last stored batch. If a worker crashes, the files of its batch are parsed one by one, and only
@@ -72,7 +72,8 @@ def _finish(batch: Batch, pending_tally: Future[Tally], pool: Workers[Tally], st
 
 
 def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]:
-    """Group files into batches. Duplicates, and files that mention no framework, are not parsed."""
+    """Group files into batches. Duplicates and files that mention no framework are counted in a batch, but are not
+    among its files to parse."""
     files: list[SourceFile] = []
     tally, digests, size, number = Tally(), [], 0, 0
     pending: set[bytes] = set()
@@ -94,7 +95,8 @@ def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]
                 tally.files["without_framework"] += 1
         if len(files) >= BATCH_FILES or size >= BATCH_BYTES or len(digests) >= 20 * BATCH_FILES:
             yield Batch(files, tally, digests, number)
-            # The state knows a pending file only once its batch is counted.
+            # The state contains the digest of a file only after the file's batch was counted, so pending digests are
+            # kept here.
             pending = {digest for digest in pending if not state.knows(digest)}
             files, tally, digests, size = [], Tally(), [], 0
     if number > state.position:
@@ -102,7 +104,7 @@ def batches(sources: Iterator[SourceFile], state: CountState) -> Iterator[Batch]
 
 
 _methods: Methods = {}
-"""The names of array methods. It is set once in each worker process."""
+"""The names of array methods, which are set once in each worker process."""
 
 
 def _prepare(methods: Methods) -> None:
@@ -111,7 +113,7 @@ def _prepare(methods: Methods) -> None:
 
 
 def _crash_tally(source: SourceFile) -> Tally:
-    """The tally for a file that crashed the process that parsed it."""
+    """The tally for a file that crashed its worker process."""
     tally = Tally()
     tally.refuse("ended its process", source.name)
     return tally
@@ -126,7 +128,7 @@ def parse_files(files: Sequence[SourceFile]) -> Tally:
 
 
 def parse_file(source: SourceFile, methods: Methods, tally: Tally) -> None:
-    """Add the uses in one file to the tally, or the reason why it cannot be read."""
+    """Add the uses in one file to the tally. If the file cannot be parsed, add the reason."""
     try:
         uses = uses_of(source.content, methods)
     except UNPARSABLE as error:

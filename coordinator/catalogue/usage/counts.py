@@ -1,5 +1,5 @@
-"""The file of counts: how often a corpus uses each function. Uses are counted separately by how they were
-recognized."""
+"""The file of counts: how often a corpus (a collection of Python files) uses each function. Uses are counted separately
+by how they were recognized."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from coordinator.errors import CatalogueError
 from protocol.model import first_fault
 
 FORMAT: Literal[1] = 1
-"""The version of this file format, and of the rule by which uses are counted."""
+"""The version of the file format and of the rule by which uses are counted."""
 DEFAULT = files("coordinator.catalogue") / "data" / "counts.json.gz"
-"""The counts that come with Portolan, from packages that use the frameworks."""
+"""The counts that ship with Portolan. Their corpus is packages that use the frameworks."""
 
 
 class _Model(BaseModel):
@@ -29,10 +29,10 @@ class _Model(BaseModel):
 
 
 class UseCount(_Model):
-    """How often one name is used."""
+    """The number of uses of one name."""
 
     resolved: NonNegativeInt = 0
-    """Uses of the name itself, resolved through imports and assignments."""
+    """Uses that imports and assignments resolve to this name."""
     typed: NonNegativeInt = 0
     """Uses as a member of a value with a known class."""
     guessed: NonNegativeInt = 0
@@ -57,7 +57,8 @@ class UseCount(_Model):
 
 
 class FileCounts(_Model):
-    """The numbers of a corpus's files, by what happened to them."""
+    """The numbers of files of a corpus: all, duplicates, files that mention no framework, counted files, rejected
+    files."""
 
     seen: NonNegativeInt
     duplicates: NonNegativeInt
@@ -89,8 +90,8 @@ class UsageCounts(_Model):
 
 
 def open_counts(path: Path | None) -> UsageCounts:
-    """Read counts from a file. Without a path, the counts that ship with Portolan."""
-    name = "the counts that come with Portolan" if path is None else str(path)
+    """Read counts from a file. If ``path`` is None, read the counts that ship with Portolan."""
+    name = "the counts that ship with Portolan" if path is None else str(path)
     try:
         content = DEFAULT.read_bytes() if path is None else path.read_bytes()
         return UsageCounts.model_validate_json(unpack(content))
@@ -111,7 +112,7 @@ class ResolvedCounts:
     by_name: Mapping[str, Mapping[str, UseCount]]
     """The uses of each object, for each name under which it was used."""
     unresolved: Mapping[str, UseCount] = field(default_factory=dict)
-    """Uses of names that this release does not have, or that are modules or values."""
+    """Uses of names that this release does not have, and of names of modules or values."""
 
     @cached_property
     def uses(self) -> Mapping[str, UseCount]:
@@ -120,7 +121,7 @@ class ResolvedCounts:
 
 
 def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> ResolvedCounts:
-    """Assign the uses of every counted name to the name's entry in a release. Pure."""
+    """Assign the uses of every counted name to the name's entry in a release. Does no I/O."""
     by_name: dict[str, dict[str, UseCount]] = {}
     unresolved_counts: dict[str, UseCount] = {}
     framework = counts.frameworks.get(root)
@@ -130,14 +131,14 @@ def resolve_counts(counts: UsageCounts, surface: Surface, root: str) -> Resolved
             unresolved_counts[name] = count
             continue
         uses, written_name = by_name.setdefault(entry.name, {}), plain_name(name)
-        # A module that only repeats names does not make another name of this one.
+        # A name in a module that only repeats names is not counted as another name of the object.
         uses[written_name] = uses[written_name] + count if written_name in uses else count
     return ResolvedCounts(by_name, unresolved_counts)
 
 
 @dataclass
 class Tally:
-    """The counts so far, of a file, a batch of files, or a corpus."""
+    """The counts of a file, of a batch of files, or of a corpus up to the current position."""
 
     resolved: Counter[str] = field(default_factory=Counter)
     typed: Counter[str] = field(default_factory=Counter)

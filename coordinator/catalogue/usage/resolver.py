@@ -1,11 +1,11 @@
-"""The resolver finds the names of a framework that a source uses. Pure.
+"""The resolver determines which names of a framework a source uses. This module does no I/O.
 
-It follows a name through imports, aliases and simple assignments, and a value through the call that creates it. A call
-of a class creates an instance of the class. A call of a framework's function creates an array.
+The resolver follows a name through imports, aliases and simple assignments, and a value through the call that creates
+it. A call of a class creates an instance of the class. A call of a framework's function creates an array.
 
-A use of a method is *typed* if its object is annotated, or was created by a class or by a function that only creates
-arrays. It is *guessed* if its object came from another function of the framework, or if only the method's name points
-to the framework.
+A use of a method is *typed* if the object is annotated, or was created by a class or by a function that only creates
+arrays. A use of a method is *guessed* if the object came from another function of the framework, or if only the
+method's name points to the framework.
 
 `Resolver` follows names and reports every use to its subclass. `uses_of` counts uses. The assessment needs call sites
 and more knowledge of values, so it extends this resolver.
@@ -50,7 +50,7 @@ class Instance(Value):
 
 
 class _Other(Value):
-    """A value that does not come from a framework. There is only one such object, even after pickling."""
+    """A value that does not come from a framework. The class has a single instance, also after unpickling."""
 
     __slots__ = ()
 
@@ -75,7 +75,8 @@ class Uses:
 
 
 def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
-    """Find the uses in one source. ``methods`` has the names of array methods, by the framework's public root.
+    """Count the uses in one source. ``methods`` has the names of array methods. Its keys are the first parts of the
+    frameworks' public names, such as ``tf``.
 
     Raises the errors of ``ast.parse`` for a source that cannot be parsed.
     """
@@ -289,8 +290,8 @@ class Resolver:
         """Record a use of a framework's name that imports resolve."""
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
-        """Return a member of a value. If ``outer``, the member is neither called nor followed by another attribute, so
-        it is recorded as a use."""
+        """Return a member of a value. If ``outer`` is true, the program neither calls the member nor accesses one of
+        its attributes, so the member is recorded as a use."""
         if type(owner) is str:
             name = f"{owner}.{node.attr}"
             if outer:

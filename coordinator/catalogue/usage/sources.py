@@ -1,8 +1,9 @@
 """Reads the Python files of a corpus or a project one by one, within limits: from a folder, an archive or lines of
 JSON.
 
-Nothing is extracted and no link is followed. If a file cannot be read, the reason is reported, and the other files are
-read nevertheless. The order is always the same, so that an interrupted count can resume.
+Archives are not extracted to disk, and links are not followed. If a file cannot be read, the reason is reported, and
+the other files are read nevertheless. The order of the files is always the same, so that an interrupted count can
+resume.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from typing import IO, Any
 from coordinator.errors import CatalogueError
 
 LARGEST_FILE = 4_000_000
-"""The maximum size of a file. A larger one contains data, not a program that a person wrote."""
+"""The maximum size of a file in bytes. A larger file contains data, and not a program that a person wrote."""
 LARGEST_LINE = 3 * LARGEST_FILE
-"""The maximum length of a line of a .jsonl file, which is one source file with its JSON escapes."""
+"""The maximum length of a line of a .jsonl file in bytes. A line contains one source file, with JSON escapes."""
 MOST_EXPANDED = 300
-"""The maximum ratio of an archive's unpacked size to its size. Python sources compress to a fifth."""
+"""The maximum ratio of an archive's unpacked size to its packed size. Python sources have a ratio of about 5."""
 ALWAYS_EXPANDED = 256_000_000
 _TAR = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _ZIP = (".zip", ".whl", ".egg")
@@ -47,8 +48,8 @@ class SourceFile:
 
     name: str
     package: str
-    """The archive that contains the file. It is ``name version`` if the archive's file name says so. Empty for a file
-    in a plain folder."""
+    """The archive that contains the file: ``name version`` if the archive's file name has both, otherwise the file
+    name. Empty for a file in a plain folder."""
     content: bytes = b""
     refusal: str | None = None
 
@@ -75,7 +76,7 @@ class FileFilter:
 LINK = "a link"
 """The reason why a link is not followed."""
 CORPUS = FileFilter()
-"""Every Python file of a corpus."""
+"""Selects every Python file of a corpus."""
 
 
 def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
@@ -91,7 +92,8 @@ def sources(corpus: Path, choice: FileFilter = CORPUS) -> Iterator[SourceFile]:
 
 
 def package_of(archive: str) -> str:
-    """The package and version in an archive's file name. If the name does not contain them, the file name itself."""
+    """The package and version in an archive's file name. If the file name does not contain both, the file name
+    itself."""
     match = _WHEEL.fullmatch(archive)
     if match is None:
         return archive
@@ -126,7 +128,7 @@ def _leads_to_folder(link: os.DirEntry[str]) -> bool:
     try:
         return link.is_dir()
     except OSError:
-        # The link leads to itself, or through a folder that may not be read.
+        # The link leads to itself, or through an unreadable folder.
         return False
 
 

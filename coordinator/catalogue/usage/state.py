@@ -15,8 +15,8 @@ from coordinator.errors import CatalogueError
 
 
 class CountState:
-    """The tally, the position in the corpus, and the digests of the files so far. All three are always written
-    together."""
+    """The tally, the position in the corpus, and the digests of the files that were counted so far. All three are
+    always written in one transaction."""
 
     def __init__(self, path: Path | None, corpus: Path) -> None:
         self._path = path
@@ -31,7 +31,7 @@ class CountState:
 
     def _open(self) -> None:
         with self._connection as connection:
-            # If the last batches are lost, they are counted again.
+            # Synchronous writes are not needed: if the last batches are lost, they are counted again.
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("CREATE TABLE IF NOT EXISTS digests (digest BLOB PRIMARY KEY) WITHOUT ROWID")

@@ -1,4 +1,4 @@
-"""Worker processes that parse files in batches. If a file crashes its worker, only this file is lost."""
+"""Worker processes that parse files in batches. If a file crashes its worker, all other files are still counted."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from coordinator.catalogue.usage.sources import SourceFile
 
 Result = TypeVar("Result")
 MEMORY_BYTES = 3_000_000_000
-"""The maximum address space of a worker. A file whose syntax tree needs more is rejected."""
+"""The maximum address space of a worker in bytes. A file whose syntax tree needs more memory is rejected."""
 NESTING = 3_000
-"""The maximum nesting of expressions. Only generated code is nested deeper."""
+"""The maximum nesting depth of expressions. Only generated code is nested more deeply."""
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""The errors that parsing a file raises."""
+"""The errors that the parser raises for a file that it cannot parse."""
 
 
 class Workers(Generic[Result]):
-    """Worker processes. If one of them dies, all are restarted.
+    """A pool of worker processes. If one of them dies, all of them are restarted.
 
     ``parse`` handles a batch in a worker that ``prepare`` has initialized. ``on_crash`` returns the result for a file
     that crashed its worker.
@@ -60,11 +60,11 @@ class Workers(Generic[Result]):
             return self._executor.submit(self._parse, files)
 
     def results(self, files: Sequence[SourceFile], batch_result: Future[Result]) -> Sequence[Result]:
-        """The results of a batch. If a worker died while it parsed the batch, the files are parsed one by one."""
+        """The results of a batch. If a worker died during the batch, the files of the batch are parsed one by one."""
         try:
             return [batch_result.result()]
         except BrokenProcessPool:
-            # Any of the batches in progress may contain the file that ended the worker.
+            # Any of the batches in progress may contain the file that crashed the worker.
             return list(self._one_by_one(files))
 
     def _one_by_one(self, files: Sequence[SourceFile]) -> Iterator[Result]:
@@ -94,10 +94,10 @@ def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
 def bound_parser() -> None:
     """Limit the memory and the recursion depth of this process, because it parses code by unknown authors."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    # A crash of a parser is counted; its core dump would fill the disk.
+    # Core dumps are switched off, because those of crashed parsers would fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(NESTING)
-    # Parsing warns about the source: invalid escapes, comparisons with literals.
+    # The parser warns about the parsed source, for example about invalid escapes. These warnings are hidden.
     warnings.simplefilter("ignore")
     # Syntax trees have no cycles, and searching for cycles takes a third of the time.
     gc.disable()

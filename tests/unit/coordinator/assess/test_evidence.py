@@ -64,7 +64,7 @@ def test_a_target_that_nobody_charted_is_said_in_one_line(selector: str) -> None
     with pytest.raises(AssessmentError) as excinfo:
         choose_target(selector, OLD)
     message = str(excinfo.value)
-    assert message.startswith(f"nobody charted {selector} ")
+    assert message.startswith(f"nobody charted {selector}; the evidence (")
     assert "torch@2.9.0/xla" in message
     assert "\n" not in message
     assert ("did you mean torch/xla?" in message) == (selector != "jax/tpu")
@@ -269,11 +269,11 @@ def document_with(**members: object) -> bytes:
         (b"", "is not an evidence file of Portolan"),
         (b"\x1f\x8b\x08", "is not an evidence file of Portolan"),
         (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is not an evidence file of Portolan"),
-        (document_with(format=3, portolan="9.9", targets="otherwise"), "has format 3, made by portolan 9.9"),
-        (document_with(targets=[{"framework": "torch"}]), "is not valid evidence: targets.0."),
+        (document_with(format=3, portolan="9.9", targets="otherwise"), "has format 3 (made by portolan 9.9)"),
+        (document_with(targets=[{"framework": "torch"}]), "was changed and is not valid evidence (targets.0."),
         (
             document_with(targets=[{**json.loads(document_with())["targets"][0], "charts": []}]),
-            "names a chart that it does not",
+            "was changed and names a chart that it does not",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
     assert f"$ portolan-runner run torch xla {FUNCTION}/one-0" in text
     assert "HOST torch.some (1 place) runs on the host in 3 of 6 usual cases: with mode='a' (3 of 3)" in text
     assert "1 note at 1 place (--all lists them): 1: only cases unlike this call do so." in text
-    assert "Unknown, which is no finding: torch.unknown." in text
+    assert "Unknown, because nobody charted them: torch.unknown." in text
     assert "portolan submit --suite library --targets torch/xla --functions torch.unknown" in text
     assert "src/train.py:4: x.device.type" in text
     assert "Values are read on the host at 1 place, where the program waits for the device:" in text
@@ -106,7 +106,7 @@ def test_the_terminal_says_all_that_stands_around_the_findings(assessment_report
         ([], "On torch/xla nothing can go wrong: this code uses no function of torch."),
         (
             ["torch.unknown"],
-            "On torch/xla nothing is known: none of the functions that this code uses is charted there.",
+            "On torch/xla nothing is known: none of the functions that this code uses is charted.",
         ),
         (
             ["torch.fine", "torch.unknown"],

@@ -41,7 +41,7 @@ def test_data_of_another_project_are_refused(project: Path) -> None:
     report = json.loads((project / "report.json").read_text())
     (project / "report.json").write_text(json.dumps({**report, "files": {"elsewhere.py": report["files"]["train.py"]}}))
     source = read_sources(project, frameworks=["torch"])
-    with pytest.raises(AssessmentError, match="measured none of the files"):
+    with pytest.raises(AssessmentError, match="contain none of the files"):
         with_reached(source, ExecutedLines.read(project / "report.json"), project)
 
 
@@ -49,5 +49,5 @@ def test_data_of_another_project_are_refused(project: Path) -> None:
 def test_what_is_no_data_of_coverage_is_said_in_one_line(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "report"
     file.write_bytes(content)
-    with pytest.raises(AssessmentError, match=r"is not a data file of coverage\.py: give the file \.coverage"):
+    with pytest.raises(AssessmentError, match=r"is not a data file of coverage\.py: pass the file \.coverage"):
         ExecutedLines.read(file)

@@ -157,7 +157,7 @@ def test_every_format_says_where_it_crosses_and_what_it_cannot_know(assessment: 
         "Values cross 20 times to the host and 3 times to the device",
         "20 to the host torch.Tensor.item train.py:8",
         "1 call whose replay has no counted outcome",
-        "4 calls that no recording keeps (4: on the host)",
+        "4 calls that a recording cannot contain (4: on the host)",
         "it forked processes",
         CANNOT_KNOW[0],
     ):
@@ -196,7 +196,7 @@ def test_a_first_line_that_finds_nothing_says_that_the_command_ended_early(exit_
 def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) -> None:
     run = RecordedRun(recording(*CALLS, exit_code=None), None, "torch is not installed here")
     assert run.times == ()
-    assert "these calls themselves, which were not replayed: torch is not installed here" in run.unknowable
+    assert "the results of these calls, which were not replayed: torch is not installed here" in run.unknowable
     assert run.called_line.endswith("the command was killed before its end")
 
 
@@ -205,7 +205,7 @@ def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) 
     [
         (b"[", "is no recording of Portolan's: make one with `portolan-runner record`"),
         (b'{"type": "portolan-recording", "format": 2, "portolan": "9"}', "has format 2, made by portolan 9"),
-        (b'{"type": "portolan-recording", "format": 1, "portolan": "0"}', "is no valid recording: framework"),
+        (b'{"type": "portolan-recording", "format": 1, "portolan": "0"}', r"is not a valid recording \(framework"),
     ],
 )
 def test_what_is_no_recording_is_refused_in_one_line(content: bytes, message: str) -> None:

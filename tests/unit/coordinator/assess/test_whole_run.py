@@ -82,7 +82,7 @@ def test_what_falls_back_in_the_backward_pass_was_predicted_by_the_gradient_of_a
     of = whole(event("torch.Tensor.backward", "fell_back", "aten::index_put", 7), findings=findings)
     assert [one.is_predicted for one in of.events] == [True]
     assert of.unmet == ()
-    assert of.score_line == "of 1 that fell back or raised, 1 were predicted; of 1 predicted, 1 did"
+    assert of.score_line == "predicted fallbacks and errors: 1 of 1; predictions that came true: 1 of 1"
     forward_only = whole(event("torch.Tensor.backward", "fell_back", "aten::index_put", 7))
     assert [one.is_predicted for one in forward_only.events] == [False]
 
@@ -96,8 +96,8 @@ def test_the_text_says_what_happened_beside_what_was_predicted() -> None:
         "  HOST  torch.sort (predicted): aten::sort",
         "      at train.py:3",
         "  FAILS torch.mm (predicted, did not happen) [train.py:5]",
-        "Of 1 that fell back or raised, 1 were predicted; of 2 predicted, 1 did, and what",
-        "comes after its early end had no chance to.",
+        "Predicted fallbacks and errors: 1 of 1; predictions that came true: 1 of 2 (the",
+        "others may concern calls after the early end).",
     ]
 
 

@@ -26,7 +26,7 @@ def cell(*ends: End) -> AtlasCell:
     [
         (("passed", "passed"), Mark.works, "passes in all 2 cases, on the device"),
         (("passed",), Mark.works, "passes in its only case, on the device"),
-        (("passed", "unproven"), Mark.works, "passes in all 2 cases; in 1 it is proven that the device computed"),
+        (("passed", "unproven"), Mark.works, "passes in all 2 cases, in 1 of them with proof that the device computed"),
         (("unproven", "unproven"), Mark.unproven, "passes in all 2 cases, without proof that the device computed"),
         (("failed", "failed"), Mark.fails, "fails in all 2 cases"),
         (("fell_back",), Mark.falls_back, "falls back to the host in its only case"),

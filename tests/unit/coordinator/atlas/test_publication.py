@@ -92,7 +92,7 @@ def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(
 def test_what_cannot_be_kept_is_named_and_nothing_is_replaced(tmp_path: Path) -> None:
     publish([FRONT], tmp_path / "site")
     os.mkfifo(tmp_path / "site" / "pipe")
-    with pytest.raises(PublicationError, match="pipe is neither a file nor a folder: move it away"):
+    with pytest.raises(PublicationError, match="pipe is neither a file nor a folder: move it to another folder"):
         publish([SiteFile("index.html", b"new")], tmp_path / "site")
     assert content(tmp_path / "site") == {"index.html": "front"}
 
@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_made_is_named_by_the_folder_of_the_site(tmp_path:
 
 def test_a_folder_of_others_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(PublicationError, match="is no site that Portolan published"):
+    with pytest.raises(PublicationError, match="has files that Portolan did not publish"):
         publish([FRONT], tmp_path)
     with pytest.raises(PublicationError, match="is a file: name a folder"):
         publish([FRONT], tmp_path / "thesis.tex")
@@ -249,7 +249,7 @@ def test_what_laboratories_disagree_on_is_in_the_page_and_in_the_data(tmp_path: 
     (row,) = pq.read_table(tmp_path / "data" / "portability-torch.parquet").to_pylist()
     assert [(one["chart"]["signed_by"], one["cases"]) for one in row["disagreements"]] == [("lab-b", 1)]
     page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
-    assert "1 of 2 cases ends otherwise in the chart of 2026-11-01, signed by lab-b" in page
+    assert "1 of 2 cases has another result in the chart of 2026-11-01, signed by lab-b" in page
 
 
 def test_of_many_charts_that_disagree_the_page_lists_the_newest_and_counts_the_others(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_of_many_charts_that_disagree_the_page_lists_the_newest_and_counts_the_o
     (target,) = merge_charts([Charted(newest, {}), *(Charted(replace(older, charts=(one,)), {}) for one in charts)])
     publish(site_files(atlas(target), []), tmp_path)
     page = " ".join((tmp_path / "functions" / "torch.a.html").read_text().split())
-    assert re.findall(r"otherwise in the chart of ([\d-]+)", page) == ["2026-11-05", "2026-11-04", "2026-11-03"]
+    assert re.findall(r"another result in the chart of ([\d-]+)", page) == ["2026-11-05", "2026-11-04", "2026-11-03"]
     assert "2 older charts disagree as well." in page
 
 

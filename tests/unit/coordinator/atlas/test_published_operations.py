@@ -105,7 +105,7 @@ def test_a_reader_gets_from_a_target_by_an_operation_to_its_functions_and_back(s
     assert of_function in Links(of_operation).paths
     assert of_operation in Links(of_function).paths
     assert "Ran on the host in 2 cases:" in of_operation.read_text()
-    assert "4 of 5 such cases name one" in of_target.read_text()
+    assert "evidence of 4 of 5 such cases names an operation" in of_target.read_text()
     assert "differed from the host" in of_target.read_text()
     assert "has no lowering" not in of_target.read_text()
 
