@@ -193,12 +193,12 @@ def test_a_target_without_a_container_is_one_line_that_says_what_there_is(docker
     command = [sys.executable, "scripts/images.py", "--for", "jax-gpu"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert answer.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
+    assert answer.stderr.startswith("images: compose.yaml has no runner for jax/gpu: choose one of jax/cpu, jax/cuda")
     assert answer.stderr.count("\n") == 1
 
 
 def test_an_image_to_begin_with_keeps_the_digest_that_stands_in_the_file(docker: list[str], tmp_path: Path) -> None:
-    """What is pinned there is asked of no registry again, and what was made on this machine is never pinned."""
+    """The script asks no registry about an image with a digest, and never pins an image built on this machine."""
     image = f"python:3.11-slim-bookworm@sha256:{'0' * 64}"
     env = tmp_path / ".env"
     env.write_text(f"# PORTOLAN_PYTHON=python:2\nPORTOLAN_PYTHON={image}\n")
@@ -216,5 +216,5 @@ print(images.bases(targets, images.read_compose(variables)))
         command, cwd=ROOT / "scripts", capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert lines[0] == str([image, image])
-    assert lines[1].startswith("images: portolan/runner:latest was made on this machine")
+    assert lines[1].startswith("images: portolan/runner:latest was built on this machine")
     assert lines[2] == "{}"
