@@ -1,6 +1,6 @@
 """Charting: runs a whole suite on one device and writes a bundle, without a coordinator.
 
-Every case runs like a posted job. The order is the coordinator's: run 1 of all cases comes before run 2 of any case.
+Every case runs like a job from a coordinator, and in the same order: run 1 of all cases comes before run 2 of any case.
 Progress goes to stderr.
 """
 
@@ -56,17 +56,17 @@ class ChartingOptions:
     runs: int
     timeout_s: float
     timing: TimingPolicy | None
-    """The timing policy; None for the suite's own."""
+    """The timing policy; None for the policy that the suite declares."""
     timed_cases: TimedCases | None
-    """The timed cases; None for the suite's own choice."""
+    """Which cases are timed; None for the choice that the suite declares."""
     memory_limit: int | None
     slots: int
     out: Path
 
 
 async def chart(order: ChartingOptions) -> None:
-    """Run the suite. If an interrupted run has left a part of the bundle, only the rest runs. Raises
-    ``BundleError``."""
+    """Run the suite. If an earlier, interrupted run has written a part of the bundle, only the missing cases run.
+    Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         target = order.framework, order.device
@@ -167,8 +167,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
 
 class Progress:
-    """A progress line: done of total, failing, rate and time left. On a terminal the line is overwritten. Elsewhere a
-    new line is printed at intervals."""
+    """Prints progress: cases done and failing, rate and time left. On a terminal, one line is overwritten. Elsewhere,
+    new lines are printed at intervals."""
 
     def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
         self._bundle = bundle

@@ -143,7 +143,8 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret in the file, otherwise in the variable. None if there is neither; then a new secret is generated."""
+    """The secret from the file, or if no file is named, from the variable. If there is neither, None, and a new secret
+    is generated."""
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -184,8 +185,8 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python that has the framework: the one that an option names, otherwise Portolan's own, otherwise that of the
-    framework's environment."""
+    """The Python that has the framework: the Python that an option names; without such an option, Portolan's own Python
+    if it has the framework, otherwise the Python of the framework's environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:

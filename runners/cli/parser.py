@@ -1,4 +1,5 @@
-"""Defines the commands of ``portolan-runner`` and their options. It contains only what their help needs."""
+"""Defines the commands of ``portolan-runner`` and their options. It imports only modules that the commands' help
+needs."""
 
 from __future__ import annotations
 

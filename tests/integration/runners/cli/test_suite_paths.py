@@ -91,7 +91,7 @@ def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> No
         ("raise SystemExit(0)\n", "SystemExit: 0 ({file}, line 1)"),
         ("import os\nos._exit(0)\n", "cannot be imported: "),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "cannot be imported: "),
-        ("CASES = []\n", "has no cases; give it a list FUNCTIONS"),
+        ("CASES = []\n", "has no cases: add a list FUNCTIONS"),
         ("FUNCTIONS = [print]\n", "FUNCTIONS holds a builtin_function_or_method, and not"),
         (MODULE.replace("[total]", "[total, total]"), "two cases 'mine.total/row'; rename one"),
         (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),
@@ -129,20 +129,20 @@ def test_a_path_without_a_suite_is_refused_before_anything_starts(tmp_path: Path
 def test_the_name_of_a_suite_that_ships_is_refused(tmp_path: Path, name: str) -> None:
     file = write_module(tmp_path, name=name)
     line = _complaint(_call("cases", "hazards", "--suite", file))
-    assert line == f"suite {name!r} ({file}): its name is that of a suite that comes with Portolan; rename your suite"
+    assert line == f"suite {name!r} ({file}) has the same name as a suite that comes with Portolan: rename your suite"
 
 
 @pytest.mark.parametrize("name", ["numpy", "json", "runners", "my-suite"])
 def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
     line = _complaint(_call("cases", "hazards", "--suite", write_module(tmp_path, name=name)))
-    assert "its name is" in line or "Python cannot import a module of this name" in line
+    assert "has the same name" in line or "Python cannot import a module of this name" in line
     assert "rename" in line
 
 
 def test_two_suites_of_one_name_are_refused(tmp_path: Path) -> None:
     one, other = write_module(tmp_path / "one"), write_module(tmp_path / "other")
     line = _complaint(_call("cases", "hazards", "--suite", one, "--suite", other))
-    assert line == f"suite 'mine' ({other}): its name is that of suite 'mine' ({one}); rename your suite"
+    assert line == f"suite 'mine' ({other}) has the same name as suite 'mine' ({one}): rename your suite"
 
 
 def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_
     ("entries", "words"),
     [
         (["hazards.mine = gone"], "cannot be imported: ModuleNotFoundError: No module named 'gone'"),
-        (["hazards.hazards = mine"], "its name is that of a suite that comes with Portolan"),
-        (["hazards.one = mine", "hazards.one = mine.sums"], "its name is that of suite 'one'"),
+        (["hazards.hazards = mine"], "has the same name as a suite that comes with Portolan"),
+        (["hazards.one = mine", "hazards.one = mine.sums"], "has the same name as suite 'one'"),
     ],
 )
 def test_a_package_whose_suite_cannot_be_served_is_named(tmp_path: Path, entries: list[str], words: str) -> None:

@@ -85,7 +85,7 @@ def test_a_module_that_misbehaves_costs_itself(tmp_path: Path, monkeypatch: pyte
         "jax.a_fails": "RuntimeError: not here",
         "jax.b_exits": "SystemExit: 3",
         "jax.c_dies": "ended with exit code 7",
-        "jax.d_hangs": "said nothing for 5 s",
+        "jax.d_hangs": "sent nothing for 5 s",
     }
     assert header["printed"] == ["jax.e_prints", "jax.f_says"]
     assert "jax.e_prints.said" in {entry["name"] for entry in entries}
