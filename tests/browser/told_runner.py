@@ -39,7 +39,7 @@ LOG_CHARACTERS = 1 << 16
 
 @dataclass(frozen=True)
 class Tale:
-    """A function, and how its cases end on either device."""
+    """A function, and how its cases end on each device."""
 
     function: str
     cases: tuple[str, ...] = ("small", "large")
@@ -49,7 +49,7 @@ class Tale:
     host_only: str | None = None
     raises_everywhere: bool = False
     noted: bool = False
-    """It fails as soon as the note is there."""
+    """The case fails as soon as the note exists."""
     log: str = ""
 
 
@@ -67,7 +67,7 @@ TALES = (
 
 
 class Teller:
-    """Finishes a task as it is submitted."""
+    """An executor that finishes a task when it is submitted."""
 
     def __init__(self, log: EventLog, device: str, note: Path) -> None:
         self._log = log
@@ -92,10 +92,10 @@ class Teller:
             self._log.record_finish(*task.key, outcome(tale, self._device, task, low=self._note.exists()))
 
     def cancel(self, id: str, attempt: int) -> None:
-        """Nothing waits and nothing runs."""
+        """Do nothing, because no task waits or runs."""
 
     async def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing, because there is nothing to stop."""
 
 
 def outcome(tale: Tale, device: str, task: Task, *, low: bool) -> Outcome:
