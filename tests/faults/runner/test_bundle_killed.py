@@ -1,4 +1,4 @@
-"""A bundle whose runner was killed or interrupted is continued by the same command, to the same end."""
+"""A bundle whose runner was killed or interrupted is completed by repeating the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.waiting import until
 
 SLOW = ("hazards.nap", "hazards.process_id")
 RUNS = 20
-"""Of five cases: longer than a busy machine takes to send a signal."""
+"""The duration of five cases, which is longer than a busy machine takes to send a signal."""
 
 
 def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
