@@ -1,4 +1,4 @@
-"""``portolan-runner`` as a person uses it: what it prints, and with which exit code it ends."""
+"""``portolan-runner`` as a user calls it: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _call(*arguments: str, real: bool = False, **variables: str) -> subprocess.C
 
 
 def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr of a command that could not be done."""
+    """The one line on stderr of a command that failed."""
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     (line,) = answer.stderr.splitlines()
     return line

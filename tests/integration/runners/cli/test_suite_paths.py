@@ -1,4 +1,5 @@
-"""``--suite ./my_suite``: suites of one's own on the command line, and the one line where one cannot be served."""
+"""``--suite ./my_suite``: users' own suites on the command line, and the one-line message for a suite that cannot be
+served."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def _call(*arguments: str | Path, python_path: Path | None = None) -> subprocess
 
 
 def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr of a command that could not be done."""
+    """The one line on stderr of a command that failed."""
     assert (answer.returncode, answer.stdout) == (2, ""), (answer.stdout, answer.stderr)
     (line,) = answer.stderr.splitlines()
     return line.removeprefix("portolan-runner: ")
@@ -72,7 +73,7 @@ def test_the_folder_that_one_stands_in_is_a_suite(tmp_path: Path) -> None:
 
 
 def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> None:
-    """So the command that repeats a case of a runner with suites of one's own repeats each of its cases."""
+    """So the command that repeats a case works for all cases of a runner with users' own suites."""
     file = write_module(tmp_path)
     assert _call("run", "hazards", "cpu", "hazards.add/0", "--suite", file).returncode == 0
     source = MODULE.replace("mine.total", "hazards.add").replace('"row"', '"wrong"')
@@ -154,7 +155,8 @@ def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: P
 
 
 def test_what_lies_beside_a_suite_hides_no_module_of_the_interpreter(tmp_path: Path) -> None:
-    """A folder ``torch`` or ``numpy`` beside it, or the folder ``runners`` around it, is on no path."""
+    """Neither a folder ``torch`` or ``numpy`` next to the suite, nor the folder ``runners`` around it, is on the import
+    path."""
     for name in ("torch", "jax", "docker", "numpy", "string"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('the wrong one')\n")
@@ -182,7 +184,7 @@ def test_it_runs_where_nothing_of_ours_is_installed(tmp_path: Path) -> None:
 
 
 def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_path: Path) -> None:
-    """It is the same suite as by its path: the same cases and the same revision."""
+    """The suite is the same as when its path is given: same cases, same revision."""
     install(tmp_path, "hazards.offered = mine", "torch.other = gone")
     package = write_package(tmp_path)
     assert "offered\tmine.total/long" in _call("cases", "hazards", python_path=tmp_path).stdout
