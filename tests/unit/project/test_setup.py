@@ -1,4 +1,4 @@
-"""What ``make setup`` says where it cannot do its work."""
+"""The messages of ``make setup`` if it cannot do its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of messages in our words: one of each kind that a request can have."""
+"""Validation errors in Portolan's words: one of each kind that a request can cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a runner that enrols says of itself, and what it makes of the answer; which secret opens it."""
+"""The enrollment request of a runner, its reaction to the response, and the secrets that it accepts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PATIENCE_S = 30.0
 
 
 def probe_all(framework: str, device_name: str, part: str, out: Path, function: str, call: str) -> None:
-    """In a child: run the probes after that one (none: all of them), and write what failed."""
+    """In a child process: run the probes after this one (all probes if it is None), and write the failures."""
     declaration = importlib.import_module(f"runners.{framework}").FRAMEWORK
     device = declaration.load_device(device_name)
     calls = importlib.import_module(f"tests.unit.coordinator.causes.harvest.{framework}_calls")
