@@ -1,5 +1,4 @@
-"""Compares the outcomes of every case of a suite in two environments: torch without CUDA's packages, and the complete
-torch.
+"""Compares the outcomes of every case of a suite in two environments: torch with and without CUDA's packages.
 
 ``check_stubs.py [--suites SUITE …] [--devices DEVICE …] [--functions GLOB …]`` runs each suite once without timing in
 both environments, and compares verdict, ending, placement and fallbacks. ``make check-stubs`` calls it. Bundles are

@@ -1,7 +1,7 @@
-"""Deploys compose.yaml and docker/stack.yaml as a stack on this engine's swarm, and reports services for which no node
-has the required label.
+"""Deploys compose.yaml and docker/stack.yaml on this engine's swarm, and reports services that wait for a node.
 
-``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager node needs no set-up.
+``stack.py [NAME] [--file MORE.yaml]…``. A service waits if no node has the label that the service requires. Standard
+library only, so that a manager node needs no set-up.
 
 Swarm reads an older format than Compose. Settings that have another name in Swarm are translated here. Settings that
 must differ in a stack are in docker/stack.yaml. Settings that Swarm does not have are omitted.
