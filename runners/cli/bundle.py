@@ -143,7 +143,7 @@ class BundleWriter:
             self._stream.flush()
         except OSError as error:
             raise BundleError(
-                f"{self.part} cannot be written: {error.strerror}; its outcomes stay, and the same command continues"
+                f"{self.part} cannot be written: {error.strerror}; its outcomes are kept: repeat the command"
             ) from error
         self._digest.update(line)
 

@@ -79,7 +79,10 @@ async def chart(order: ChartingOptions) -> None:
             ):
                 suite, unknown = select(offer.catalogue(), order.suite, order.functions)
                 if unknown:
-                    print(f"not charted, as the suite has no case of them: {', '.join(unknown)}", file=sys.stderr)
+                    print(
+                        f"not run, because the suite has no case of these functions: {', '.join(unknown)}",
+                        file=sys.stderr,
+                    )
                 description = await supervisor.look()
                 header = header_of(order, suite, describe(*target, description, order.interpreter, supervisor.slots))
                 bundle.begin(header)
@@ -199,7 +202,7 @@ class Progress:
         jobs_done = len(self._bundle.done)
         if jobs_done:
             self._say(
-                f"{jobs_done:,} of {self._total:,} are kept in {self._bundle.part}; the same command continues there"
+                f"{jobs_done:,} of {self._total:,} are stored in {self._bundle.part}: repeat the command to continue"
             )
 
     def _line(self, now: float) -> str:

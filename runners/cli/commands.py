@@ -93,14 +93,16 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
             option for option in ("enrolment_token_file", "name", "advertise") if getattr(options, option) is not None
         ]
         if options_given:
-            raise UsageError(f"--{options_given[0].replace('_', '-')} goes with --enrol URL")
+            raise UsageError(
+                f"--{options_given[0].replace('_', '-')} goes with --enrol URL: add --enrol, or omit the option"
+            )
         return None
     if options.enrolment_token_file is None:
         raise UsageError(
-            "--enrol needs --enrolment-token-file FILE: what `portolan runner token` printed for this runner"
+            "--enrol needs --enrolment-token-file FILE: write the output of `portolan runner token` into FILE"
         )
     if options.secret_file is not None or variables().secret is not None:
-        raise UsageError(f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET} out")
+        raise UsageError(f"with --enrol the coordinator gives the secret: omit --secret-file, and unset ${SECRET}")
     name = (
         options.name
         if options.name is not None
@@ -211,9 +213,11 @@ async def _run(options: argparse.Namespace) -> int:
     from runners.cli.foreground import open_supervisor, run_one
 
     if any(option is not None for option in (options.functions, options.runs, options.timed_cases, options.slots)):
-        raise UsageError("--functions, --runs, --timed-cases and --slots go with --out FILE, which runs a suite")
+        raise UsageError(
+            "--functions, --runs, --timed-cases and --slots go with --out FILE: add --out to run a whole suite"
+        )
     if options.case is None:
-        raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
+        raise UsageError("no CASE is named: name the CASE to run, or run a whole suite with --out FILE")
     _check_timeout(options)
     run = 1 if options.run is None else options.run
     if run < 1:
@@ -362,7 +366,7 @@ async def _cases(options: argparse.Namespace) -> int:
         ]
     if not lines:
         among = f" in a suite {' or '.join(map(repr, options.suites.names))}" if options.suites.names else ""
-        raise UsageError(f"no case{among} is like {options.match!r}")
+        raise UsageError(f"no case{among} matches the glob {options.match!r}")
     print("\n".join(lines))
     return 0
 

@@ -47,8 +47,10 @@ class RecordingInbox:
         suite = f"recording_{hashlib.sha256(content).hexdigest()[:8]}"
         if suite in self._served:
             return AcceptedRecording(suite=suite)
-        if is_busy or self.accepted.is_set():
-            raise BusyError("the runner has jobs, or another recording to begin with: send it when the runner is idle")
+        if is_busy:
+            raise BusyError("the runner has jobs: send the recording when the runner is idle")
+        if self.accepted.is_set():
+            raise BusyError("the runner is starting with another recording: send the recording again later")
         if len(self._served) >= MOST_RECORDINGS:
             raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: restart it to remove them")
         self._file(suite).write_bytes(content)

@@ -53,7 +53,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     assert kept_bytes.endswith(b"\n")
     if number == signal.SIGINT:
         assert first.returncode == 130
-        assert f"{count} of {5 * RUNS} are kept in {part}; the same command continues there" in output
+        assert f"{count} of {5 * RUNS} are stored in {part}: repeat the command to continue" in output
 
     with _begin(out, note, runs=RUNS) as second:
         _, output = second.communicate(timeout=120)
