@@ -113,8 +113,8 @@ def coordinator(dsn: str, place: Path) -> Iterator[BenchInstance]:
 
 @contextlib.contextmanager
 def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
-    """Start a runner that finishes every job at once, and yield its URL and pid. If ``devices`` are named, one process
-    serves a runner for each of them."""
+    """Start a runner that finishes every job immediately, and yield its URL and pid. If ``devices`` are named, one
+    process serves a runner for each of them."""
     port, log = free_port(), place / "runner.log"
     with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases), *devices], log) as child:
         url = f"http://127.0.0.1:{port}"

@@ -13,7 +13,7 @@ _WORDS = {
     "bool_type": "must be true or false",
     "dict_type": "must be an object",
     "enum": "must be {expected}",
-    "extra_forbidden": "is not a field of it",
+    "extra_forbidden": "is not a known field",
     "finite_number": "must be a finite number",
     "float_parsing": "must be a number",
     "float_type": "must be a number",

@@ -58,8 +58,8 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def close_names(name: str, names: Sequence[str]) -> list[str]:
-    """At most three suggestions: names that end with the same word (``cumsum``, ``np.cumsum``), otherwise the most
-    similar names."""
+    """At most three suggestions: names that end with the same word (``cumsum``, ``np.cumsum``) or, if there are none,
+    the most similar names."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
     ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]

@@ -1,9 +1,9 @@
-"""Processes of tests that begin with their imports done: forked from one process, which has imported for all of them.
+"""Starts processes of tests without new imports: they are forked from one process that has imported everything.
 
-A coordinator spends 2.4 s of CPU on imports before it does anything, a command 1.9 s. Here one process for each pytest
-process imports once, has a single thread, opens nothing, and is copied by ``fork`` for each process that a test asks
-for. The copy runs what ``python -m MODULE`` or ``python -c PROGRAM`` would run, in the environment, the folder and with
-the streams that the test gave, and its interpreter ends as any other does.
+A coordinator needs 2.4 s of CPU for imports, and a command 1.9 s. So one server process for each pytest process imports
+the modules once. It has a single thread, opens nothing, and is copied by ``fork`` for each process that a test starts.
+The copy runs like ``python -m MODULE`` or ``python -c PROGRAM``, with the environment, folder and streams that the test
+chose, and its interpreter ends like any other.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any, TextIO
 
 ROOT = Path(__file__).parent.parent
 READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "OPENSSL_")
-"""Variables that the interpreter or the loader reads before anything of ours runs. No fork can change what they did."""
+"""Variables that the interpreter or the loader reads at its start. A fork cannot undo their effect."""
 ANSWERS_WITHIN_S = 180.0
 """The time limit for the imports and a fork, on a busy machine."""
 

@@ -1,10 +1,12 @@
-"""Levels: how much of the tests a run takes, and which part of a long list it draws.
+"""Levels: how many of the tests a run executes, and which sample of a long list it checks.
 
-Level 1, the default, checks every claim; a claim that is repeated over a long list is checked on a sample of the list.
-Level 2 checks every member. The sample follows from the seed of the change, so that every process of a run draws the
-same, a run can be repeated, and the next change draws another. Cases that the change touches are always in the sample.
+Level 1, the default, checks every property; a property of all members of a long list is checked on a sample. Level 2
+checks every member.
 
-This module needs the standard library and pytest alone: it also runs in the environments of the frameworks. A
+The sample is drawn from the seed of the change. So every process of a run draws the same sample, a run can be repeated,
+and the next change draws another sample. Cases that the change touches are always in the sample.
+
+This module needs only the standard library and pytest, because it also runs in the frameworks' environments. A
 ``conftest.py`` imports its hooks, or names it in ``pytest_plugins``.
 """
 

@@ -37,7 +37,8 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
-"""The number of tasks that the supervisor has at once. It searches its queue for every case, so this must be small."""
+"""The maximum number of tasks in the supervisor. It must be small, because the supervisor searches its queue for every
+case."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
 WRITE_EVERY_S = 10.0

@@ -136,7 +136,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The path of uv: the one next to this Python, otherwise the one on the search path."""
+    """The path of uv next to this Python or, if there is none, on the search path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

@@ -1,5 +1,5 @@
-"""Environments: installations of a framework. An environment is identified by everything that determines its content,
-and built once.
+"""Environments: installations of a framework. An environment is built once. Its key is computed from everything that
+determines its content.
 
 An environment contains exactly the packages of a lock, by version and hash. The lock is in the framework's folder:
 ``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also depends

@@ -58,7 +58,7 @@ class ServeOptions:
     """The bearer secret. If None, a secret is generated and printed in the ready line."""
     memory_limit: int | None = None
     slots: int = 1
-    """The maximum number of untimed cases that run at once. It is 1 on an accelerator."""
+    """The maximum number of untimed cases that run at the same time. It is 1 on an accelerator."""
     heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None

@@ -94,8 +94,8 @@ def is_deprecated(doc: str | None, name: str) -> bool:
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:
-    """Return the signature that Python reports. If there is none, return the signature at the beginning of the
-    documentation, otherwise None."""
+    """Return the signature that Python reports or, if there is none, the signature at the beginning of the
+    documentation. None if both are missing."""
     if text is None:
         own = re.escape(name.rpartition(".")[2])
         match = re.match(rf"\s*(?:[\w.]*\.)?{own}(\(.*?\)(?: ?-> ?[\w.\[\], ]+)?)\s*(?:\n|$)", doc or "")

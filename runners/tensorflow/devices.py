@@ -111,7 +111,7 @@ class TensorFlowDevice:
         return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
 
     def wait(self, tree: Any) -> None:
-        """Return at once: an operation on the host is complete when it returns."""
+        """Return immediately: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)

@@ -81,7 +81,7 @@ class TorchDevice:
         return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:
-        """Return at once: an operation on the host is complete when it returns."""
+        """Return immediately: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)

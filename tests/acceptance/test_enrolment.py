@@ -137,7 +137,8 @@ def test_its_secret_is_its_own_and_the_provisional_one_is_void(
 def test_the_audit_names_the_runner_that_enrolled(
     coordinator: CoordinatorProcess, known_runner: RunnerProcess, place: Path
 ) -> None:
-    """A token that is wrong names nobody; with one that is right, a refusal bears the name that the token is for."""
+    """If the token is wrong, the audit entry has no name. If the token is right, the entry of a refusal has the token's
+    name."""
 
     def find_entry(status: int, who: str) -> dict[str, Any] | None:
         """Return the newest matching entry of the audit. An entry is written after the response, so the newest entry of

@@ -1,4 +1,4 @@
-"""What the README and the how-to for a machine without a network show is what their commands print."""
+"""The output in the README and in the how-to for a machine without a network is the real output of the commands."""
 
 from __future__ import annotations
 

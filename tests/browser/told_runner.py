@@ -1,8 +1,8 @@
-"""A real runner service whose cases end as their tale says, at once: what a page must be able to show.
+"""A real runner service whose cases end immediately as their tale says, so that pages show every kind of result.
 
-``python -m tests.browser.told_runner DEVICE NOTE`` serves it and writes its URL as one line. Functions have names
-with markup and without an end, messages that are scripts, and a log as long as any may be; some run on one device
-only, some fall back, and one fails as soon as the file NOTE exists.
+``python -m tests.browser.told_runner DEVICE NOTE`` serves it and writes its URL as one line. Some functions have very
+long names or names with markup, messages that are scripts, or a log of the maximum length. Some run on one device only,
+some fall back, and one fails as soon as the file NOTE exists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Quotations: the words that a change takes out of the product's messages, and the tests that still quote them.
+"""Quotations: words that a change removes from Portolan's messages, and the tests that still quote them.
 
-A test of a command or a page quotes what it prints, in a file that has no other link with the module that says it. So
-such a file is about the change, too. Pure, but for ``of_last_day``.
+A test of a command or a page quotes output, although its file imports nothing from the module with the message. So such
+a file belongs to the change, too. Does no I/O, except ``of_last_day``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the files, other changes run the others.
+"""A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the test files, and other changes run the
+others.
 
-For tests that take seconds each. Always run are the tests by which the page of promises shows a promise, those marked
-``every_change``, the files about what the change touches, and those that quote words which it takes out of a message.
-Files that take about as long are put together in threes, and the seed of the change draws one of each three: all runs
-take about as long, and ten changes run 98 % of the files.
+It is used for tests that take seconds each. Some tests always run: those with which the page of promises proves a
+promise, those marked ``every_change``, files about the code that the change touches, and files that quote words that
+the change removes from a message.
+
+Files with about equal durations are put into groups of three, and the seed of the change draws one file of each group.
+So all runs take about as long, and ten changes together run 98 % of the files.
 """
 
 from __future__ import annotations

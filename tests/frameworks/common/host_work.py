@@ -1,8 +1,8 @@
-"""Calls that double an array, with the host's help behind the device's back or without: the same for every framework.
+"""Calls that double an array, with or without silent work on the host. All frameworks share them.
 
-``PLANTS`` work on the host, in every way that the rule of ``runners/suite/host_work.py`` names, and have to be seen;
-``HONEST`` calls look alike and stay on the device. Each is written once, in the words of ``Operations``, which a
-framework fills; on all of them the verdict must be the same.
+``PLANTS`` work on the host, in each way that the rule of ``runners/suite/host_work.py`` names, and must be detected.
+``HONEST`` calls look similar and stay on the device. Each call is written once, with the functions of ``Operations``,
+which each framework implements. The verdict must be the same for all frameworks.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Keywords: which of a function's own keywords its cases give, seen at the calls.
+"""Keywords: which keywords of a function its cases pass, recorded at the calls.
 
-``Recorder`` is a device whose functions note how they are called: an argument counts as given when the call returns
-and its value is another than the default. A case that some processors have no kernel for is believed as it stands,
-so that every processor counts the same. Signatures are read by ``inspect``; a framework whose functions have none
-brings its own reading of them (``Signatures``).
+``Recorder`` is a device whose functions record their arguments. An argument counts as passed if the call returns and
+the value differs from the default. If some processors have no kernel for a case, its arguments count without a call, so
+that the result is the same on every processor. ``inspect`` reads the signatures. A framework whose functions have no
+Python signatures has its own function for this (``Signatures``).
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Slightly wrong functions: what every value case must notice.
+"""Slightly wrong functions (mutants), which every value case must detect.
 
-A mutant wraps the function under test and changes what comes out of it: one element a little
-off, another dtype, or the input handed back untouched; or it writes over an input, or is right
-only once. ``swapped`` wraps plain functions;
-each kind of class whose instances do the work has a wrapper of its own in the framework's
-``wrappers.py``. ``Wrong`` is a device that looks up the wrong function, ``WrongLater`` one on
-which it is right at first. How a framework's
-arrays are altered is its ``Arrays``.
+A mutant wraps the function under test and changes its result: one element is slightly wrong, the dtype is another, or
+the input is returned unchanged. Other mutants overwrite an input, or are right only once. ``swapped`` wraps plain
+functions. Classes whose instances do the work have wrappers in the framework's ``wrappers.py``. ``Wrong`` is a device
+that looks up the wrong function, and on ``WrongLater`` the function is right at first. ``Arrays`` changes a framework's
+arrays.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""More ways of being slightly wrong, beside those of ``mutants.py``, for the mutation score.
+"""Further ways of being slightly wrong, in addition to those of ``mutants.py``, for the mutation score.
 
-What a framework's arrays can do for them is its ``Dialect``, in ``dialect.py`` of its folder.
-A mutant counts only where it came to bear: an ignored keyword must have changed the result, a
-detached result must have had a gradient.
+``Dialect`` has the functions on a framework's arrays that they need. It is in ``dialect.py`` of the framework's folder.
+A mutant counts only if it had an effect: an ignored keyword must have changed the result, and a detached result must
+have had a gradient.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Every regular expression takes time in proportion to its text, whoever brings the text.
+"""Every regular expression takes a time proportional to the length of its text, wherever the text comes from.
 
-The expressions are read from the code, each with the methods that are called on it. From each an example is made that
-it matches. Texts that repeat a beginning of the example are slow where an expression tries again from every start.
+The expressions are read from the code, each with the methods that are called on it. For each expression, the test makes
+an example that it matches. Texts that repeat the beginning of the example are slow for an expression that starts a new
+search at every position.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A database as this version leaves it, as SQL: kept for every release, so that its upgrade can be tested for ever.
+"""Writes a database of this version as SQL. The file is kept for every release, so that upgrades from it can be tested.
 
-``python -m tests.integration.coordinator.database.release_dump > 0.1.0.sql`` makes the one of
-a release.
+``python -m tests.integration.coordinator.database.release_dump > 0.1.0.sql`` makes the file of a release.
 """
 
 from __future__ import annotations

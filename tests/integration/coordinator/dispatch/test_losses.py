@@ -1,4 +1,4 @@
-"""A job that is lost repeatedly ends after a limit. The device is blamed only if its runners worked otherwise."""
+"""A job that is lost repeatedly ends after a limit. The device is blamed only if its runners completed other jobs."""
 
 from __future__ import annotations
 

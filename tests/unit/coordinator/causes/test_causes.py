@@ -1,11 +1,10 @@
-"""Causes: what real failures are called, and what a file of rules must look like.
+"""Causes: the causes that the rules decide for real failures, and the required form of a file of rules.
 
-Each file in ``fixtures`` is a failure that a framework really produced, with the cause it
-must get. Those in ``fixtures/held_out`` come from functions that no rule was written for;
-their cause was judged by reading, and no rule may be changed to suit them. ``heldout`` has
-random samples of what the harvest met, judged in the same way. ``templates.toml`` has texts
-that the frameworks hold and that nobody here has met. Failures on devices that nobody here
-has are the labels of ``bench/truth``.
+Each file in ``fixtures`` is a real failure of a framework, with its right cause. Files in ``fixtures/held_out`` come
+from functions for which no rule was written. A person decided their causes, and no rule may be changed because of them.
+``heldout`` has random samples of the harvest, judged in the same way. ``templates.toml`` has texts from the frameworks'
+sources that no run has produced. Failures on devices that are not available here are among the labels of
+``bench/truth``.
 """
 
 from __future__ import annotations

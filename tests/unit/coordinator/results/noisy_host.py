@@ -1,10 +1,9 @@
-"""A host that is busy with other things, simulated: the samples of campaigns that were taken on it.
+"""Simulates a host that other processes keep busy, and the samples of campaigns on it.
 
-It has two cores and so many loops that never rest. A call that is preempted waits for its turn; a
-neighbour on the same core slows all samples of a while; bursts of minutes' or milliseconds' length
-come from elsewhere; the clock drifts; and processes differ a little from each other. One function of
-five shares its work among threads, which wait for a core in as many samples as they did on two cores
-beside so many loops; what was measured of its calls then is in ``_of_threads``.
+The host has two cores and a number of endless loops. A call that is preempted waits for its turn. A process on the same
+core slows all samples for a while. Other disturbances last milliseconds or minutes. The clock drifts, and processes
+differ slightly from each other. One function in five uses several threads. These wait for a core in as many samples as
+was measured on two cores with the same number of loops; ``_of_threads`` has the measured durations.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs the probes of one framework, device and part, each through ``harness.run_case``.
 
-A probe that kills its process, or never ends, costs only itself: a new process goes on after it.
+If a probe kills its process or never ends, a new process continues with the next probe.
 """
 
 from __future__ import annotations
