@@ -1,4 +1,5 @@
-"""The benches measure what Portolan promises about its own speed and size, each next to a baseline.
+"""The benches measure what Portolan promises about its own speed and size, and compare each measurement with a
+baseline.
 
 ``python -m bench [NAME ...]`` runs them. Each bench is a module with ``run() -> Iterator[Figure]``.
 """

@@ -33,8 +33,8 @@ BENCHES: dict[str, tuple[str, ...]] = {
     "library": (),
     "truth": ("torch", "tensorflow", "jax"),
 }
-"""The benches, each with the frameworks in whose environments it runs. A bench without frameworks runs in this
-environment."""
+"""The benches, each with the frameworks in whose environments it runs. A bench without frameworks runs in the
+environment of this command."""
 HERE_TOO = frozenset({"truth"})
 """Benches that also run in an environment without a framework."""
 
@@ -42,7 +42,7 @@ HERE_TOO = frozenset({"truth"})
 def main(arguments: Sequence[str]) -> int:
     unknown = [name for name in arguments if name not in BENCHES]
     if unknown:
-        print(f"no bench {unknown[0]!r}; there are: {', '.join(BENCHES)}", file=sys.stderr)
+        print(f"there is no bench {unknown[0]!r}: choose one of {', '.join(BENCHES)}", file=sys.stderr)
         return 2
     # If one bench fails, the others still run.
     return max([run(name) for name in arguments or BENCHES])
@@ -70,7 +70,7 @@ def _elsewhere(name: str, framework: str) -> int:
 
     environment = environments.find(framework)
     if environment is None:
-        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework}")
+        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework}`")
     say(name, f"in {framework}'s environment")
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

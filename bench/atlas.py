@@ -1,9 +1,9 @@
 """``atlas`` measures the atlas of a million outcomes: fifty campaigns of 1,000 functions on 4 devices.
 
 The campaigns chart ten suites, each in five revisions that have the same cases. The newest campaign of each suite is
-the evidence. All older outcomes can disagree with it. The bench first measures the front page during the first build of
-the atlas after the coordinator's start, the duration of this build, and the latency of /healthz during the build. Then
-it measures the pages of the atlas.
+the evidence. All older outcomes can differ from this campaign's outcomes. The bench first measures the first build of
+the atlas after the coordinator's start: the duration of the build, and the latency of the front page and of /healthz
+during the build. Then it measures the pages of the finished atlas.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _start(instance: BenchInstance) -> Iterator[Figure]:
     process = psutil.Process(instance.pid)
     times = process.cpu_times()
     cpu_s = times.user + times.system + times.children_user + times.children_system
-    say("atlas", f"there after {took:.1f} s and {cpu_s:.1f} s of CPU; /healthz waited {max(healthz_ms):.0f} ms at most")
+    say("atlas", f"built in {took:.1f} s and {cpu_s:.1f} s of CPU; /healthz waited {max(healthz_ms):.0f} ms at most")
     size = {"outcomes": OUTCOMES, "campaigns": CAMPAIGNS}
     yield Figure(
         "pending_front",

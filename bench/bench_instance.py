@@ -44,7 +44,7 @@ def database(place: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class BenchInstance:
-    """A running coordinator, used only through its REST API."""
+    """A running coordinator. The bench uses only its REST API."""
 
     http: httpx.Client
     pid: int
@@ -113,8 +113,8 @@ def coordinator(dsn: str, place: Path) -> Iterator[BenchInstance]:
 
 @contextlib.contextmanager
 def instant_runner(cases: int, place: Path, devices: Sequence[str] = ()) -> Iterator[tuple[str, int]]:
-    """Start a runner that finishes every job at once, and yield its URL and pid. If ``devices`` are named, one process
-    serves a runner for each of them."""
+    """Start a runner that finishes every job immediately, and yield its URL and pid. If ``devices`` are named, one
+    process serves a runner for each of them."""
     port, log = free_port(), place / "runner.log"
     with process([sys.executable, "-m", "bench.instant_runner", str(port), str(cases), *devices], log) as child:
         url = f"http://127.0.0.1:{port}"
@@ -130,7 +130,7 @@ def runner(
     framework, _, device = target.partition("/")
     environment = environments.find(framework, device)
     if environment is None:
-        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework} {device}")
+        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework} {device}`")
     ready, log = place / "ready.json", place / "runner.log"
     ready.unlink(missing_ok=True)
     python = str(environment / "bin" / "python")
@@ -142,7 +142,7 @@ def runner(
 
 @contextlib.contextmanager
 def instant_instance(place: Path, dsn: str, cases: int) -> Iterator[tuple[BenchInstance, int]]:
-    """Start a coordinator and an instant runner, and register it. Yields the instance and the runner's pid."""
+    """Start a coordinator and an instant runner, and register the runner. Yields the instance and the runner's pid."""
     with coordinator(dsn, place) as instance, instant_runner(cases, place) as (url, pid):
         instance.register(url, SECRET)
         yield instance, pid

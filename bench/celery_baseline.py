@@ -66,14 +66,16 @@ def _redis_server() -> str:
         _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "redis-server"], quiet)
         redis_server = shutil.which("redis-server")
     if redis_server is None:
-        raise NotRunError(f"redis-server not found (install it, or set {INSTALL}=1 as root where apt-get is)")
+        raise NotRunError(
+            f"redis-server was not found: install Redis, or set {INSTALL}=1 and run this as root where apt-get is"
+        )
     return redis_server
 
 
 def _environment(path: Path) -> Path:
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None:
-        raise NotRunError("uv not found beside this Python or on PATH: it installs Celery")
+        raise NotRunError("uv was not found beside this Python or on PATH, and is needed to install Celery: install uv")
     _run([uv, "venv", "--quiet", "--python", sys.executable, str(path)])
     python = path / "bin" / "python"
     _run([uv, "pip", "install", "--quiet", "--python", str(python), "celery[redis]"])
@@ -93,8 +95,6 @@ def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str
     except subprocess.TimeoutExpired as error:
         raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s") from error
     if completed_process.returncode:
-        last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "it said nothing").splitlines()[
-            -1
-        ]
+        last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "no output").splitlines()[-1]
         raise NotRunError(f"{' '.join(command[:3])} failed: {last}")
     return completed_process.stdout

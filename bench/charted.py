@@ -1,8 +1,7 @@
 """Writes a database with a million outcomes by SQL, as an instance may have after a year.
 
 No case ran. Jobs and outcomes have everything that a page shows: causes, evidence, samples, fallbacks, and runs that
-disagree. Their values are computed from the job's numbers by remainders of divisions, so they are the same in every
-bench.
+disagree. The values of an outcome are computed from its job's numbers, so they are the same in every bench.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Size:
 
     suite: str = "bench"
     revision: str = "1"
-    """The suite's revision. Campaigns with the same suite and framework need different revisions."""
+    """The suite's revision. It must differ between campaigns with the same suite and framework."""
 
     @property
     def names(self) -> list[str]:
@@ -54,7 +53,8 @@ class Size:
 
 
 async def make(dsn: str, *sizes: Size, is_analyzed: bool = True) -> list[int]:
-    """Write the campaigns and return their ids. Unless ``is_analyzed``, PostgreSQL has no statistics about them."""
+    """Write the campaigns and return their ids. If ``is_analyzed`` is false, PostgreSQL has no statistics about the new
+    rows."""
     connection = await asyncpg.connect(dsn)
     try:
         # All rows are consistent, so PostgreSQL need not check the foreign keys of each.

@@ -1,7 +1,9 @@
-"""``dispatch`` measures finished and stored jobs per second, next to the same SQL in a loop and to Celery.
+"""``dispatch`` measures how many jobs per second are finished and stored, and compares this rate with the same SQL in a
+loop and with Celery.
 
 Everything except the cases is real: submission over REST, the coordinator under uvicorn, the runner's service over
-HTTP, PostgreSQL with fsync. Rounds alternate, so that other load on this machine affects product and baseline equally.
+HTTP, PostgreSQL with fsync. Rounds of product and baseline alternate, so that other load on this machine affects both
+equally.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """``Figure``: one measured value, its baseline from the same run, and its goal.
 
-Each is printed on stdout as one line of JSON. Everything in this module is pure except ``here``, which reads properties
-of the machine.
+Each figure is printed on stdout as one line of JSON. Only ``here`` does I/O: it reads properties of the machine.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ class Figure:
     """The goal, in words."""
     met: bool | None
     baseline: str | None = None
-    """A description of the baseline, or the reason why it was not run."""
+    """A description of the baseline, or the reason why the baseline was not run."""
     baseline_value: float | None = None
     ratio: float | None = None
     n: int = 1
     """The number of measurements from which the value was computed."""
     spread: Sequence[float] = ()
-    """The smallest and the largest measurement. They have the unit of the ratio if there is a ratio, otherwise the unit
+    """The smallest and the largest measurement. If the figure has a ratio, they are ratios; if not, they have the unit
     of the value."""
     detail: dict[str, Any] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""A real runner service whose executor finishes every task at once, so that only dispatch is measured.
+"""A real runner service whose executor finishes every task immediately, so that only dispatch is measured.
 
 ``python -m bench.instant_runner PORT CASES`` serves the product's own server, attempts and event log. Only the process
 that would run a case is missing. If the arguments end with a list of devices, there is one runner for each device, at

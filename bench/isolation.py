@@ -1,4 +1,5 @@
-"""``isolation`` measures what the runner's processes cost, next to a new interpreter per function and to no isolation.
+"""``isolation`` measures the cost of the runner's processes, compared with one new interpreter per function and with no
+isolation.
 
 All cases of the suite ``paper`` run on torch/cpu, without timing, through the runner's own supervisor, zygote and
 forked children. A sample of functions runs in one new interpreter per function, and the result is extrapolated to all
@@ -87,7 +88,7 @@ def run() -> Iterator[Figure]:
             name,
             alone,
             "s",
-            target=f"at most {target:g} times (median of {ROUNDS} rounds in turn)" if target else "nothing promised",
+            target=f"at most {target:g} times (median of {ROUNDS} rounds in turn)" if target else "no goal",
             met=middle(ratios) <= target if target else None,
             baseline=f"{baseline}; the import counts on neither side",
             baseline_value=middle(rounds),
@@ -129,7 +130,7 @@ def _write_each_page(memory: mmap.mmap) -> float:
 
 @dataclass
 class Measured:
-    """Measured durations in seconds."""
+    """The measured durations in seconds."""
 
     start_s: float
     functions: Sequence[str]
@@ -200,7 +201,7 @@ async def _execute(
     verdicts: Counter[str] = Counter()
     while verdicts.total() < len(cases):
         if not await log.wait_for_event(log.acknowledged, LIMIT_S):
-            raise CannotRunError(f"the supervisor said nothing for {LIMIT_S:.0f} s")
+            raise CannotRunError(f"the supervisor sent no event for {LIMIT_S:.0f} s")
         last, lines = log.after(log.acknowledged)
         for line in lines.splitlines():
             event = EVENT.validate_json(line)
@@ -211,14 +212,16 @@ async def _execute(
 
 
 async def _interpreter(functions: Sequence[str]) -> dict[str, float]:
-    """Run the cases of these functions (of all functions if none is named) in one new process, and return its
-    durations."""
+    """Run the cases of these functions (of all functions if none is named) in one new process. Returns the durations
+    that this process prints."""
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.one_process", FRAMEWORK, DEVICE, SUITE, *functions,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, cwd=PROJECT,
     )  # fmt: skip
     output, _ = await child.communicate()
     if child.returncode:
-        raise CannotRunError(f"the baseline's process ended with {child.returncode}; run python -m bench.one_process")
+        raise CannotRunError(
+            f"the baseline ended with exit code {child.returncode}: run `python -m bench.one_process` to see why"
+        )
     seconds_by_part: dict[str, float] = json.loads(output.splitlines()[-1])
     return seconds_by_part

@@ -1,4 +1,4 @@
-"""``library`` measures the cost of charting a whole library, next to the same cases in a plain loop.
+"""``library`` measures the cost of charting a whole library, compared with the same cases in a plain loop.
 
 The suites ``library`` and ``library_quick`` run on one target, once and without timing, as for a user: over REST, with
 PostgreSQL and dispatch, on a runner with as many slots as ``portolan up`` sets, in child processes. The loop runs the
@@ -47,7 +47,7 @@ def run() -> Iterator[Figure]:
                 suite,
                 middle(chart_s),
                 "s",
-                target=f"at most {limit:g} s (median of {ROUNDS})" if limit else "nothing promised",
+                target=f"at most {limit:g} s (median of {ROUNDS})" if limit else "no goal",
                 met=middle(chart_s) <= limit if limit else None,
                 n=ROUNDS,
                 spread=spread(chart_s),
@@ -95,7 +95,7 @@ def _loop(target: str, suite: str, place: Path) -> float:
     framework, _, device = target.partition("/")
     environment = environments.find(framework, device)
     if environment is None:
-        raise CannotRunError(f"{framework} is not set up; run: portolan-runner setup {framework} {device}")
+        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework} {device}`")
     log = place / "loop.log"
     with log.open("wb") as complaints:
         ran = subprocess.run(
@@ -107,5 +107,7 @@ def _loop(target: str, suite: str, place: Path) -> float:
             check=False,
         )
     if ran.returncode != 0:
-        raise CannotRunError(f"the loop's process ended with {ran.returncode}; see python -m bench.one_process")
+        raise CannotRunError(
+            f"the loop's process ended with exit code {ran.returncode}: run `python -m bench.one_process` to see why"
+        )
     return float(json.loads(ran.stdout.splitlines()[-1])["cases_s"])

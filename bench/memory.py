@@ -1,7 +1,7 @@
 """``memory`` measures the memory of coordinator and supervisor, idle and after work.
 
-The measured value is the proportional set size if the kernel reports it (shared pages are divided among their users),
-otherwise the resident set size. The supervisor is a real one, for torch on the CPU.
+If the kernel reports the proportional set size (which divides shared pages among their users), this is the measured
+value; if not, it is the resident set size. The supervisor is a real one, for torch on the CPU.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def held_mb(pid: int) -> float:
     for line in _read_rollup(pid).splitlines():
         if line.startswith(("Pss:", "VmRSS:")):
             return int(line.split()[1]) * 1024 / MB
-    raise CannotRunError(f"the memory of process {pid} cannot be read: has it ended?")
+    raise CannotRunError(f"the memory of process {pid} cannot be read: check whether the process has ended")
 
 
 def measure(pid: int) -> str:

@@ -143,7 +143,7 @@ def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
                 f"whole_large_{name}",
                 whole / 1000,
                 "s",
-                target="nothing promised: every outcome in a file" if is_file else f"under {REPORT_S:g} s, as a report",
+                target="no goal: every outcome in a file" if is_file else f"under {REPORT_S:g} s, as a report",
                 met=None if is_file else whole < 1000 * REPORT_S,
                 detail={"path": path, "outcomes": LARGE.outcomes},
             )
@@ -195,7 +195,8 @@ def _matrix(instance: BenchInstance, campaign: int) -> Figure:
 
 
 def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
-    """The time that the browser itself uses for one load of the page. Other load on the machine does not affect it."""
+    """The processor time that the browser itself uses for one load of the page. Other load on the machine does not
+    affect this time."""
     parts = {"LayoutDuration": "layout_ms", "RecalcStyleDuration": "style_ms", "TaskDuration": "all_ms"}
     return {label: 1000 * metrics[name] for name, label in parts.items()}
 
@@ -205,7 +206,9 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
     answer = instance.http.get(f"/campaigns/{campaign}/report", timeout=600.0)
     took = time.perf_counter() - began
     if not answer.is_success:
-        raise CannotRunError(f"the report answered {answer.status_code}: {answer.text[:300]}")
+        raise CannotRunError(
+            f"the coordinator answered {answer.status_code} to the request for a report: {answer.text[:300]}"
+        )
     say("pages", f"report{name}: {took:.1f} s, {len(answer.content):,} bytes")
     return Figure(
         f"report{name}",
@@ -219,7 +222,7 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
 
 
 def _memory(instance: BenchInstance, outcomes: int, name: str = "") -> Figure:
-    """The coordinator's highest resident set size, which the kernel records."""
+    """Measure the coordinator's highest resident set size, as recorded by the kernel."""
     peak = _peak_mb(instance.pid)
     say("pages", f"coordinator{name}: at most {peak:.0f} MB")
     return Figure(
@@ -247,9 +250,9 @@ def _wait_added_up(instance: BenchInstance, campaigns: Sequence[int]) -> None:
             path = f"/api/v1/campaigns/{campaign}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:
                 if time.monotonic() - began > ADDED_UP_S:
-                    raise CannotRunError(f"the matrix of campaign {campaign} is not added up after {ADDED_UP_S:g} s")
+                    raise CannotRunError(f"the matrix of campaign {campaign} is not up to date after {ADDED_UP_S:g} s")
                 time.sleep(1.0)
-    say("pages", f"added up in {time.monotonic() - began:.0f} s")
+    say("pages", f"the matrices are up to date after {time.monotonic() - began:.0f} s")
 
 
 def _job(dsn: str, campaign: int) -> int:

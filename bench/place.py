@@ -1,4 +1,4 @@
-"""The child processes and the temporary folder of a bench, which end with the bench."""
+"""The child processes and the temporary folder of a bench. They are stopped and deleted when the bench ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STOP_LIMIT_S = 20.0
 
 
 class CannotRunError(Exception):
-    """The bench cannot run here. The message says in one line why, and what to do."""
+    """Raised if the bench cannot run here. The message says in one line why, and what to do."""
 
 
 def say(bench: str, what: str) -> None:
@@ -32,7 +32,7 @@ def say(bench: str, what: str) -> None:
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A temporary folder that other users, such as PostgreSQL's, can enter."""
+    """Yield a temporary folder that other users, such as PostgreSQL's, can enter."""
     path = Path(tempfile.mkdtemp(prefix="portolan-bench-"))
     path.chmod(0o711)
     try:
@@ -74,7 +74,7 @@ def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log
     give_up = time.monotonic() + START_LIMIT_S
     while (value := look()) is None:
         if child.poll() is not None or time.monotonic() > give_up:
-            words = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            words = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
             raise CannotRunError(f"{Path(str(child.args[0])).name} did not start: {words[0]}")  # type: ignore[index]
         time.sleep(0.02)
     return value

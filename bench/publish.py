@@ -56,7 +56,7 @@ def run() -> Iterator[Figure]:
         site = place / "site"
         began = time.process_time()
         columns = [column_of(target, frozenset()) for target in targets]
-        atlas = atlas_of(columns, shipped_uses(targets), "is made up for a bench")
+        atlas = atlas_of(columns, shipped_uses(targets), "is invented for a bench")
         files = publish(site_files(atlas, []), site)
         cpu_s = time.process_time() - began
         say("publish", f"{files:,} files after {cpu_s:.1f} s of CPU")
@@ -106,8 +106,8 @@ def _bytes(paths: Sequence[Path]) -> int:
 
 
 def _targets() -> list[TargetEvidence]:
-    """The targets of the site. Each target gives every function the outcomes of one of the shipped functions, beginning
-    with a different one."""
+    """The targets of the site. On each target, every function has the outcomes of a shipped function; the assignment of
+    functions differs between targets."""
     (evidence,) = [target for target in load_shipped().targets if target.framework == FRAMEWORK]
     public = sorted(shipped_release(f"{FRAMEWORK}@{evidence.version}").kinds)
     names = [public[number * len(public) // FUNCTIONS] for number in range(FUNCTIONS)]

@@ -40,12 +40,12 @@ def page_client(instance: BenchInstance) -> httpx.Client:
 
 
 def read(http: httpx.Client, path: str) -> tuple[float, float]:
-    """The milliseconds to the first byte of the page's body, and to its last byte."""
+    """Request a page. Returns the milliseconds until the first byte of its body arrives, and until the last byte."""
     began = time.perf_counter()
     with http.stream("GET", path) as answer:
         pieces = answer.iter_raw()
         if answer.status_code != 200 or not next(pieces, b""):
-            raise CannotRunError(f"GET {path} answered {answer.status_code}")
+            raise CannotRunError(f"the coordinator answered {answer.status_code} to GET {path}")
         first = time.perf_counter()
         for _ in pieces:
             pass
@@ -82,7 +82,9 @@ def wait_for_atlas(instance: BenchInstance) -> list[float]:
             if answer.is_success:
                 return waits_ms
             if answer.status_code != 503 or time.monotonic() > give_up:
-                raise CannotRunError(f"GET / answered {answer.status_code}: read the coordinator's log")
+                raise CannotRunError(
+                    f"the coordinator answered {answer.status_code} to GET /: read the coordinator's log"
+                )
             waits_ms.append(1000 * (time.perf_counter() - began))
             time.sleep(ATLAS_EVERY_S)
 

@@ -1,8 +1,8 @@
 """``recording`` measures the cost of recording the calls of torch programs, as ``portolan assess --run`` does.
 
-Each program runs without and with the recorder in turn, in one process and one thread. The processor time is measured.
-A new recording begins in each round, so the cost of describing each distinct call is included. The bench runs in
-torch's environment.
+Each program runs alternately without and with the recorder, in one process and one thread. The processor time is
+measured. A new recording begins in each round, so the cost of describing each distinct call is included. The bench runs
+in torch's environment.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from runners.torch.recorder import recording
 ROUNDS = 7
 TIMES = 3.0
 TARGET = "xla"
-"""The device that arrays say they are on."""
+"""The device that arrays claim to be on during the recording."""
 CHEAP_CALLS = 10_000
 """The number of calls of each of the four functions in ``cheapest_calls``."""
 STEPS = 5
@@ -40,7 +40,8 @@ class Measurement:
     bare_s: list[float]
     recorded_s: list[float]
     entries: int
-    """The number of entries of a recording: distinct calls, crossings and reasons."""
+    """The number of entries of a recording: distinct calls, crossings between host and device, and reasons for omitted
+    calls."""
 
     @property
     def ratios(self) -> list[float]:
@@ -94,7 +95,8 @@ def _seconds(program: Program) -> float:
 
 
 def _record(program: Program) -> tuple[float, int]:
-    """The seconds of a recorded run, and the number of its entries."""
+    """Run the program once with the recorder. Returns the seconds of the run, and the number of the recording's
+    entries."""
     entries: set[int] = set()
 
     def tell(message: dict[str, Any]) -> None:

@@ -91,7 +91,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
 
 
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
-    """Count false alarms between the campaigns of every two loads."""
+    """Count false alarms between the campaigns of each pair of loads."""
     changes = [
         (f"{one.loops} and {other.loops} loops a core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)
@@ -111,7 +111,7 @@ def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
 
 
 def planted_among(functions: Sequence[str], seed: int) -> list[str]:
-    """The functions to slow down. They are at most half of all functions, so that the others can raise false alarms."""
+    """Choose the functions to slow down: at most half of all functions, so that the others can raise false alarms."""
     return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
 
 
@@ -158,7 +158,9 @@ def _planted_share(
     target = f"at least {FEWEST_FOUND} of {PLANTED} functions slowed by {FACTOR:g} times"
     met = len(found_functions) >= FEWEST_FOUND and len(planted_functions) == PLANTED
     if detail["loops"]:
-        target = f"at most {MOST_CALLED_THE_SAME} of {PLANTED} functions slowed by {FACTOR:g} times called the same"
+        target = (
+            f"at most {MOST_CALLED_THE_SAME} of {PLANTED} functions slowed by {FACTOR:g} times reported as unchanged"
+        )
         met = len(the_same) <= MOST_CALLED_THE_SAME and len(planted_functions) == PLANTED
     return Figure(
         _at("planted_slowdowns_found", detail),
@@ -166,7 +168,7 @@ def _planted_share(
         f"of {len(planted_functions)} functions",
         target=target,
         met=met,
-        baseline=f"of those, seen by the study's rule: its mean of {RUNS} is {FACTOR:g} times larger or more",
+        baseline=f"of those, detected by the study's rule: the mean of {RUNS} is at least {FACTOR:g} times larger",
         baseline_value=float(len(study)),
         n=len(planted_functions),
         detail={
@@ -190,7 +192,7 @@ def _insufficient(changes: Sequence[LatencyChange], detail: dict[str, object]) -
         _at("insufficient_data", detail),
         len(unknown) / len(changes),
         "share of functions",
-        target="nothing promised" if detail["loops"] else f"at most {INSUFFICIENT:.0%} of functions",
+        target="no goal" if detail["loops"] else f"at most {INSUFFICIENT:.0%} of functions",
         met=None if detail["loops"] else len(unknown) <= INSUFFICIENT * len(changes),
         n=len(changes),
         detail={**detail, "functions": unknown},

@@ -30,7 +30,7 @@ FACTOR = 1.5
 
 
 class SlowedFramework:
-    """The framework, with the calls of some of its functions slowed."""
+    """The framework. Calls of some of its functions are slowed."""
 
     def __init__(self, framework: Framework, functions: Sequence[str]) -> None:
         self._framework = framework

@@ -2,8 +2,8 @@
 
 Portolan and the tool alternately measure the same calls, in one process and with the same number of threads. The calls
 are from the suite's cases, chosen over the whole range of cost. For each side, the smallest median of several rounds
-counts. The bench also measures the error of a clock that does not wait for the device. It runs in each framework's
-environment.
+counts. The bench also measures the error of a clock that stops before the device has finished. It runs in each
+framework's environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ MEDIAN_WITHIN = 0.10
 EACH_WITHIN = 0.20
 SHARE_WITHIN = 0.9
 UNWAITED = {"torch": "xla"}
-"""For each framework, the device that shows the error of a clock that does not wait. It is the CPU if none is named."""
+"""For each framework, the device on which the error of a clock that stops too early is measured. For other frameworks
+this is the CPU."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Compared:
 def run() -> Iterator[Figure]:
     framework = next((tool for tool in TOOLS if importlib.util.find_spec(tool)), None)
     if framework is None:
-        raise CannotRunError("no framework is installed here; run: portolan-runner setup torch")
+        raise CannotRunError("no framework is installed here: run `portolan-runner setup torch`")
     module = frameworks.load(framework)
     unwaited_device = UNWAITED.get(framework, "cpu")
     os.environ.update(frameworks.variables(module, unwaited_device))
@@ -126,7 +127,7 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
         cost = _cost_us(framework, device, case)
         if cost is not None and cost < LONGEST_US:
             costs.append((cost, case.id))
-    say("timing", f"{framework}: {len(costs)} of {len(cases)} cases can be called over and over by both")
+    say("timing", f"{framework}: {len(costs)} of {len(cases)} cases can be called repeatedly by both")
     comparisons = []
     for name in pick_spaced(costs, CALLS):
         with device.scope(by_id[name].dtype):
@@ -159,7 +160,8 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
 
 
 def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
-    """Measure how much of a call's time a clock sees that stops before the wait, as the median share over the cases."""
+    """Measure the share of a call's time that a clock sees if it stops before the results are ready. Yields the median
+    over the cases."""
     device.prime()
     shares: dict[str, float] = {}
     for case in [candidate for candidate in cases if candidate.kind == "value"][:: max(1, len(cases) // CALLS)]:
@@ -174,9 +176,9 @@ def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figu
         f"{framework}_without_wait",
         middle(list(shares.values())),
         "of the time with the wait",
-        target="none; how little would be seen of a call if its results were not waited for",
+        target="none; the share of a call that a clock measures if it stops before the results are ready",
         met=None,
-        baseline=f"the same calls on {framework}/{device.name}, every result waited for",
+        baseline=f"the same calls on {framework}/{device.name}, timed until every result is ready",
         baseline_value=1.0,
         n=len(shares),
         spread=spread(list(shares.values())),

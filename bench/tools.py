@@ -1,7 +1,7 @@
 """Each framework's own way to time a call, as its documentation describes it.
 
-A ``Tool`` prepares the call of a case as Portolan's harness would time it, and a function that times the same call with
-the framework's own tool.
+A ``Tool`` returns two things for a case: the call as Portolan's harness would time it, and a function that times the
+same call with the framework's own tool.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ tool."""
 
 
 class NotForThisToolError(Exception):
-    """The tool cannot time this case."""
+    """Raised if the tool cannot time this case."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,6 @@ def _placeholder(value: Any) -> Any:
 
 TOOLS: Mapping[str, Tool] = {
     "torch": Tool("torch.utils.benchmark.Timer.blocked_autorange", torch),
-    "jax": Tool("timeit around block_until_ready, as JAX's documentation has it", jax),
+    "jax": Tool("timeit around block_until_ready, as in JAX's documentation", jax),
     "tensorflow": Tool("tf.test.Benchmark.run_op_benchmark", tensorflow),
 }

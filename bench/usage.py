@@ -1,8 +1,7 @@
-"""``usage`` measures how many files per second of a core a count of use reads, next to a plain parse of the same files.
+"""``usage`` measures how many files a count of use reads per CPU second, compared with a plain parse of the same files.
 
 The files are Python files of the installed packages. Each file is changed to import a framework, because files without
-a framework are not parsed. Seconds are CPU seconds of all processes, so a reader with workers is charged for all of
-them.
+a framework are not parsed. CPU seconds of all processes are added, so those of worker processes are included.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def run() -> Iterator[Figure]:
 
 
 def _write(corpus: Path) -> int:
-    """Copy installed files into a corpus, all of them different."""
+    """Copy installed files into a corpus, in which all files differ."""
     corpus.mkdir()
     packages = Path(sysconfig.get_path("purelib"))
     readable_sources = (source for source in sources(packages) if source.refusal is None and _parses(source.content))
@@ -63,7 +62,7 @@ def _write(corpus: Path) -> int:
         content = source.content + b"\n" + IMPORT + f"# {number}\n".encode()
         (corpus / f"{number:05}.py").write_bytes(content)
     if number < FILES // 2:
-        raise CannotRunError(f"{packages} has {number} Python files, and {FILES} are wanted")
+        raise CannotRunError(f"{packages} has only {number} Python files, not {FILES}: install more packages")
     return number
 
 

@@ -1,6 +1,6 @@
-"""Stops the build of an image whose labels would say of its framework what is not so.
+"""Stops the build of an image if a label names another framework version than the image contains.
 
-Reads the build arguments FRAMEWORK and VERSION; what is not given is not checked.
+Reads the build arguments FRAMEWORK and VERSION, and checks nothing if they are absent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def main() -> str | None:
         distribution = packages_distributions()[framework][0]
         installed = version(distribution).partition("+")[0]
         if installed != wanted:
-            return f"{distribution} {installed} is installed, and the label would say {wanted}"
+            return f"{distribution} {installed} is installed, not {wanted} as in the label: correct VERSION"
     return None
 
 

@@ -1,7 +1,7 @@
-"""Completes an installed environment: puts what stands in for the packages that it goes without, and checks it.
+"""Completes and checks an installed environment: installs stand-ins for packages that were left out.
 
-``complete.py FRAMEWORK ENVIRONMENT LOCKED``, where LOCKED is the folder that ``locked.py`` wrote. Without a
-``spared.txt`` in it nothing stands in, and no package may be missing.
+``complete.py FRAMEWORK ENVIRONMENT LOCKED``, where LOCKED is the folder that ``locked.py`` wrote. If this folder has no
+``spared.txt``, no stand-ins are installed, and a missing package is an error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(framework: str, environment: str, locked: str) -> str | None:
             return f"{error}; build the image with PORTOLAN_WITH_CUDA=1"
         if stand_ins:
             (Path(environment) / STAND_IN).write_text(f"{json.dumps(stand_ins)}\n")
-        # Bound at once, a symbol that nobody has is found.
+        # LD_BIND_NOW resolves all symbols during the import, so that a missing symbol fails here.
         subprocess.run([python, "-c", f"import {framework}"], env={**os.environ, "LD_BIND_NOW": "1"}, check=True)
     checked = subprocess.run(
         [sys.executable, "-m", "pip", "--python", python, "check"], capture_output=True, text=True, check=False

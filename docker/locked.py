@@ -1,8 +1,9 @@
-"""Writes what an image installs: the lock of its framework, without the packages that its device does not use.
+"""Writes the lock of the packages that an image installs: its framework's lock without packages that its device does
+not use.
 
 ``locked.py FRAMEWORK DEVICE LOCK FOLDER`` writes ``lock.txt`` into the folder, and ``pins.txt``, which has no hashes.
-If packages are left out, ``spared.txt`` has their pattern, and ``stand-in.txt`` names the function that makes up for
-them. With the variable WITH_CUDA, none are.
+If packages are left out, ``spared.txt`` has a pattern for their names, and ``stand-in.txt`` names the function that
+creates stand-ins for them. With the variable WITH_CUDA, no packages are left out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Takes out of an installed environment what no case needs: packages' own tests, headers, static libraries.
+"""Deletes the files of an installed environment that no case needs: packages' own tests, headers, static libraries.
 
-``strip.py FOLDER``. Versions, and so the environment hash, stay as they are.
+``strip.py FOLDER``. Package versions do not change, so the environment hash does not change either.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 TESTED = ("jax", "mpmath", "networkx", "numpy", "pyarrow", "scipy", "sympy")
-"""Packages whose ``tests`` folders only test the package itself; torch's ``testing`` is needed by cases."""
+"""Packages whose ``tests`` folders only test the package itself. Torch's ``testing`` is not among them, because cases
+need it."""
 HEADERS = ("torch/include", "tensorflow/include", "pyarrow/include", "numpy/_core/include")
-"""For compiling extensions, and there is no compiler in the image."""
+"""Files for compiling extensions. The image has no compiler."""
 
 
 def main(environment: Path) -> None:

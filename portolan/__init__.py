@@ -1,9 +1,9 @@
-"""Portolan for programs: one question, and a client of a coordinator.
+"""Portolan's Python interface: a question about one function, and a client of a coordinator.
 
-``portolan.can_i("torch.multinomial", on="torch/xla", dtype="float16").works`` asks the evidence that ships.
-``with portolan.connect() as client: client.results(3).to_pandas()`` asks a coordinator.
+``portolan.can_i("torch.multinomial", on="torch/xla", dtype="float16").works`` reads Portolan's own evidence.
+``with portolan.connect() as client: client.results(3).to_pandas()`` reads results from a coordinator.
 
-Nothing else of Portolan is promised to be importable under one name from release to release.
+Only the names in ``__all__`` stay importable in later releases. All other modules and names may change.
 """
 
 from importlib import import_module

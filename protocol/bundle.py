@@ -21,7 +21,8 @@ FORMAT: Literal[1] = 1
 """The format version. A writer increases it when older readers cannot read its files."""
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 << 20
-"""The maximum length of a line. The header of 20,000 cases has 5 MiB; an outcome with its whole log is below 1 MiB."""
+"""The maximum length of a line in bytes. A header with 20,000 cases has 5 MiB, and an outcome with its whole log has
+less than 1 MiB."""
 
 
 class BundleMark(BaseModel):
@@ -69,7 +70,8 @@ class BundledOutcome(Message):
 
 
 class BundleEnd(Message):
-    """The last line. It shows that the bundle is complete and unchanged."""
+    """The last line of a bundle. A bundle without this line, or whose digest does not match, is incomplete or was
+    changed."""
 
     type: Literal["end"] = "end"
     outcomes: int = Field(ge=1, le=MAX_INTEGER)

@@ -28,9 +28,10 @@ def _check_size(value: JsonValue) -> JsonValue:
 
 
 Value = Annotated[JsonValue, AfterValidator(_check_size)]
-"""A value of a keyword: a JSON value, or an object for anything else: ``{"array": "float32", "shape": [3, 4]}``,
-``{"object": "torch.float32"}`` with its public name, ``{"expression": "x.shape[0]"}`` with source text, or
-``{"shortened": "[1, 2, 3"}`` with the beginning of a long value."""
+"""The value of a keyword argument. JSON values are given as they are, and anything else as an object:
+``{"array": "float32", "shape": [3, 4]}``, ``{"object": "torch.float32"}`` with its public name,
+``{"expression": "x.shape[0]"}`` with source text, or ``{"shortened": "[1, 2, 3"}`` with the beginning of a long
+value."""
 
 
 Keyword = Annotated[str, Field(max_length=MAX_KEYWORD, pattern=NO_NUL)]
@@ -51,14 +52,14 @@ class CaseOptions(Message):
     different options."""
 
     kind: CaseKind | None = None
-    """Null if the runner does not give it."""
+    """Null if the runner does not report this."""
     dtypes: list[Name] = Field(default_factory=list, max_length=MAX_DTYPES)
     """The dtypes of the input arrays; for a case without arrays, the dtype that it tests."""
     calls: list[CallOptions] | None = Field(default=None, max_length=MAX_CALLS)
     """The calls; null if only the case's own code determines them. For a docstring example, the calls by the function's
     name in the example's text."""
     shortened: bool = False
-    """Whether calls, keywords or values were left out or truncated because of the limits."""
+    """Whether the runner omitted or truncated calls, keywords or values because of the limits."""
 
 
 class CatalogueCase(Message):
@@ -74,7 +75,7 @@ class CatalogueCase(Message):
     two revisions of a suite can be compared. Null if the runner gives no digest; then only the revision identifies the
     case."""
     options: CaseOptions | None = None
-    """Null if the runner does not give them."""
+    """Null if the runner does not report the options."""
 
 
 class CatalogueSuite(Message):
@@ -83,11 +84,11 @@ class CatalogueSuite(Message):
     name: Name
     revision: Name
     timing: TimingPolicy | None = None
-    """The timing policy of campaigns that request none. It does not affect results, so it is not part of the revision.
-    Null if the runner declares none; then the policy is ``steady``."""
+    """The timing policy of campaigns whose request names none. It does not affect results, so it is not part of the
+    revision. Null if the runner declares none; then the policy is ``steady``."""
     timed_cases: TimedCases | None = None
-    """The timed cases of campaigns that request no choice. Null if the runner declares none; then all cases are
-    timed."""
+    """Which cases are timed in campaigns whose request does not say so. Null if the runner declares none; then all
+    cases are timed."""
     cases: list[CatalogueCase] = Field(max_length=MAX_CASES, fail_fast=True)
 
 
@@ -112,10 +113,10 @@ def ambiguity(catalogue: Catalogue) -> str | None:
 def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
     """The ids of the cases to time if not every case is timed: one per function, and each case with a second shape.
 
-    A plain call shows best how slow a function is: a call without an expected error, a gradient, a random result, empty
-    or broadcast input, or an unusual dtype. Among several plain cases the first is chosen, because suites begin with
-    the usual call. Cases with a second shape are always timed, because no other case shows how long a call with a new
-    shape takes.
+    For each function the plainest case is chosen, because it shows best how slow the function is. A plain case has no
+    expected error, gradient, random result, empty or broadcast input, or unusual dtype. Of equally plain cases the
+    first is chosen, because suites begin with the usual call. Cases with a second shape are always timed, because no
+    other case shows how long a call with a new shape takes.
     """
     recompiled_ids: set[str] = set()
     best: dict[str, tuple[tuple[bool, ...], str]] = {}
@@ -136,6 +137,6 @@ def _twice(names: Iterable[str]) -> str | None:
 
 
 def short(text: str) -> str:
-    """The text on one line, truncated to the maximum length that a message may have."""
+    """The text on one line, truncated so that it fits into a message."""
     line = "".join(letter if letter.isprintable() else "?" for letter in text)
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,6 +1,7 @@
 """Limits and defaults for the number of runs of a campaign and the timeout of a job. Standard library only.
 
-They are separate from the messages, so that a command line can show them in its help without building models.
+The message models are in other modules, so that a command line can show these limits in its help without building
+models.
 """
 
 MAX_TIMEOUT_S = 14_400.0

@@ -15,7 +15,7 @@ SECRET = r"^[!-~]{1,500}$"
 
 
 def web_address(url: str) -> str:
-    """The address without a slash at its end. Raises ``ValueError`` if it is not an HTTP address."""
+    """The address without a slash at its end. Raises ``ValueError`` if the text is not an HTTP address."""
     if not re.fullmatch("https?://[!-~]+", url) or not urlsplit(url).hostname:
         raise ValueError("must begin with http:// or https:// and name a host")
     _ = urlsplit(url).port  # raises for an invalid port

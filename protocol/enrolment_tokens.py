@@ -1,9 +1,9 @@
-"""Enrollment tokens: each one permits one runner to register itself, under one name and for one target.
+"""Enrollment tokens. Each token permits one runner to register itself under one name and for one target.
 
-The coordinator stores one key and no list of tokens. A token names its runner and target. Its code proves that somebody
-with the key made the token. A person who reads a token can only register as this runner, and cannot compute the key. A
-``+`` in the runner's name stands for any number, so that the replicas of one service can share a token. Standard
-library only, because the scripts that make secrets run where nothing is installed.
+The coordinator stores one key and no list of tokens. A token consists of the runner's name, the target and a code,
+which proves that somebody with the key made the token. A person who obtains a token can register this one runner, but
+cannot compute the key. A ``+`` in the runner's name stands for any number, so that the replicas of one service can
+share a token. Standard library only, because the scripts that make secrets run where nothing is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 PREFIX = "portolan-enrol"
 KEY = r"^[!-~]{32,500}$"
-"""The form of an enrollment key: printable ASCII without a space, and too long to be guessed from a token."""
+"""The form of an enrollment key: printable ASCII characters without spaces, and so many that nobody can guess the key
+from a token."""
 _TOKEN = re.compile(
     rf"{PREFIX}~(?P<name>[A-Za-z0-9_.+-]{{1,64}})~(?P<target>[A-Za-z0-9_.-]{{1,128}}/[A-Za-z0-9_.-]{{1,128}})"
     r"~(?P<code>[A-Za-z0-9_-]{43})"

@@ -20,21 +20,21 @@ else:
 
 
 DEFAULT_SUITE = "paper"
-"""The default suite, on both sides."""
+"""The default suite of coordinator and runner."""
 CONFORMANCE_SUITE = "conformance"
 """The suite that ``portolan runner check`` needs. Its cases have a ``ConformanceTag``."""
 
 HOST = "cpu"
-"""The device word of a target that is the host itself. Nothing can fall back from it."""
+"""The device of a target that is the host itself. On this device, no operation can fall back to the host."""
 LOWERED = "-lowered"
-"""The suffix of the device word of targets whose programs are only lowered, on the host, and not run. No case of such a
+"""Devices with this suffix are for targets whose programs are only lowered, on the host, and not run. No case of such a
 target passes or fails, and nothing is timed."""
 REFUSES = "refuses"
 """The tag of a case that expects the function to raise an error. A pass of such a case says nothing about the
 device."""
 DOCUMENTED_PER_DEVICE = "documented-per-device"
-"""The tag of a case that expects an error which the function's documentation requires only on the CPU. If another
-device accepts the call, this is correct, and the case is not applicable."""
+"""The tag of a case that expects an error that the function's documentation requires only on the CPU. Another device
+may accept the call; the case is then not applicable."""
 JUDGED_BY = "judged-by-"
 """The prefix of the tag that names the source of a case's expected values, a ``Judge``."""
 FORM_ONLY = "form-only"
@@ -42,7 +42,8 @@ FORM_ONLY = "form-only"
 GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward."""
 WITH_RECORDED_VALUES = "with-recorded-values"
-"""The tag of a recorded call that is replayed with the values that the program passed. None of them is random."""
+"""The tag of a recorded call that is replayed with the values that the program passed. None of these values is
+random."""
 RECOMPILED = "recompiled"
 """The tag of a case that calls a function with a second shape, in a process that has just called it with another
 shape."""
@@ -76,7 +77,7 @@ class Ending(StrEnum):
     mismatched = "mismatched"
     """The function returned, but a value, shape or dtype was wrong."""
     accepted = "accepted"
-    """The function returned although the case expects an error."""
+    """The function returned a result, but the case expects an error."""
     timed_out = "timed_out"
     out_of_memory = "out_of_memory"
     """The processes of the case exceeded the runner's memory limit and were killed."""
@@ -107,21 +108,21 @@ class Cause(StrEnum):
     precision = "precision"
     assertion = "assertion"
     silently_accepted = "silently_accepted"
-    """The call returned a result where the host raises an error. This is neither a pass nor a wrong value, so it is
-    counted separately."""
+    """The call returned a result where the host raises an error. This cause is counted separately, because the outcome
+    is neither a pass nor a wrong value."""
     placement = "placement"
     host_work = "host_work"
     """The work belongs to the host: data sets, strings, tables, files and prints. No accelerator or compiler is made
-    for them."""
+    for such work."""
     compile = "compile"
     crash = "crash"
     unknown = "unknown"
     removed = "removed"
     not_applicable = "not_applicable"
     not_this_device = "not_this_device"
-    """The host fails in the same way, so the cause is the framework itself."""
+    """The same call fails in the same way on the host, so the cause is the framework itself."""
     lowered = "lowered"
-    """All programs were lowered for the device but not run. Nothing is known that prevents a port, and no value was
+    """All programs were lowered for the device but not run. No obstacle to a port was observed, and no value was
     checked."""
     not_lowered = "not_lowered"
     """A program has no lowering for the device. This was determined without a device."""
@@ -181,14 +182,14 @@ _UNPROVEN = {
 
 
 class Kernels(StrEnum):
-    """Whether a device has kernels or lowerings of the operation at which a case failed, and for which dtypes."""
+    """Whether a device has kernels or lowerings for the operation at which a case failed, and for which dtypes."""
 
     none = "none"
-    """The device has none for any dtype."""
+    """The device has no kernel or lowering of the operation."""
     other_dtypes = "other_dtypes"
-    """The device has some, but only for other dtypes than those of the failed call."""
+    """The device has kernels or lowerings, but not for the dtypes of the failed call."""
     this_dtype = "this_dtype"
-    """The device has one for the dtypes of the failed call, so something else is missing."""
+    """The device has a kernel or lowering for the dtypes of the failed call, so the failure has another reason."""
 
 
 class Repetition(StrEnum):
@@ -205,8 +206,8 @@ class TimingPolicy(StrEnum):
 
     off = "off"
     quick = "quick"
-    """The same as ``steady`` with a tenth of its time budget. It is fast enough for thousands of cases, but its spread
-    is wider."""
+    """The same as ``steady``, with a tenth of the time budget. It is fast enough for thousands of cases, but its
+    measurements vary more."""
     steady = "steady"
     """A cold call, then warm-up calls, then an adaptive number of samples within a time budget."""
     paper = "paper"
@@ -235,7 +236,7 @@ DEFAULT_TIMED_CASES = TimedCases.all
 
 
 class Judge(StrEnum):
-    """The source of a case's expected values. The most independent source comes first."""
+    """The source of a case's expected values, from the most independent source to the least."""
 
     numpy = "numpy"
     """NumPy or SciPy, in float64."""
@@ -260,8 +261,8 @@ class Judge(StrEnum):
 
 
 CaseKind = Literal["value", "statistics", "behaviour"]
-"""How a case is judged: every value against a reference; random numbers by their statistics; or another promise of the
-function, such as identity, state, the form of the result or an error."""
+"""How a case is judged. Values are compared with a reference, random numbers by their statistics. Other cases check
+another promise of the function, such as identity, state, the form of the result or an error."""
 
 
 class InputKind(StrEnum):
@@ -277,7 +278,8 @@ class InputKind(StrEnum):
 
 
 class ConformanceTag(StrEnum):
-    """The tags of cases whose behavior is fixed. With these cases, a runner is checked against its contract."""
+    """The tags of the cases with which a runner is checked against its contract. Each tag stands for a fixed
+    behavior."""
 
     passes = "conformance:passes"
     slow = "conformance:slow"

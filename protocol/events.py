@@ -1,8 +1,8 @@
 """The events of a runner (``GET /v1/events``, newline-delimited JSON) and their acknowledgement.
 
 ``started`` and ``finished`` are numbered from 1 in each boot, without gaps. A heartbeat has no number of its own. Its
-``n`` is the number of the last event on the stream. Before the first event, it is the number after which the stream
-began. Heartbeats are not stored.
+``n`` is the number of the last event on the stream or, before the first event, the number after which the stream began.
+Heartbeats are not stored.
 """
 
 from typing import Annotated, Literal
@@ -54,8 +54,8 @@ EVENT: TypeAdapter[Started | Finished | Heartbeat] = TypeAdapter(Event)
 
 
 class Acknowledgement(Message):
-    """The coordinator's message that it has stored all events up to ``n``. The runner may discard these events and
-    their job ids."""
+    """The coordinator's message that it has stored all events up to number ``n``. The runner may discard these events
+    and their job ids."""
 
     boot_id: Name
     n: Total

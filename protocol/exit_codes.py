@@ -3,4 +3,4 @@
 CANNOT_SERVE = 2
 """The framework or device is not available, or an option is wrong. Restarting does not help."""
 UNKNOWN_TARGET = 64
-"""No runner knows the name of the framework or device, so it is misspelled (``EX_USAGE``)."""
+"""The name of the framework or device is misspelled: no runner has it (``EX_USAGE``)."""

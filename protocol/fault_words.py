@@ -1,4 +1,4 @@
-"""Puts validation errors of messages into words that say what to write, in place of pydantic's own words. Pure."""
+"""Rewords pydantic's validation errors, so that they say what to write. Does no I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WORDS = {
     "bool_type": "must be true or false",
     "dict_type": "must be an object",
     "enum": "must be {expected}",
-    "extra_forbidden": "is not a field of it",
+    "extra_forbidden": "is not a known field",
     "finite_number": "must be a finite number",
     "float_parsing": "must be a number",
     "float_type": "must be a number",
@@ -43,7 +43,7 @@ _WORDS = {
 
 
 def words_of(fault: Mapping[str, Any]) -> str:
-    """A pydantic error in words, such as ``must be 100 or less``. For rare types of errors, pydantic's own words."""
+    """A pydantic error in words, such as ``must be 100 or less``. Rare types of errors keep pydantic's own words."""
     context = fault.get("ctx", {})
     if context.get("pattern") == NO_NUL:
         return "must not contain NUL"

@@ -1,4 +1,5 @@
-"""Selects functions by globs, and suggests similar names for unknown names. Campaigns and bundles use it. Pure."""
+"""Selects functions by globs, and suggests similar names for unknown names. Campaigns and bundles use it. Does no
+I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 MOST_GUESSED = 3
-"""The maximum number of unknown functions with suggestions, because the search is slow."""
+"""The maximum number of unknown functions for which similar names are searched, because the search is slow."""
 MOST_UNKNOWN = 50
 """Maximum number of unknown functions in a message."""
 MOST_CLOSE = 3
@@ -42,7 +43,7 @@ def choose_functions(globs: Iterable[str], functions: Iterable[str]) -> ChosenFu
 
 
 def no_function_matches(globs: Sequence[str], functions: Iterable[str]) -> str:
-    """A sentence about globs without a match, with suggestions for the first few."""
+    """A sentence about globs that match no function, with similar names for the first few."""
     all_names = sorted(set(functions))
     sentences = [f"no function matches '{glob}'{did_you_mean(glob, all_names)}" for glob in globs[:MOST_GUESSED]]
     sentences += [f"none matches '{glob}'" for glob in globs[MOST_GUESSED:MOST_UNKNOWN]]
@@ -57,8 +58,8 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
 
 
 def close_names(name: str, names: Sequence[str]) -> list[str]:
-    """At most three suggestions: names that end with the same word (``cumsum``, ``np.cumsum``), otherwise the most
-    similar names."""
+    """At most three suggestions: names that end with the same word (``cumsum``, ``np.cumsum``) or, if there are none,
+    the most similar names."""
     plain = name.strip("*")
     last = plain.rpartition(".")[2]
     ending_alike = [other for other in names if other != name and other.rpartition(".")[2] == last]

@@ -2,8 +2,8 @@
 
 ``host_only.json`` has names and globs, grouped by reason. Functions that run other functions on the device are not
 host-only (a decorator that compiles, a module that calls its parts). Functions that make an array, cast, seed, save or
-wait are not host-only either. The cases of a host-only function, in every suite, say nothing about a device, and no
-share of coverage includes the function.
+wait are not host-only either. In every suite, the cases of a host-only function say nothing about a device, and shares
+of coverage exclude the function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class HostOnly:
-    """A declaration: names and globs, each with its reason."""
+    """The declared host-only functions: names and globs, each with its reason."""
 
     reasons: Mapping[str, str]
 

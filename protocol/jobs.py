@@ -37,7 +37,8 @@ class JobStatus(StrEnum):
     stale_attempt = "stale_attempt"
     """The runner has a newer attempt of the job."""
     other_case = "other_case"
-    """The runner has this id with another suite, case or run. It accepts nothing, and the existing job continues."""
+    """The runner has a job with this id and another suite, case or run. It rejects the new job, and the existing job
+    continues."""
     unknown_case = "unknown_case"
     full = "full"
 

@@ -1,4 +1,4 @@
-"""The limits of numbers, texts and lists in messages: each is checked once, when the message is read.
+"""The limits of numbers, texts and lists in messages. They are checked once, when a message is read.
 
 Every value within these limits can be stored, and everything that is computed from such values is finite.
 
@@ -33,12 +33,13 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, Field
 
 MAX_MILLISECONDS = 1e12
-"""The longest duration. Sums over 2^31 such durations are at most 10^22, and quotients by ``LEAST_MILLISECONDS`` are at
-most 10^24. So sums, ratios, products of two ratios and their means stay far below the largest double, 10^308."""
+"""The longest duration, in milliseconds. Sums over 2^31 such durations are at most 10^22, and quotients by
+``LEAST_MILLISECONDS`` are at most 10^24. So sums, ratios, products of two ratios and their means stay far below the
+largest double, 10^308."""
 LEAST_MILLISECONDS = 1e-12
-"""A femtosecond. A shorter time is stored as zero, because no clock can distinguish it from zero, and a division by it
-could overflow. Zero is a valid time without a logarithm or a quotient, so ratios, geometric means and logarithmic axes
-omit it."""
+"""The shortest nonzero duration, a femtosecond. A shorter time is stored as zero, because no clock can distinguish it
+from zero, and a division by it could overflow. Zero is a valid time without a logarithm or a quotient, so ratios,
+geometric means and logarithmic axes omit it."""
 MAX_SECONDS = 1e9
 MAX_INTEGER = 2**31 - 1
 MAX_BIGINT = 2**63 - 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class EndlessLineError(ValueError):
-    """A line is longer than the reader allows."""
+    """Raised for a line that is longer than the reader allows."""
 
 
 class LineReader:

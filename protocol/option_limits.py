@@ -1,4 +1,5 @@
-"""The limits of a case's options. Standard library only, because processes with a framework also use them."""
+"""The limits of a case's options (``CaseOptions``). Standard library only, because processes with a framework also use
+them."""
 
 MAX_CALLS = 20
 """Maximum number of calls that the options of one case list."""

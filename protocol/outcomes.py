@@ -40,9 +40,9 @@ class Evidence(Message):
     mismatch: LongText | None = None
     """Which value was wrong, and by how much."""
     right_at: Line | None = None
-    """The narrower float type at whose tolerance the values would be right."""
+    """The float type of lower precision whose tolerance the wrong values satisfy, such as ``float16``."""
     reason: LongText | None = None
-    """A sentence that explains a skipped case or a failure of the harness."""
+    """A sentence that explains why the case was skipped, or how the harness failed."""
     operation: Line | None = None
     """The framework's name of the operation that failed (``aten::add``, ``MatMul``, ``dot_general``). For a wrong
     result, the first operation whose result differs from the host's result for the same inputs."""
@@ -51,24 +51,24 @@ class Evidence(Message):
     kernels: Kernels | None = None
     """For which dtypes the device has kernels or lowerings of this operation; ``None`` if this is unknown."""
     kernel_dtypes: Lines = Field(default_factory=list)
-    """The dtypes for which the device has a kernel, as far as they are known."""
+    """The dtypes for which the device is known to have a kernel."""
     on_host: Repetition | None = None
-    """The result of the same call on the host. ``None`` if the call was not repeated there, or if the device is the
-    host."""
+    """The result of the same call on the host. ``None`` if the call was not repeated on the host, or if the device is
+    the host."""
     in_graph: Repetition | None = None
     """The result of the same call on the host in a graph, without the compiler. ``None`` if the call was not repeated
-    in this way, or if the device does not compile whole calls."""
+    in such a graph, or if the device does not compile whole calls."""
     in_float32: Repetition | None = None
-    """The result of the same call on the device in float32. ``None`` if the call was not repeated in this way, or if
+    """The result of the same call on the device in float32. ``None`` if the call was not repeated in float32, or if
     float32 is the case's dtype."""
     after_others: Repetition | None = None
-    """Whether the case failed in the same way before, in a process that had run other cases. This outcome comes from a
-    new process. ``None`` if the case did not fail before, or was not repeated."""
+    """Whether the case failed in the same way before, in a process that had run other cases. If so, this outcome comes
+    from a repetition in a new process. ``None`` if this outcome is not a repetition."""
 
 
 class PlacementProof(Message):
-    """Evidence for where the call ran: the devices of its arrays, the executions there, and the framework's silent
-    fallbacks."""
+    """Evidence for where the call ran: the devices of its arrays, the executions on the device, and the framework's
+    silent fallbacks."""
 
     devices: Lines = Field(default_factory=list)
     """The devices of all input and output arrays."""
@@ -85,7 +85,7 @@ class Timing(Message):
     """The durations of one case in milliseconds. ``None`` means *not measured*, and never zero."""
 
     init_ms: Milliseconds | None = None
-    """The time for priming the device in this child. No other clock has started before its end."""
+    """The time for priming the device in this child process. All other times begin after priming."""
     cold_ms: Milliseconds | None = None
     """The time of the first call of the case. With a compiling framework it includes the compilation."""
     samples_ms: Annotated[list[Milliseconds], Field(max_length=MAX_SAMPLES)] = Field(default_factory=list)
@@ -94,13 +94,13 @@ class Timing(Message):
     calls_per_sample: Count = 1
     contended: bool = False
     """Whether, in most samples, threads of the case waited for a core that other processes used. If so, the samples
-    also measure the host. The runner uses samples without such waits if there are enough of them."""
+    also measure the load on the host. If enough samples have no such wait, the runner uses only these."""
     contended_share: Annotated[float, Field(ge=0, le=1)] | None = None
     """The share of samples in which threads waited for a core. Discarded samples are included. ``None`` if waits were
     not counted."""
     lock_wait_ms: Milliseconds = 0.0
     position: Count = 0
-    """The number of cases that ran in this child before this one."""
+    """The number of cases that ran in this child process before this case."""
 
 
 class Outcome(Message):
@@ -113,7 +113,7 @@ class Outcome(Message):
     timing: Timing = Field(default_factory=Timing)
     evidence: Evidence | None = None
     duration_s: Seconds
-    """The seconds from the start of this case in its child to its outcome. Waits for the timing lock are not
+    """The seconds from the start of this case in its child process to its outcome. Waits for the timing lock are not
     included."""
     log_tail: LongText = ""
     log_bytes: Total = 0

@@ -23,13 +23,13 @@ from protocol.recording_format import (
 Direction = Literal["to_host", "to_device"]
 BASE64 = r"^[A-Za-z0-9+/]*={0,2}$"
 End = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""An end of the range of an array's random values."""
+"""The lowest or highest of an array's random values."""
 Places = Annotated[list[Count], Field(max_length=MAX_ARRAYS)]
-"""Indexes of arrays, counted through the arguments and then the options."""
+"""Indexes of arrays. The arrays in the arguments are counted first, then those in the options."""
 
 
 class RecordingMark(BaseModel):
-    """The members that every version of the format has. Readers check them first."""
+    """The members of a recording that every version of the format has. Readers check them first."""
 
     type: Literal["portolan-recording"]
     format: int = Field(ge=1)
@@ -40,8 +40,7 @@ class RecordedSite(Message):
     """The innermost line of the user's own code when a call was made."""
 
     file: Line
-    """The file's path. It is relative to the command's working directory if the file is in this folder, otherwise
-    absolute."""
+    """The file's path: relative to the command's working directory if the file is inside it, absolute if not."""
     line: Count
     count: Total
 
@@ -71,7 +70,8 @@ class RecordedGradient(Message):
 
 
 class CallEntry(Message):
-    """All calls that are equal except for the values of floating-point arrays and numbers."""
+    """One distinct call. It stands for all calls that are equal except for the values of floating-point arrays and
+    numbers."""
 
     function: CaseName
     name: Name
@@ -88,7 +88,7 @@ class CallEntry(Message):
     """How the program took gradients of the calls; null if it made no backward pass through them."""
     count: Total
     seconds: Seconds
-    """The total time of all these calls on the CPU. The time of the recorder is not included."""
+    """The total time of all these calls on the CPU, without the time of the recorder."""
     sites: Sites
 
     @property
@@ -97,7 +97,7 @@ class CallEntry(Message):
 
     @property
     def cases(self) -> list[str]:
-        """The ids of the cases that the calls become when the recording is used as a suite."""
+        """The ids of the cases of the suite that a runner makes from the recording."""
         return [self.case, *([f"{self.case}{GRADIENT_SUFFIX}"] if self.gradient else [])]
 
 
@@ -108,8 +108,7 @@ class AcceptedRecording(Message):
 
 
 class Crossing(Message):
-    """A call that moves values between host and device. While a program is recorded on the CPU, a call that would do so
-    on a device."""
+    """A call that moves values between host and device, or that would do so if the recorded program ran on a device."""
 
     function: CaseName
     direction: Direction

@@ -12,8 +12,8 @@ GRADIENT_SUFFIX = "-gradient"
 MAX_CALLS = 20_000
 """Maximum number of distinct calls in a recording."""
 MAX_VARIANTS = 500
-"""The maximum number of distinct calls of one function. It prevents a step counter among the arguments from filling the
-recording."""
+"""The maximum number of distinct calls of one function. Without this limit, a function with a step counter among its
+arguments would fill the recording."""
 MAX_SITES = 100
 """The maximum number of call sites of a call, of a crossing or of an omitted call."""
 MAX_ARRAYS = 1_000
@@ -23,4 +23,4 @@ MAX_DIMENSIONS = 64
 MAX_BASE64 = 1 << 30
 """Maximum number of characters of an array's values."""
 LARGEST = 1.7976931348623157e308
-"""The largest float, a limit for the ends of a range."""
+"""The largest float. The ends of a range are limited to it."""

@@ -1,10 +1,9 @@
 """Removes secrets from text: values that are registered as secret, and texts that look like secrets.
 
 Both sides pass their logs through ``redact``. The output of a case passes only through ``mask``: rules search it for
-the cause of a failure, so text that merely looks like a secret must stay. Pure, standard library only.
-
-An attacker can bring any line into a log. So a line is truncated first, and the time of every expression is
-proportional to the length of the text.
+the cause of a failure, so text that merely looks like a secret must stay. Does no I/O, standard library only. An
+attacker can bring any line into a log. So a line is truncated first, and the time that a regular expression takes is
+proportional to the length of the line.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ SHORTEST = 8
 """The minimum length of a secret value. Shorter values occur too often in harmless text."""
 _SECRET_NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|(^|_)KEY($|_)|APIKEY", re.IGNORECASE)
 _PLACE = re.compile(r"[/~.][^\s]*")
-"""A value that is the path of a file. The content of such a file is secret; its path is not."""
+"""Matches a value that is the path of a file. The content of this file is secret; its path is not."""
 _OWN = re.compile(r"PORTOLAN_(DATABASE_.*|ENROLMENT_.*|.*(SECRET|TOKEN|PASSWORD).*)")
 """Portolan's own variables that contain a secret or the path of one."""
 
@@ -55,7 +54,8 @@ _BETWEEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("Failing row contains (", re.compile(rf"\)\.{_END}")),
     ("[parameters: ", re.compile(rf"\]{_END}")),
 )
-"""The texts before and after a secret part. Without the text after it, the rest is secret."""
+"""Pairs of texts that stand before and after a secret. If the second text is missing, everything after the first is
+secret."""
 
 
 def mask(text: str, secrets: Iterable[str]) -> str:
@@ -88,7 +88,7 @@ def redact(line: str, secrets: Iterable[str] = ()) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text. If it is too long, its beginning with the number of omitted characters."""
+    """The text or, if it is too long, its beginning with the number of omitted characters."""
     if len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text) - longest} characters left out)"

@@ -1,9 +1,9 @@
-"""Makes text from unknown sources safe to print: no character moves the cursor, changes a color or reverses the writing
-direction.
+"""Makes text from unknown sources safe to print, so that no character moves the cursor, changes a color or reverses the
+writing direction.
 
-Names, messages and the output of cases come from runners. An escape sequence in them could overwrite lines, rename the
-window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\u001b``. So the
-output for people and the output for programs agree. Standard library only.
+Names, messages and the output of cases come from runners. An escape sequence in such text could overwrite lines, rename
+the window or send input in the user's place. Each such character is printed as its JSON escape, such as ``\u001b``. So
+the output for people and the output for programs agree. Standard library only.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Records how handwritten cases call their functions, for cases whose calls only their own code determines.
+"""Records how handwritten cases call their functions. It is needed for cases whose calls are determined only by the
+cases' own code.
 
     python -m runners.calls_by_hand FRAMEWORK
 
-Each such case runs once on the host, with its function wrapped in one that records the arguments. The arguments of
-passing cases are written to a file next to their suite, which ``runners/suite/options.py`` reads. The calls of other
-cases stay unknown: cases that do not pass, and cases that call their function in another way.
+Each such case runs once on the host. Its function is wrapped in another function, which records the arguments. The
+arguments of passing cases are written to a file next to their suite, which ``runners/suite/options.py`` reads. The
+calls of two kinds of cases stay unknown: cases that do not pass, and cases that do not call the wrapped function.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from runners.suite.suites import RECORDED, Suite
 
 
 def record(suite: Suite, device: Device) -> dict[str, dict[str, Any]]:
-    """The recorded options of the suite's cases. The keys are case ids."""
+    """Run the suite's cases and return the recorded options by case id."""
     unknown = [case for case in suite.cases if "calls" not in options_of(case)]
     options_by_case = {case.id: options_seen(device, case) for case in unknown}
     return {id: options for id, options in sorted(options_by_case.items()) if options is not None}
 
 
 def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
-    """The options with which a case calls its function on this device; None if it does not call it."""
+    """Run a case on this device, and return the options with which it calls its function; None if it does not call the
+    function."""
     try:
         function = case.given or device.lookup(case.looked_up)
     except LookupError:

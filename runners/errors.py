@@ -57,7 +57,7 @@ class RunnerError(Exception):
 
 
 class RequestError(RunnerError):
-    """The request cannot be carried out. ``members`` become members of the problem."""
+    """The request cannot be carried out. ``members`` become members of the problem details in the response."""
 
     status = 422
     title = "Not valid"
@@ -89,14 +89,14 @@ class TooLargeError(RequestError):
 
 
 class TooSlowError(RequestError):
-    """The body takes longer than any caller needs."""
+    """The body of the request did not arrive in time."""
 
     status = 408
     title = "Too slow"
 
 
 class ClosedDoorError(RequestError):
-    """The runner was started without permission for this request."""
+    """The runner was not started with the option that permits this request."""
 
     status = 403
     title = "Not accepted here"
@@ -110,14 +110,14 @@ class BusyError(RequestError):
 
 
 class TrimmedError(RequestError):
-    """The events after this number were acknowledged and discarded."""
+    """The client asked for events after a number, but some of these events were already acknowledged and discarded."""
 
     status = 410
     title = "Trimmed"
 
 
 class AheadError(RequestError):
-    """This number has not been issued yet."""
+    """The client named an event number that the runner has not issued yet."""
 
     title = "Not issued yet"
 
@@ -207,7 +207,8 @@ class UnjudgedError(FreezingError):
 
 
 class LeftOutError(FreezingError):
-    """The gate rejects a sample. Rejected samples are counted by ``kind``; the message has the details."""
+    """A sample of a framework's own tests is rejected and becomes no case. Rejected samples are counted by ``kind``;
+    the message has the details."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)

@@ -1,9 +1,9 @@
-"""The known frameworks and devices: Portolan's own, and those of installed packages.
+"""The frameworks and devices that a runner can serve: Portolan's own, and those of installed packages.
 
-Portolan's own frameworks are declared in ``OURS``. A folder without a declaration is not a framework. Another package
-adds a framework by an entry point in the group ``portolan.frameworks`` that names its declaration. It adds a device to
-a framework by an entry point ``<framework>.<device>`` in the group ``portolan.devices``. No framework is imported
-before a device or the suites are loaded.
+Portolan's own frameworks are listed in ``OURS``. Another package adds a framework by an entry point in the group
+``portolan.frameworks`` that names its declaration. It adds a device to a framework by an entry point
+``<framework>.<device>`` in the group ``portolan.devices``. No framework is imported before a device or the suites are
+loaded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def names() -> list[str]:
 
 
 def roots() -> dict[str, str]:
-    """The framework for each first part of public function names. No framework is imported."""
+    """The framework for each first part of public function names (``tf`` for ``tensorflow``). No framework is
+    imported."""
     own = {framework.surface.name: name for name, framework in OURS.items() if framework.surface is not None}
     return {**{name: name for name in names()}, **own}
 
@@ -90,7 +91,7 @@ def devices(framework: Framework) -> list[str]:
 
 
 def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
-    """The packages that a device's environment omits; None if it omits none, or if it is built whole."""
+    """The packages that a device's environment omits; None if the environment omits none, or is built whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages
 
@@ -159,7 +160,7 @@ def require(framework: str) -> None:
 
 
 def require_served(framework: str, device: str) -> None:
-    """Raise ``UnknownFrameworkError`` if the device is one of Portolan's and no runner can serve it. Imports
+    """Raise ``UnknownFrameworkError`` if the device is one of Portolan's own devices that no runner can serve. Imports
     nothing."""
     if framework in OURS and device in OURS[framework].unserved:
         _accelerator(OURS[framework], device)

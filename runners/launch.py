@@ -1,8 +1,8 @@
 """Starts a module of Portolan in any Python interpreter, typically one that has the framework but not Portolan.
 
 It is run as a script: ``PYTHON launch.py MODULE FD ARGUMENT...``. It calls the module's ``main`` with all arguments
-after the module's name. The first line that it writes to FD names the version of this Python, or says that this Python
-cannot serve.
+after the module's name. The first line that the script writes to FD names the version of this Python, or says that this
+Python cannot be used.
 
 The two packages of Portolan are imported from their own folders, and no folder is added to the path. So no module of
 Portolan can hide a module of the framework's environment. Every version of Python can parse this file, so that a

@@ -3,7 +3,8 @@
 The person who starts the runner names a suite by its path (``--suite ./my_suite``), or installs a package that offers a
 suite. Such a package has an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the
 suite's module. In both cases the suite has a name, a module, and ``FUNCTIONS`` as in Portolan's suites. Requests cannot
-add such suites. A path can also be a recording (``runners/suite/recording/``), which is a suite that consists of data.
+add such suites. A path can also name a recording (``runners/suite/recording/``). A recording is a suite that consists
+of data.
 
 A suite at a path is imported from this path, under its own name. Its folder is not put on ``sys.path``. So files next
 to the suite, such as a folder ``torch``, hide no module of the framework's environment.
@@ -41,9 +42,9 @@ class OwnSuite:
     name: str
     module: str
     source: str
-    """The path or the entry point. Messages name it, so that a person knows where to correct the suite."""
+    """The path or the entry point. Messages contain it, so that a person knows where to correct the suite."""
     file: Path | None = None
-    """The file of the module; None if Python finds the module by its name."""
+    """The file of the module; None if Python imports the module by its name."""
 
     @property
     def is_recording(self) -> bool:
@@ -108,9 +109,11 @@ def _require_names(framework: Framework, suites: Sequence[OwnSuite]) -> None:
     names = dict.fromkeys([*framework.suites, CONFORMANCE_SUITE], "a suite that comes with Portolan")
     for own in suites:
         if not own.name.isidentifier():
-            raise SuiteError(f"{own}: Python cannot import a module of this name; rename it to letters, digits and '_'")
+            raise SuiteError(
+                f"{own}: Python cannot import a module of this name: rename it, with letters, digits and '_' only"
+            )
         if own.name in names:
-            raise SuiteError(f"{own}: its name is that of {names[own.name]}; rename your suite")
+            raise SuiteError(f"{own} has the same name as {names[own.name]}: rename your suite")
         names[own.name] = str(own)
 
 
@@ -158,11 +161,11 @@ def _require_free(module: str, file: Path, own: OwnSuite) -> None:
         return
     origin = None if spec is None else spec.origin
     if origin is None or not os.path.exists(origin) or not os.path.samefile(origin, file):
-        raise SuiteError(f"{own}: its name is that of another module ({origin or module}); rename your suite")
+        raise SuiteError(f"{own} has the same name as another module ({origin or module}): rename your suite")
 
 
 def _import_from(file: Path, name: str) -> None:
-    """Import the module in a file, or the package whose ``__init__`` the file is. The path is not searched."""
+    """Import a module from its file, or a package from its ``__init__`` file. ``sys.path`` is not searched."""
     folders = [str(file.parent)] if file.name == _PACKAGE else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=folders)
     assert spec is not None
@@ -186,7 +189,7 @@ def _describe_error(error: BaseException, own: OwnSuite) -> str:
 
 def _require_cases(framework: Framework, suite: Suite, own: OwnSuite) -> None:
     if not suite.cases:
-        raise SuiteError(f"{own} has no cases; give it a list FUNCTIONS of functions with cases")
+        raise SuiteError(f"{own} has no cases: add a list FUNCTIONS of functions with cases")
     roots = frameworks.roots()
     for case in suite.cases:
         owner = roots.get(case.function.partition(".")[0], framework.name)

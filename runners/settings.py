@@ -1,8 +1,8 @@
 """The environment variables of a runner and of its command line.
 
 No other module of the supervisor's process reads variables. The processes of cases run in other interpreters, and read
-only what the supervisor passes to them. When an environment is built, all variables are passed to uv, with the
-additions of ``cli/indexes.py``.
+only what the supervisor passes to them. When an environment is built, uv receives all variables, with the additions of
+``cli/indexes.py``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Compares torch without CUDA's packages with the complete torch: every case of a suite, outcome by outcome.
+"""Compares the outcomes of every case of a suite in two environments: torch with and without CUDA's packages.
 
 ``check_stubs.py [--suites SUITE …] [--devices DEVICE …] [--functions GLOB …]`` runs each suite once without timing in
 both environments, and compares verdict, ending, placement and fallbacks. ``make check-stubs`` calls it. Bundles are
 kept in ``build/stubs``. A complete bundle is reused, so that an interrupted check can continue. A case whose outcomes
-differ runs again in both environments, because some cases never repeat exactly. The exit code is 1 if a case differs
-twice.
+differ runs again in both environments, because some cases give different outcomes in each run. The exit code is 1 if a
+case differs twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SHOWN = 20
 NAMES = {"without": "without", "whole": "with"}
 
 Compared = tuple[str, str, str, tuple[str, ...]]
-"""Verdict, ending, placement, fallbacks."""
+"""The compared parts of an outcome: verdict, ending, placement, fallbacks."""
 
 
 @dataclass(frozen=True)

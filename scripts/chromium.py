@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-MISSING = f"there is no browser ({', '.join(NAMES)}): install Chromium, on Debian `apt-get install chromium`"
+MISSING = f"there is no browser ({', '.join(NAMES)}): install Chromium (on Debian: `apt-get install chromium`)"
 
 # These background services of the browser would send requests on their own.
 ALONE = (

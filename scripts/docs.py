@@ -62,10 +62,10 @@ OPTION_TABLES: dict[str, tuple[str, ...]] = {
     "portolan-runner run": ("portolan-runner run",),
     "portolan-runner record": ("portolan-runner record",),
 }
-"""Commands whose options have a table, by the name in the table's heading."""
+"""The commands whose options have a table. The keys are the names in the tables' headings."""
 COMMANDS_WITH_TABLE = {command for commands in OPTION_TABLES.values() for command in commands}
 COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
-"""Options that the page explains once for all commands."""
+"""Options that the page of the command line explains once for all commands."""
 _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 
 

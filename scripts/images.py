@@ -40,9 +40,7 @@ def main(arguments: list[str]) -> None:
     variables |= begun_with
     print(f"images: building {', '.join(targets)}", flush=True)
     if subprocess.run(bake, cwd=ROOT, env=variables).returncode != 0:
-        sys.exit(
-            "images: the build failed, for the reason above; what was built stays, and the next call goes on from there"
-        )
+        sys.exit("images: the build failed, for the reason above: correct this and repeat the command")
     digests = {}
     for name, target in targets.items():
         (tag, *_) = target["tags"]
@@ -67,7 +65,7 @@ def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
     }
     if unknown := [name for name in names if name not in images]:
         targets = ", ".join(name.replace("-", "/", 1) for name in images)
-        sys.exit(f"images: compose.yaml has no runner for {unknown[0].replace('-', '/', 1)}; it has: {targets}")
+        sys.exit(f"images: compose.yaml has no runner for {unknown[0].replace('-', '/', 1)}: choose one of {targets}")
     return ["coordinator", *sorted({images[name] for name in names})]
 
 
@@ -85,10 +83,10 @@ def digest_of_registry(reference: str) -> str | None:
     if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
-            sys.exit(f"images: {reference} cannot be had, for the reason above")
+            sys.exit(f"images: {reference} cannot be pulled, for the reason above")
     for digest in inspect_image(reference)["RepoDigests"] or ():
         return str(digest.partition("@")[2])
-    print(f"images: {reference} was made on this machine, so no digest can name it elsewhere")
+    print(f"images: {reference} was built on this machine, so other machines cannot find it by a digest")
     return None
 
 
@@ -99,7 +97,7 @@ def read_output(command: list[str], variables: Mapping[str, str], otherwise: str
             command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False
         )
     except FileNotFoundError:
-        sys.exit("images: docker is not installed; without it, `make demo` charts this machine as processes")
+        sys.exit("images: docker is not installed: install it, or use `make demo`, which needs no containers")
     if completed_process.returncode != 0:
         sys.exit(f"images: {(completed_process.stderr.strip().splitlines() or [otherwise])[-1]}")
     return dict(json.loads(completed_process.stdout))
@@ -123,21 +121,21 @@ def inspect_image(tag: str) -> dict[str, Any]:
 
 
 def digest(image: dict[str, Any]) -> str:
-    """The image's digest in its registry, or its id if it has none. Both are the SHA-256 of a manifest or
-    configuration."""
+    """The image's digest in its registry, or the image's id if it has no such digest. Digest and id are each the
+    SHA-256 of a manifest or configuration."""
     for reference in image["RepoDigests"] or ():
         return reference.partition("@")[2]
     return image["Id"]
 
 
 def read_env(path: Path) -> dict[str, str]:
-    """The images that earlier builds chose. Other lines of the file are only for Compose."""
+    """The images that earlier builds wrote to ``.env``. Other lines of this file are only for Compose."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {name: value for name, _, value in (line.partition("=") for line in lines) if name in BASES}
 
 
 def write_env(path: Path, new: dict[str, str]) -> None:
-    """Replace the lines of these variables, and keep all other lines."""
+    """Write these variables to ``.env`` in place of their old lines, and keep all other lines."""
     lines = path.read_text().splitlines() if path.exists() else []
     kept_lines = [line for line in lines if line.partition("=")[0] not in new]
     draft = path.with_name(f"{path.name}.part")
@@ -151,4 +149,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit("images: interrupted; call make again, it goes on from here")
+        sys.exit("images: interrupted: call make again to continue")

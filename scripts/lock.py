@@ -1,6 +1,6 @@
 """Writes the locks: every package of an environment, with its version and the hashes of its files.
 
-``make lock`` calls it. With ``--upgrade``, newer versions are used; otherwise versions in an existing lock do not
+``make lock`` calls it. With ``--upgrade``, newer versions are used. Without it, the versions in an existing lock do not
 change. This script runs in ``.venv``. No lock contains the address of a package index.
 """
 
@@ -55,7 +55,7 @@ def main(options: list[str]) -> int:
         command += ["--generate-hashes", "--no-header", "--no-annotate", "--output-file", str(lock.file)]
         completed_process = subprocess.run([*command, *lock.options, *options], cwd=ROOT, env=variables, check=False)
         if completed_process.returncode:
-            print(f"lock: {lock.file} could not be made, for the reason above", file=sys.stderr)
+            print(f"lock: {lock.file} could not be created, for the reason above", file=sys.stderr)
             return completed_process.returncode
         lines = lock.file.read_text().removeprefix(HEADER).splitlines(keepends=True)
         lock.file.write_text(HEADER + "".join(without_marker(line, environments) for line in lines))
@@ -64,8 +64,8 @@ def main(options: list[str]) -> int:
 
 
 def without_marker(line: str, environments: list[str]) -> str:
-    """A line of a lock without the environment marker that all lines share. This marker names the machines that the
-    lock is for."""
+    """A line of a lock, without the environment marker that all its lines have: the marker names the machines for which
+    the lock is made."""
     package, separator, marker = line.partition(" ; ")
     if separator and any(
         set(marker.removesuffix(" \\\n").split(" and ")) == set(env.split(" and ")) for env in environments

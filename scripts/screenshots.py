@@ -1,5 +1,5 @@
-"""Takes pictures of pages in desktop and phone windows, in light and dark mode: ``make screenshots`` makes the README's
-pictures.
+"""Takes pictures of pages in desktop and phone windows, in light and dark mode. ``make screenshots`` makes the README's
+pictures with this script.
 
 The tests use the same views of every page. As a command, this script starts an instance in a separate folder, charts a
 few functions of the targets, and writes the desktop views to docs/images/. With ``--data-dir`` it uses the newest
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def views(page: Page, windows: Iterable[str] = WINDOWS) -> Iterator[tuple[str, str]]:
-    """Show a page in each of these windows and each color scheme. Yields the names of both."""
+    """Show a page in each of these windows and in each color scheme. Yields the names of window and scheme."""
     for window in windows:
         page.set_viewport_size(WINDOWS[window])
         for scheme in SCHEMES:
@@ -92,7 +92,7 @@ def _newest_campaign(url: str) -> int:
     if not campaigns:
         sys.exit("screenshots: no campaign has been submitted in this data directory: run `portolan submit` first")
     if not campaigns[0]["counters"]["done"]:
-        sys.exit("screenshots: the newest campaign has no outcome yet: wait for it, or run `portolan watch`")
+        sys.exit("screenshots: the newest campaign has no outcome yet: wait until `portolan watch` shows outcomes")
     return int(campaigns[0]["id"])
 
 
@@ -122,7 +122,7 @@ def optimise(png: bytes) -> bytes:
 def _folder(folder: Path | None) -> Iterator[Path]:
     if folder is not None:
         if not folder.is_dir():
-            sys.exit(f"screenshots: there is no data directory {folder}: give one that `portolan up` has made")
+            sys.exit(f"screenshots: there is no data directory {folder}: name a directory that `portolan up` created")
         yield folder
         return
     temporary_folder = Path(tempfile.mkdtemp(prefix="portolan-screenshots-"))

@@ -1,9 +1,9 @@
-"""Creates the secrets that ``compose.yaml`` passes to its services as files, unless they exist. ``make images`` also
-calls it.
+"""Creates the secrets that ``compose.yaml`` passes to its services as files. Existing secrets are not changed.
+``make images`` also calls it.
 
 ``secret_files.py [SERVICE=FRAMEWORK/DEVICE]…`` also creates tokens for runners that are not in ``compose.yaml``.
-Standard library only. On this machine, only the folder protects the files. A file keeps its owner and mode in a
-container, where another user must be able to read it.
+Standard library only. On this machine, only the folder's mode protects the files. The files themselves are readable by
+everybody, because a file keeps its owner and mode in a container, and there another user must read it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ RUNNERS = {
 }
 """The targets of the runner services."""
 SLOTS = {"torch-cpu-older": "older"}
-"""For replicas whose host names do not begin with ``replica``: the beginning of the name in ``docker/stack.yaml``."""
+"""The beginning of host names in ``docker/stack.yaml``, for replicas whose host names do not begin with ``replica``."""
 
 
 def folder() -> Path:
-    """The folder: ``$PORTOLAN_SECRETS``, as in ``compose.yaml``, otherwise ``secrets`` in the checkout."""
+    """The folder of the secrets: ``$PORTOLAN_SECRETS`` if it is set, as in ``compose.yaml``, otherwise ``secrets`` in
+    the checkout."""
     return Path(os.environ.get("PORTOLAN_SECRETS") or ROOT / "secrets")
 
 
@@ -75,7 +76,7 @@ def _write(file: Path, content: str) -> None:
 
 
 def _prefix(name: str) -> str:
-    """A prefix with which the admin token looks like other tokens, so that secret scanners recognize it."""
+    """The prefix of the admin token. Other tokens have the same prefix, so that secret scanners recognize them all."""
     return f"portolan_{secrets.token_hex(4)}_" if name == "admin" else ""
 
 

@@ -24,7 +24,7 @@ def main(stamp):
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         sys.exit(
             f"Portolan needs Python 3.11, 3.12 or 3.13, and {sys.executable} is "
-            f"{sys.version_info[0]}.{sys.version_info[1]}: name another, such as make PYTHON=python3.12"
+            f"{sys.version_info[0]}.{sys.version_info[1]}: name another Python, such as make PYTHON=python3.12"
         )
     require_cache(os.environ)
     began = time.time()
@@ -37,8 +37,8 @@ def main(stamp):
     from runners.cli.indexes import any_build, index_variables
 
     again = (
-        "see above; then call make again, it goes on from here "
-        "(a certificate that is not trusted: name the file of yours in SSL_CERT_FILE)"
+        "correct the error above, then call make again to continue "
+        "(if a certificate is not trusted: set SSL_CERT_FILE to the path of your certificate file)"
     )
     say("installing uv")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as own:
@@ -57,7 +57,8 @@ def main(stamp):
 
 
 def require_cache(variables):
-    """Exit with advice if there is no cache folder for packages, as for a user without a home folder."""
+    """Exit with advice if the cache folder for packages cannot be written, for example because the user has no home
+    folder."""
     set_names = [name for name in ("UV_CACHE_DIR", "XDG_CACHE_HOME") if variables.get(name)]
     home = os.path.expanduser("~")
     folder = variables[set_names[0]] if set_names else os.path.join(home, ".cache")
@@ -68,13 +69,13 @@ def require_cache(variables):
     if os.access(there, os.W_OK | os.X_OK) and (set_names or there in (folder, home)):
         return
     sys.exit(
-        f"set-up keeps packages in {folder}, where nothing can be written: name a folder of yours, "
+        f"set-up keeps packages in {folder}, which is not writable: name another folder, "
         "such as XDG_CACHE_HOME=/var/tmp/cache make setup"
     )
 
 
 def lock_of(package, any_build):
-    """The lines of the lock for one package. If any build of its version is accepted, the lines have no hashes."""
+    """The lines of the lock for one package. They have no hashes if any build of its version is accepted."""
     with open(LOCK) as file:
         block = re.search(f"^{package}==.*\n(?:    .*\n)*", file.read(), re.MULTILINE)[0]
     return block.split()[0] if any_build else block
@@ -103,4 +104,4 @@ if __name__ == "__main__":
     try:
         main(sys.argv[1])
     except KeyboardInterrupt:
-        sys.exit("set-up interrupted: call make again, it goes on from here")
+        sys.exit("set-up interrupted: call make again to continue")

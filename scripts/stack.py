@@ -1,6 +1,7 @@
-"""Deploys compose.yaml with docker/stack.yaml as a stack on this engine's swarm, and reports what waits for a node.
+"""Deploys compose.yaml and docker/stack.yaml on this engine's swarm, and reports services that wait for a node.
 
-``stack.py [NAME] [--file MORE.yaml]…``. Standard library only, so that a manager node needs no set-up.
+``stack.py [NAME] [--file MORE.yaml]…``. A service waits if no node has the label that the service requires. Standard
+library only, so that a manager node needs no set-up.
 
 Swarm reads an older format than Compose. Settings that have another name in Swarm are translated here. Settings that
 must differ in a stack are in docker/stack.yaml. Settings that Swarm does not have are omitted.
@@ -35,12 +36,18 @@ Config = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("name", metavar="NAME", nargs="?", default="portolan", help="of the stack (%(default)s)")
-    parser.add_argument("--file", metavar="YAML", action="append", default=[], help="one more, over the two others")
+    parser.add_argument(
+        "--file",
+        metavar="YAML",
+        action="append",
+        default=[],
+        help="one more file; its settings override those of the two others",
+    )
     parser.add_argument(
         "--resolve-image",
         choices=("always", "changed", "never"),
         default="never",
-        help="ask a registry for digests; %(default)s suits images that every node has already",
+        help="whether to get digests from a registry; %(default)s suits images that every node already has",
     )
     options = parser.parse_args()
     nodes = nodes_of_the_swarm()
@@ -55,7 +62,7 @@ def main() -> None:
     }
     deploy = ["docker", "stack", "deploy", "--detach=true", f"--resolve-image={options.resolve_image}"]
     if subprocess.run([*deploy, "--compose-file=-", options.name], input=json.dumps(stack).encode()).returncode:
-        give_up("the stack was not deployed: see above")
+        give_up("the stack was not deployed, for the reason above")
     for line in waiting(stack["services"], nodes):
         print(line)
 
@@ -118,7 +125,7 @@ def volume(definition: Mapping[str, Any]) -> Config:
         return dict(definition)
     size = definition.get("tmpfs", {}).get("size")
     if size is None:
-        give_up(f"the tmpfs on {definition['target']} has no size: give it one, or it may fill the node's memory")
+        give_up(f"the tmpfs on {definition['target']} has no size: set one, or it may fill the node's memory")
     return {"type": "tmpfs", "target": definition["target"], "tmpfs": {"size": in_bytes(str(size))}}
 
 
@@ -132,12 +139,12 @@ def scratch(mount: str) -> Config:
 def in_bytes(size: str) -> int:
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", size.lower())
     if match is None:
-        give_up(f"'{size}' is no size: write it like 512m")
+        give_up(f"'{size}' is not a size: write it like 512m")
     return int(match[1]) * UNITS[match[2]]
 
 
 def is_loopback(port: Mapping[str, Any]) -> bool:
-    """Whether a port is only for this host. Swarm would open it on every node, so such a port is not published."""
+    """Whether a port is only for this host. Such a port is not published, because Swarm would open it on every node."""
     return bool(port.get("host_ip")) and ipaddress.ip_address(port["host_ip"]).is_loopback
 
 

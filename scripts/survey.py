@@ -39,7 +39,7 @@ TYPES = {
     "booleans": "boolean",
     "complex": "complex",
 }
-"""The tags of dtype classes, by their names in the table."""
+"""The tags of the classes of dtypes. The keys are the names in the table."""
 
 _RATES = text("""
 SELECT count(*) FILTER (WHERE verdict = 'success') AS success, count(*) FILTER (WHERE verdict = 'partial') AS partial,
@@ -89,7 +89,7 @@ async def tables(connection: AsyncConnection, campaign: int) -> Any:
     yield f"# {(await rows(connection, _TITLE, campaign))[0]['title']}\n"
     (missing,) = await rows(connection, _MISSING, campaign)
     if missing["functions"]:
-        yield f"Incomplete: {missing['functions']:,} functions miss {missing['cases']:,} cases, so no rate is whole.\n"
+        yield f"Incomplete: {missing['functions']:,} functions lack outcomes of {missing['cases']:,} cases.\n"
     yield "| rule | functions | pass every case | pass some | pass none |\n| --- | --- | --- | --- | --- |"
     for rule in RULES:
         (counts,) = await rows(connection, _RATES, campaign, rule=rule.name)

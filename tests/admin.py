@@ -1,4 +1,4 @@
-"""The admin token of the tests' coordinators: access control is on in all of them, and this opens it."""
+"""The admin token of the tests' coordinators, all of which have access control."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AS_ADMIN = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
 
 @cache
 def admin_token_file() -> Path:
-    """A file that holds it, for coordinators in processes of their own."""
+    """A file with the admin token, for coordinators in separate processes."""
     file = Path(tempfile.mkdtemp(prefix="portolan-admin-")) / "admin-token"
     file.write_text(ADMIN_TOKEN)
     return file

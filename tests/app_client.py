@@ -1,4 +1,4 @@
-"""A client of the real application in this process, for tests that need no socket."""
+"""A client of the real application in this process, for tests without a socket."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.database_roles import application
 
 @asynccontextmanager
 async def app_client(dsn: str, *, path: str = "/api/v1", **settings: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """An admin's client of REST, or of another path; every call starts an application of its own on the database."""
+    """A client with the admin token, for REST or another path. Every call starts a new application on the database."""
     app = create_app(Settings(database_url=application(dsn), admin_token=ADMIN_TOKEN, **settings))
     async with (
         app.router.lifespan_context(app),

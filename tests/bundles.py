@@ -17,7 +17,7 @@ from tests.waiting import LIMIT_S
 FUNCTIONS = ("hazards.add", "hazards.fail", "hazards.gone", "hazards.segfault")
 RUNS = 2
 HEADERS = {"Content-Type": "application/x-ndjson"}
-"""Of an upload."""
+"""In bytes, the limit of an upload."""
 
 
 def command(out: Path, *options: str, functions: tuple[str, ...] = FUNCTIONS, runs: int = RUNS) -> list[str]:
@@ -38,32 +38,32 @@ def make(out: Path, *options: str, **chosen: Any) -> Path:
 
 
 def sealed(lines: list[dict[str, Any]]) -> bytes:
-    """A bundle of this header and these outcomes, with an end that fits them."""
+    """A bundle with this header, these outcomes, and a matching last line."""
     body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     end = {"type": "end", "outcomes": len(lines) - 1, "sha256": hashlib.sha256(body).hexdigest()}
     return body + json.dumps(end).encode() + b"\n"
 
 
 def lines_of(bundle: bytes) -> list[dict[str, Any]]:
-    """Header and outcomes, without the end."""
+    """The header and the outcomes, without the last line."""
     return [json.loads(line) for line in bundle.splitlines()[:-1]]
 
 
 def make_key(folder: Path, name: str, kind: str = "ed25519") -> Path:
-    """The private key; the public one lies beside it."""
+    """Create a key pair. Returns the private key; the public key is in the same folder."""
     key = folder / name
     subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(key)], check=True)
     return key
 
 
 def sign(bundle: Path, key: Path, namespace: str = NAMESPACE) -> None:
-    """Write the signature beside the bundle."""
+    """Write the signature next to the bundle."""
     command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", str(key), str(bundle)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def as_torch(out: Path, hazards: dict[str, str]) -> Path:
-    """Outcomes of hazards under the names of functions of torch, each of four cases, as if from torch/xla."""
+    """Outcomes of hazards, renamed to functions of torch with four cases each, as if they came from torch/xla."""
     header, *outcomes = lines_of(make(out, runs=1).read_bytes())
     by_case = {line["case"]: line for line in outcomes}
     # Of the hazards that add, one is wrong on purpose.

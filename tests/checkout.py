@@ -1,4 +1,4 @@
-"""A copy of the project in which a test carries out a common change of CONTRIBUTING.md and counts the changed files."""
+"""A copy of the project in which a test makes a common change of CONTRIBUTING.md and counts the changed files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Checkout:
     names: frozenset[str]
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Replace a text that stands once in a file."""
+        """Replace a text that occurs exactly once in a file."""
         text = (self.root / name).read_text()
         assert text.count(old) == 1
         (self.root / name).write_text(text.replace(old, new))
 
     def run(self, *arguments: str, **variables: str) -> str:
-        """Run Python in the copy, with the copy's modules; what it prints. Raises if it fails."""
+        """Run Python in the copy, with the copy's modules. Returns the output; raises if Python fails."""
         process = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
@@ -42,7 +42,7 @@ class Checkout:
         return process.stdout
 
     def changes(self) -> set[str]:
-        """The files that differ from those of the project, or are new."""
+        """The files that are new, or that differ from those of the project."""
         paths = (path for path in self.root.rglob("*") if path.is_file() and path.suffix != ".pyc")
         names = {str(path.relative_to(self.root)) for path in paths}
         changed_names = {
@@ -53,7 +53,7 @@ class Checkout:
 
 @contextmanager
 def copy_project(folder: Path) -> Iterator[Checkout]:
-    """A copy of the files that git knows or would add, in this folder; it is removed at the end."""
+    """Copy the files that git tracks or would add to this folder. The copy is removed at the end."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -68,10 +68,8 @@ def copy_project(folder: Path) -> Iterator[Checkout]:
 
 
 def files_of(change: str, words: str = " file") -> int:
-    """The number of files that CONTRIBUTING.md gives for a common change, without fixtures and generated tables.
-
-    ``words`` follow the number; a change of two kinds has a number for each.
-    """
+    """The number of files that CONTRIBUTING.md states for a common change, without fixtures and generated tables.
+    ``words`` follow the number; a change of two kinds has a number for each."""
     pattern = rf"^\*\*{change}\*\*: (?:.*, )?(\d+){words}"
     sentence = re.search(pattern, (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     assert sentence is not None

@@ -1,4 +1,4 @@
-"""What all tests may ask for: a real PostgreSQL, and databases in it."""
+"""Fixtures for all tests: a real PostgreSQL server, and databases on it."""
 
 from __future__ import annotations
 
@@ -44,10 +44,8 @@ ROOM_BYTES = 2 << 30
 
 
 def _folder() -> Path:
-    """A folder that PostgreSQL's user can get through to, which pytest's own are not.
-
-    In memory where there is room: a new database is three hundred files, 0.3 s on a busy disk.
-    """
+    """A folder that PostgreSQL's user can enter, unlike pytest's own folders. It is in memory if there is enough room,
+    because a new database has three hundred files and takes 0.3 s on a busy disk."""
     roomy = MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES
     folder = Path(tempfile.mkdtemp(prefix="portolan-", dir=MEMORY if roomy else None))
     folder.chmod(0o711)
@@ -56,7 +54,7 @@ def _folder() -> Path:
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """An empty folder that other users can get through to, which pytest's own are not."""
+    """An empty folder that other users can enter, unlike pytest's own folders."""
     folder = _folder()
     yield folder
     shutil.rmtree(folder)
@@ -64,7 +62,8 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The DSN of a real embedded server, shared by the session; for a database of one's own, ``database``."""
+    """The DSN of a real embedded server, shared by all tests of the session. For a separate database, use
+    ``database``."""
     from coordinator.database.embedded import EmbeddedPostgres
     from tests.database_roles import application
 
@@ -93,7 +92,8 @@ async def _execute(dsn: str, *statements: str) -> None:
 
 @pytest.fixture(scope="session")
 def made_directory() -> Iterator[Path]:
-    """A data directory in which a server was made and stopped; to be copied, not used."""
+    """A data directory in which a server was created and stopped. Tests copy this directory and do not use it
+    directly."""
     from coordinator.database.embedded import EmbeddedPostgres
 
     folder = _folder()
@@ -105,7 +105,8 @@ def made_directory() -> Iterator[Path]:
 
 @pytest.fixture
 def directory(made_directory: Path, place: Path) -> Iterator[Path]:
-    """A data directory of one's own, as after a first start and stop; what still runs in it is ended."""
+    """A data directory for one test, as after a first start and stop. Processes that still use it at the end are
+    stopped."""
     from coordinator.database.embedded import stop_leftovers
 
     directory = place / "postgres"
@@ -116,7 +117,8 @@ def directory(made_directory: Path, place: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def new_database(postgres: str) -> Callable[..., str]:
-    """Makes a migrated database (``template="template1"``: an empty one), returns its DSN; it goes with the server."""
+    """Creates a migrated database (an empty one with ``template="template1"``) and returns its DSN. It is deleted with
+    the server."""
     from coordinator.migration import upgrade
 
     def named(name: str) -> str:
@@ -136,5 +138,5 @@ def new_database(postgres: str) -> Callable[..., str]:
 
 @pytest.fixture
 def database(new_database: Callable[..., str]) -> str:
-    """The DSN of a freshly migrated database that no other test sees."""
+    """The DSN of a newly migrated database that no other test uses."""
     return new_database()

@@ -1,4 +1,4 @@
-"""A real coordinator in a process of its own, driven over REST as a user would."""
+"""A real coordinator in a separate process, used over REST like by a user."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def free_port() -> int:
 
 
 class CoordinatorProcess:
-    """``create_app`` under uvicorn as ``portolan serve`` has it, on one port for all its lives.
+    """``create_app`` under uvicorn, as in ``portolan serve``. The port stays the same after a restart.
 
-    Over ``dsn``, but in the application's role. It waits as long as the product does unless ``times`` says otherwise.
-    Its process is forked with its imports done.
+    The coordinator uses ``dsn`` in the application's role. It has the product's waiting times unless ``times`` changes
+    them. Its process is forked after the imports.
     """
 
     def __init__(self, dsn: str, *, times: Times = DEFAULT_TIMES, **variables: str) -> None:
@@ -113,7 +113,7 @@ class CoordinatorProcess:
         return dict(answer.json())
 
     def wait_done(self, campaign: int, count: int) -> None:
-        """At least ``count`` jobs have their outcome."""
+        """Wait until at least ``count`` jobs have an outcome."""
         until(lambda: self.campaign(campaign)["counters"]["done"] >= count, f"{count} outcomes", ENDS_WITHIN_S)
 
     def wait_ended(self, campaign: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The roles of the database on a server of the tests, whose superuser made it: their DSNs, with known passwords."""
+"""The database roles on a test server that was made by its superuser: their DSNs, with known passwords."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 def application(dsn: str) -> str:
-    """The DSN with which a coordinator works: what it may not do fails in every test that has one."""
+    """The DSN that a coordinator uses. If a coordinator does something that its role may not do, every test with a
+    coordinator fails."""
     from coordinator.database.grants import APPLICATION
 
     return as_role(dsn, APPLICATION)

@@ -1,7 +1,7 @@
-"""``check_each`` checks one claim on every member of a list, and its failure names every member that breaks it.
+"""``check_each`` checks a property of every member of a list, and its failure names every member without the property.
 
-One test over a list costs one test of pytest, not hundreds. What it must not lose is which members failed, and how many
-were checked at all: an empty list is an error, and ``tests/levels.py`` reports the count when a run ends.
+A test of a list then counts as one pytest test and not as hundreds. Two facts must stay visible: which members failed,
+and how many were checked. So an empty list is an error, and ``tests/levels.py`` reports the count at the end of a run.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MOST_EXPLAINED = 20
 MOST_CHARACTERS = 2000
 
 count = 0
-"""How many members this process has checked."""
+"""The number of members that this process has checked."""
 
 
 class EmptyListError(ValueError):
-    """A claim over no members would hold whatever the product does."""
+    """Raised for an empty list, because a check of no members always passes."""
 
 
 def check_each(
@@ -66,7 +66,7 @@ def _message(failures: list[tuple[str, str]], checked: int) -> str:
 
 
 def _explanation(error: Exception) -> str:
-    """What was raised, and the line of it: pytest has explained an assertion's values in its text."""
+    """The error and its line. An assertion's text already contains the values, because pytest explains them."""
     frames = traceback.extract_tb(error.__traceback__)
     line = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     text = str(error)[:MOST_CHARACTERS].replace("\n", "\n    ")

@@ -1,4 +1,5 @@
-"""A real runner that enrols itself, and a relay on its way to the coordinator, or back, that can be broken."""
+"""A real runner that enrolls itself, and a relay between runner and coordinator that can be broken in each
+direction."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def token_of(key: str, name: str, target: str = "hazards/cpu") -> str:
 
 
 class EnrollingRunner:
-    """``portolan-runner serve --enrol`` of the hazards, with a token of that key; ``lines`` is what it has said."""
+    """``portolan-runner serve --enrol`` of the hazards, with a token from this key. ``lines`` is its output."""
 
     def __init__(self, coordinator: str, key_file: Path, name: str, *options: str) -> None:
         self.name = name
@@ -60,7 +61,7 @@ class EnrollingRunner:
         until(says, f"the runner says {words!r}")
 
     def refused(self) -> str:
-        """The one line with which it ends."""
+        """The one error line with which the runner ends."""
         assert self.process.wait(LIMIT_S) == 2, self.lines
         self._reader.join(LIMIT_S)
         return self.lines[-1]
@@ -88,7 +89,8 @@ class EnrollingRunner:
 
 
 class Relay:
-    """Passes connections on to ``port``. ``on_answer`` sees each piece that comes back; False breaks the connection."""
+    """Passes connections on to ``port``. ``on_answer`` receives each piece that comes back; if it returns False, the
+    connection is broken."""
 
     def __init__(self, port: int, on_answer: Callable[[bytes], bool]) -> None:
         self._port = port
@@ -129,7 +131,7 @@ class Relay:
 
 
 def _pour(source: socket.socket, sink: socket.socket, passes: Callable[[bytes], bool]) -> None:
-    """Until one side ends; then both have ended."""
+    """Copy bytes until one side ends, and then end both."""
     try:
         while (piece := source.recv(1 << 16)) and passes(piece):
             sink.sendall(piece)

@@ -1,4 +1,4 @@
-"""An event loop beside the test that uses it: for servers that must go on while the test waits."""
+"""An event loop in another thread than the test's, for servers that must run while the test waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOOP_LIMIT_S = 60.0
 
 
 class EventLoop:
-    """In a thread of its own. What runs on it still when it is closed is cancelled, and comes to its end."""
+    """An event loop in a thread of its own. When it is closed, its running tasks are cancelled and finish."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)

@@ -1,9 +1,9 @@
-"""Processes of tests that begin with their imports done: forked from one process, which has imported for all of them.
+"""Starts processes of tests without new imports: they are forked from one process that has imported everything.
 
-A coordinator spends 2.4 s of CPU on imports before it does anything, a command 1.9 s. Here one process for each pytest
-process imports once, has a single thread, opens nothing, and is copied by ``fork`` for each process that a test asks
-for. The copy runs what ``python -m MODULE`` or ``python -c PROGRAM`` would run, in the environment, the folder and with
-the streams that the test gave, and its interpreter ends as any other does.
+A coordinator needs 2.4 s of CPU for imports, and a command 1.9 s. So one server process for each pytest process imports
+the modules once. It has a single thread, opens nothing, and is copied by ``fork`` for each process that a test starts.
+The copy runs like ``python -m MODULE`` or ``python -c PROGRAM``, with the environment, folder and streams that the test
+chose, and its interpreter ends like any other.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from typing import Any, TextIO
 
 ROOT = Path(__file__).parent.parent
 READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "OPENSSL_")
-"""Variables that the interpreter or the loader reads before anything of ours runs. No fork can change what they did."""
+"""Variables that the interpreter or the loader reads at its start. A fork cannot undo their effect."""
 ANSWERS_WITHIN_S = 180.0
-"""Its imports and a fork, on a busy machine."""
+"""The time limit for the imports and a fork, on a busy machine."""
 
 _HEADER = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
@@ -44,7 +44,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Request:
-    """What a process is started with. Bytes, as the kernel has them: an argument need not be text."""
+    """The program, arguments, environment, folder and streams of a process to start. They are bytes, like in the
+    kernel, because an argument need not be valid text."""
 
     arguments: list[bytes]
     variables: dict[bytes, bytes]
@@ -55,9 +56,9 @@ class Request:
 
 
 class ForkServer:
-    """The process that has imported ``modules``; started when it is first asked, ended with the pytest process.
+    """A process that has imported ``modules``. It is started by the first request, and ends with the pytest process.
 
-    ``package.*`` stands for a package and all modules in it: commands import them when they are called.
+    ``package.*`` stands for a package and all its modules, because commands import modules when they are called.
     """
 
     def __init__(self, *modules: str) -> None:
@@ -67,7 +68,7 @@ class ForkServer:
         self._variables: dict[str, str] = {}
 
     def can_fork(self, command: Sequence[Any], variables: Mapping[str, str] | None) -> bool:
-        """Whether a fork would be the same as a start: the same interpreter, started the same way."""
+        """Whether a fork would be equal to a new process: same interpreter, started with the same options."""
         if command[0] != sys.executable or command[1] not in ("-m", "-c"):
             return False
         theirs = os.environ if variables is None else variables
@@ -75,7 +76,7 @@ class ForkServer:
         return _read_at_start(theirs) == _read_at_start(ours)
 
     def fork(self, request: Request, streams: Sequence[int]) -> int:
-        """Start a process, a child of ours; returns its id."""
+        """Start a process as a child of this process. Returns its id."""
         with self._lock:
             if self._process is None:
                 self._start()
@@ -110,13 +111,14 @@ class ForkServer:
 
 
 COORDINATOR_SERVER = ForkServer("uvicorn.__main__", "coordinator.app", "coordinator.cli.*", "rich.table", "httpx_sse")
-"""Of coordinators and of commands."""
+"""Forks coordinators and commands."""
 RUNNER_SERVER = ForkServer("runners.cli.*", "runners.http.*")
-"""Of the hazards' supervisors. Apart, because a supervisor is small and holds no module of the coordinator."""
+"""Forks supervisors of the hazards. It is a separate server, because a supervisor is small and imports no module of the
+coordinator."""
 
 
 class ForkedProcess(subprocess.Popen[Any]):
-    """A ``Popen`` whose process is forked by a server, if there is one and that is the same as a start."""
+    """Like ``Popen``, but the process is forked by a server if there is one and a fork is equal to a new process."""
 
     def __init__(self, server: ForkServer | None, command: Sequence[str | Path], **options: Any) -> None:
         self._server = server
@@ -159,7 +161,8 @@ class ForkedProcess(subprocess.Popen[Any]):
 def call(
     server: ForkServer | None, command: Sequence[str | Path], variables: Mapping[str, str], stdin: str, limit_s: float
 ) -> subprocess.CompletedProcess[str]:
-    """``subprocess.run`` of a command that a server forks, or that is really started without one."""
+    """Like ``subprocess.run``, for a command that a server forks, or that is started as a new process if there is no
+    server."""
     with ForkedProcess(
         server,
         command,
@@ -197,7 +200,8 @@ def _read(control: socket.socket, size: int) -> bytes:
 
 
 def _serve(control: socket.socket) -> tuple[Request, list[int]] | None:
-    """Fork for each request until the asker is gone. Returns the request in a fork, None in the server."""
+    """Fork for each request until the requesting process has ended. Returns the request in a fork, None in the
+    server."""
     while True:
         header, streams, _, _ = socket.recv_fds(control, _HEADER.size, 3)
         if not header:
@@ -214,10 +218,11 @@ def _serve(control: socket.socket) -> tuple[Request, list[int]] | None:
 
 
 def _fork(parent: int) -> int:
-    """Fork a child of ``parent``; returns its id, and 0 in the child.
+    """Fork a child of ``parent``. Returns its id, and 0 in the child.
 
-    The process between ends at once. Its orphan goes to the nearest subreaper above, which is ``parent`` while it asks:
-    so ``parent`` waits for a child of its own, gets its exit code and is charged for its CPU.
+    An intermediate process ends immediately, and its orphan gets the nearest subreaper as its parent. ``parent`` is
+    this subreaper during the request. So ``parent`` can wait for the process, gets its exit code, and its CPU time is
+    counted.
     """
     read_pid, write_pid = os.pipe()
     read_go, write_go = os.pipe()
@@ -243,7 +248,7 @@ def _fork(parent: int) -> int:
 
 
 def _become(request: Request, streams: Sequence[int], found_by_default: list[str]) -> None:
-    """Make of a fork what a new process would be."""
+    """Give a fork the state that a new process would have."""
     for standard, stream in enumerate(streams):
         os.dup2(stream, standard)
         os.close(stream)
@@ -267,7 +272,8 @@ def _become(request: Request, streams: Sequence[int], found_by_default: list[str
 
 
 def _reopen(stream: TextIO, descriptor: int, mode: str, buffering: int = -1) -> TextIO:
-    """The same descriptor leads elsewhere now, to a terminal or not: that decides when lines are written."""
+    """Reopen a stream, because its descriptor now leads elsewhere. Whether this is a terminal decides when lines are
+    written."""
     return open(descriptor, mode, buffering, stream.encoding, stream.errors, closefd=False)
 
 

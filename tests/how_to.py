@@ -1,6 +1,6 @@
-"""A how-to is followed as it is written: its blocks are typed into a shell, and what it shows is seen.
+"""Follows a how-to as written: its commands are typed into a shell, and the output is compared with the page.
 
-Blocks without a language are typed; a block of text right after one is what is then seen, where ``…`` stands for
+Blocks without a language are typed. A text block after such a block is the expected output, in which ``…`` matches
 anything.
 """
 
@@ -20,13 +20,13 @@ from tests.runner_process import environment
 from tests.waiting import LIMIT_S, until
 
 STAYS = re.compile(r"^portolan(-runner serve| up)\b", re.MULTILINE)
-"""A command that does not end by itself."""
+"""Matches a command that does not end without help."""
 SHOWS_WITHIN_S = 300.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """A block of commands, and the lines that are to be seen after it."""
+    """A block of commands, and the lines that their output must contain."""
 
     chapter: str
     commands: str
@@ -42,14 +42,14 @@ def read_steps(page: str) -> Iterator[Step]:
 
 
 def is_shown(step: Step, output: str) -> bool:
-    """Whether the lines of the page are among those of the output, in their order; blanks count once."""
+    """Whether the page's lines occur in the output, in this order. Several spaces count as one."""
     lines = iter(" ".join(line.split()) for line in output.splitlines())
     wanted = (".*".join(re.escape(" ".join(part.split())) for part in line.split("…")) for line in step.shown)
     return all(any(re.fullmatch(pattern, line) for line in lines) for pattern in wanted)
 
 
 class Machine:
-    """A home with a shell in it; what is exported lasts from block to block."""
+    """A home folder with a shell. Exported variables are kept from block to block."""
 
     def __init__(self, home: Path, settings: str) -> None:
         home.mkdir(mode=0o711)
@@ -65,7 +65,7 @@ class Machine:
         self._readers: list[threading.Thread] = []
 
     def follow(self, step: Step, limit_s: float = LIMIT_S) -> str:
-        """Type the commands and see what the page says; return what was printed."""
+        """Type the commands and check their output against the page. Returns the output."""
         if STAYS.search(step.commands):
             return self._start(step)
         typed = f"set -euo pipefail\n. {self._exports}\n{step.commands}\nexport -p > {self._exports}"
@@ -86,7 +86,7 @@ class Machine:
         return done.stdout
 
     def stop(self) -> None:
-        """Ctrl-C for what was started, as in its terminal."""
+        """Press Ctrl-C for the programs that were started, as in their terminal."""
         for shell in reversed(self._started):
             if shell.poll() is None:
                 os.killpg(shell.pid, signal.SIGINT)

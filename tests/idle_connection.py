@@ -1,4 +1,5 @@
-"""Whether a server lets an idle connection be: one that closes it as a request comes loses that request."""
+"""Checks whether a server keeps an idle connection open. If a server closes a connection while a request arrives, the
+request is lost."""
 
 from __future__ import annotations
 
@@ -7,12 +8,12 @@ import select
 from urllib.parse import urlsplit
 
 CLIENTS_KEEP_S = 5.0
-"""For how long httpx, left as it is, uses an idle connection again."""
+"""The seconds for which httpx, with its default settings, reuses an idle connection."""
 SLACK_S = 1.0
 
 
 def outlasts_clients(url: str) -> bool:
-    """Whether the server of ``url`` keeps an idle connection for longer than usual clients do."""
+    """Whether the server at ``url`` keeps an idle connection for longer than usual clients use it."""
     address = urlsplit(url)
     assert address.hostname
     connection = http.client.HTTPConnection(address.hostname, address.port)

@@ -1,4 +1,4 @@
-"""Interpreters of other versions, as far as this machine has them, and environments that hold little."""
+"""Python interpreters of other versions, if this machine has them, and small environments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def find(version: str) -> str | None:
 
 
 def of_version(version: str) -> str:
-    """An interpreter of this machine; the test is skipped where there is none."""
+    """An interpreter of this version. The test is skipped if this machine has none."""
     found = find(version)
     if found is None:
         pytest.skip(f"this machine has no Python {version}")
@@ -35,7 +35,7 @@ def of_version(version: str) -> str:
 
 
 def bare_environment(interpreter: str, place: Path) -> Path:
-    """The Python of a new environment that holds NumPy alone."""
+    """The Python of a new environment with NumPy only."""
     uv("venv", "--quiet", "--python", interpreter, place)
     uv("pip", "install", "--quiet", "--python", place / "bin" / "python", "numpy")
     return place / "bin" / "python"

@@ -1,10 +1,12 @@
-"""Levels: how much of the tests a run takes, and which part of a long list it draws.
+"""Levels: how many of the tests a run executes, and which sample of a long list it checks.
 
-Level 1, the default, checks every claim; a claim that is repeated over a long list is checked on a sample of the list.
-Level 2 checks every member. The sample follows from the seed of the change, so that every process of a run draws the
-same, a run can be repeated, and the next change draws another. Cases that the change touches are always in the sample.
+Level 1, the default, checks every property; a property of all members of a long list is checked on a sample. Level 2
+checks every member.
 
-This module needs the standard library and pytest alone: it also runs in the environments of the frameworks. A
+The sample is drawn from the seed of the change. So every process of a run draws the same sample, a run can be repeated,
+and the next change draws another sample. Cases that the change touches are always in the sample.
+
+This module needs only the standard library and pytest, because it also runs in the frameworks' environments. A
 ``conftest.py`` imports its hooks, or names it in ``pytest_plugins``.
 """
 
@@ -32,10 +34,10 @@ LEVEL_VARIABLE = "PORTOLAN_TEST_LEVEL"
 SEED_VARIABLE = "PORTOLAN_TEST_SEED"
 BASE_VARIABLE = "PORTOLAN_TEST_BASE"
 WITHOUT_GIT = "no-commit"
-"""The seed where git does not tell of a commit."""
+"""The seed if git does not know a commit."""
 
 LEVEL = {"": 1, "1": 1, "2": 2}.get(os.environ.get(LEVEL_VARIABLE, ""), 0)
-"""1 or 2; ``pytest_configure`` refuses another, which is 0 here."""
+"""1 or 2. ``pytest_configure`` rejects other values, which are 0 here."""
 
 MARKERS = (
     "level(number): needs that level; below it, the test is deselected",
@@ -51,9 +53,9 @@ def drawn(
     *,
     always: Callable[[Member], bool] = lambda member: False,
 ) -> list[Member]:
-    """One in ``share`` of the members, in their order, and those that are always to be there; at level 2 all.
+    """One in ``share`` of the members, in their order, and those that are always included; at level 2 all members.
 
-    ``purpose`` says what the sample is for: two samples of one list for two purposes are independent.
+    ``purpose`` names the use of the sample. Two samples of one list for different purposes are independent.
     """
     every = list(members)
     if LEVEL == 2:
@@ -67,7 +69,7 @@ def _sample(size: int, share: int, purpose: str) -> frozenset[int]:
 
 
 def seed() -> str:
-    """The seed of the change: a variable, else the commit with what is changed on it."""
+    """The seed of the change: from a variable or, without it, from the commit and the uncommitted changes."""
     return os.environ.get(SEED_VARIABLE) or _seed_of_commit()
 
 
@@ -83,10 +85,10 @@ def _seed_of_commit() -> str:
 
 @cache
 def touched() -> frozenset[str]:
-    """The files of the change, relative to the project: since its base, not yet committed, or not yet known to git.
+    """The files of the change, relative to the project: changed since its base, uncommitted, or unknown to git.
 
-    Its base is a variable, else where the branch left its upstream, else the commit before. Nothing without git, or
-    where a shallow clone does not have the base.
+    The base comes from a variable; without it, it is the commit at which the branch left its upstream; without an
+    upstream, the previous commit. The result is empty without git, or if a shallow clone lacks the base.
     """
     changed = git("diff", "--name-only", _base())
     untracked = git("ls-files", "--others", "--exclude-standard")
@@ -105,7 +107,7 @@ def _base() -> str:
 
 
 def git(*arguments: str) -> str | None:
-    """What git prints, or None if it fails or is not there."""
+    """The output of a git command, or None if it fails or git is missing."""
     command = ["git", "-C", str(ROOT), "-c", "core.quotePath=false", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, check=True)
@@ -155,13 +157,14 @@ def _undrawn(items: Sequence[pytest.Item]) -> set[pytest.Item]:
 
 
 def _list_of(item: pytest.Item) -> str:
-    """The list that a test is a member of: of a function with parameters the function, so that each keeps one."""
+    """The list to which a test belongs. For a function with parameters it is the function, so that a draw keeps one of
+    its tests."""
     separator = "[" if hasattr(item, "callspec") else "::"
     return item.nodeid.partition(separator)[0]
 
 
 _counts: list[int] = []
-"""How many members each process of xdist has checked."""
+"""The number of members that each xdist process has checked."""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

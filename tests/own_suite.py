@@ -1,4 +1,4 @@
-"""A small suite of one's own, for tests: written into a folder as a user would write it, far from the checkout."""
+"""A small suite like a user's own, written into a folder away from the checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOTH = ["mine.total/row", "mine.total/empty"]
 
 
 def write_module(folder: Path, source: str = MODULE, name: str = "mine") -> Path:
-    """The file of a suite that is one module."""
+    """Write a suite that is one module. Returns its file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.py"
     file.write_text(source)
@@ -28,7 +28,8 @@ def write_module(folder: Path, source: str = MODULE, name: str = "mine") -> Path
 
 
 def write_package(folder: Path, name: str = "mine") -> Path:
-    """The folder of a suite that is a package, whose cases stand in a module of it and use another."""
+    """Write a suite that is a package. Returns its folder. Its cases are in one of its modules, and use another
+    module."""
     package = folder / name
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -45,7 +46,7 @@ def write_package(folder: Path, name: str = "mine") -> Path:
 
 
 def install(folder: Path, *entries: str) -> Path:
-    """Make a folder one of installed packages, with these entry points in the group of suites."""
+    """Turn a folder into a folder of installed packages, with these entry points in the group of suites."""
     information = folder / "mine-0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 0\n")

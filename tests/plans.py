@@ -1,4 +1,4 @@
-"""How many rows of a table PostgreSQL reads for a statement, by its plan."""
+"""The number of rows of a table that PostgreSQL reads for a statement, according to its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line in processes of its own: ``portolan up``, and the commands that speak to it."""
+"""The command line in separate processes: ``portolan up``, and other commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UP_LIMIT_S = 300.0
 
 
 class Portolan:
-    """Calls commands on one data directory: in forks with their imports done, or by a ``real`` start of Python."""
+    """Calls commands with one data directory: in forks after the imports, or with ``real`` in a new Python process."""
 
     def __init__(self, directory: Path, *, real: bool = False, **variables: str) -> None:
         self.directory = directory
@@ -37,13 +37,13 @@ class Portolan:
         return call(server, [*COMMAND, *arguments], self.variables, stdin, CALL_LIMIT_S)
 
     def ask(self, *arguments: str) -> str:
-        """What a command that succeeds prints."""
+        """The output of a command that succeeds."""
         done = self.call(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def refused(self, *arguments: str) -> str:
-        """The one line of a command that cannot be carried out."""
+        """The one-line message of a command that fails."""
         done = self.call(*arguments)
         assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
         assert done.stdout == ""
@@ -54,12 +54,12 @@ class Portolan:
         return Up(self, options, None if real or self.real else COORDINATOR_SERVER)
 
     def demo(self, *options: str) -> Up:
-        """A demo whose verdicts are known, and that times what runs."""
+        """A demo with known verdicts, which times its cases."""
         return Up(self, options, None if self.real else COORDINATOR_SERVER, command="demo")
 
 
 class Up:
-    """``portolan up`` in the background, or another command that says Ctrl-C; ``lines`` is what it has said."""
+    """``portolan up`` in the background, or another command that prints Ctrl-C. ``lines`` is its output so far."""
 
     def __init__(
         self, portolan: Portolan, options: tuple[str, ...], server: ForkServer | None, command: str = "up"
@@ -88,7 +88,7 @@ class Up:
         return "\n".join(self.lines)
 
     def wait_says(self, words: str) -> None:
-        """Wait for a line with these words; fails at once if the process ends without."""
+        """Wait for a line with these words. Fails immediately if the process ends without it."""
 
         def says() -> bool:
             ended = self.process.poll() is not None
@@ -103,17 +103,17 @@ class Up:
             raise AssertionError(f"{error}; it said:\n{self.said}") from None
 
     def family(self) -> list[psutil.Process]:
-        """The process and everything below it, at this moment."""
+        """The process and all its descendants at this moment."""
         head = psutil.Process(self.process.pid)
         return [head, *head.children(recursive=True)]
 
     def runner(self) -> psutil.Process:
-        """The supervisor of its only runner."""
+        """The supervisor of the instance's only runner."""
         (found,) = [process for process in self.family() if "serve" in process.cmdline()]
         return found
 
     def close_reader(self) -> None:
-        """Read no more, as when the other end of a pipe is interrupted."""
+        """Stop reading the output, as if the other end of a pipe were interrupted."""
         assert self.process.stdout is not None
         os.dup2(os.open(os.devnull, os.O_RDONLY), self.process.stdout.fileno())
 

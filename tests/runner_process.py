@@ -1,4 +1,4 @@
-"""A real runner service in a process of its own, and a client that speaks to it as the contract says."""
+"""A real runner service in a separate process, and a client that uses it according to the contract."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.waiting import LIMIT_S
 
 ROOT = Path(__file__).parent.parent
 PATHS = (str(ROOT), str(ROOT / "tests" / "hazards"))
-"""Where the processes of a runner of the hazards find their modules."""
+"""The import path of the hazards, for the processes of a runner."""
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -35,7 +35,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def says_something(stream: IO[str]) -> bool:
-    """Whether a process writes to its stream, or closes it, before a limit; nothing of it may have been read yet."""
+    """Whether a process writes to its stream, or closes it, within a limit. No output may have been read before."""
     readable, _, _ = select.select([stream], [], [], LIMIT_S)
     return bool(readable)
 
@@ -46,9 +46,10 @@ def alive(pid: int) -> bool:
 
 
 class RunnerProcess:
-    """``portolan-runner serve`` of the hazards, or another ``command``, and what a coordinator would do with it.
+    """``portolan-runner serve`` of the hazards, or another ``command``, with the requests that a coordinator would
+    send.
 
-    The hazards' supervisor is forked with its imports done, unless a test asks for a ``real`` start.
+    The hazards' supervisor is forked after the imports, unless a test requests a ``real`` start.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class RunnerProcess:
             yield _events(answer)
 
     def finished(self, count: int) -> dict[str, Outcome]:
-        """The next outcomes, by job; acknowledged when they are all there."""
+        """The next outcomes by job. They are acknowledged when all have arrived."""
         outcomes: dict[str, Outcome] = {}
         with self.stream() as events:
             for event in events:
@@ -143,21 +144,21 @@ class RunnerProcess:
         assert answer.status_code == 204, answer.text
 
     def run(self, case: str, **fields: Any) -> Outcome:
-        """One job to its outcome."""
+        """Run one job, and return its outcome."""
         job = self.job(case, **fields)
         assert self.post(job) == ["queued"]
         (outcome,) = self.finished(1).values()
         return outcome
 
     def run_all(self, *cases: str, **fields: Any) -> list[Outcome]:
-        """Cases posted together, to their outcomes."""
+        """Post cases together, and return their outcomes."""
         jobs = [self.job(case, **fields) for case in cases]
         assert set(self.post(*jobs)) == {"queued"}
         outcomes = self.finished(len(jobs))
         return [outcomes[job["id"]] for job in jobs]
 
     def below(self) -> list[processes.Process]:
-        """Every process below the supervisor."""
+        """All processes below the supervisor."""
         return [
             descendant
             for descendant in processes.descendants([self.pid], processes.snapshot())

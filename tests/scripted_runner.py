@@ -1,8 +1,9 @@
-"""A runner that keeps the contract until its script says otherwise, and a log of all that it got and said.
+"""A runner that keeps the contract except where its script says otherwise, with a log of all received jobs and sent
+events.
 
-It serves HTTP by hand, because most of what it is for no web framework would send. Every outcome
-bears a *nonce*, which names the runner, the boot, the job's id, attempt, case and run: an outcome
-that is stored for something else gives itself away.
+It implements HTTP itself, because no web framework would send most of its faults. Every outcome has a *nonce*, which
+names the runner, the boot, the job's id, attempt, case and run. So the test detects an outcome that was stored for
+another job.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ def encode(event: Event) -> bytes:
 
 
 def _number_in(line: bytes) -> int:
-    """The number that a line bears; 0 where it cannot be read."""
+    """The event number in a line; 0 if it is unreadable."""
     with contextlib.suppress(ValueError):
         return int(json.loads(line)["n"])
     return 0
 
 
 def case_of(log_tail: str) -> str:
-    """The case that the nonce of an outcome names; empty where a test put something else in its place."""
+    """The case in an outcome's nonce; empty if a test has replaced the nonce."""
     with contextlib.suppress(ValueError):
         return str(json.loads(log_tail)["case"])
     return ""
@@ -48,7 +49,7 @@ def case_of(log_tail: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """One case of the runner: how long it takes, and how it ends."""
+    """One case of the runner: its duration and its ending."""
 
     name: str
     function: str
@@ -66,50 +67,49 @@ class Job:
     began: float | None = None
     stopped: bool = False
     finished: int | None = None
-    """The number of its finished event: acknowledged, the job is forgotten."""
+    """The number of its finish event. After this number is acknowledged, the job is forgotten."""
 
 
 @dataclass
 class Script:
-    """The faults of a runner at the moment; all off is a runner that keeps its contract.
-
-    The functions are called in the thread of its event loop.
-    """
+    """The current faults of a runner. Without faults it keeps the contract. Functions are called in the thread of its
+    event loop."""
 
     answer_after_s: float = 0.0
     answer_status: int | None = None
-    """Every request is answered with this status."""
+    """The status with which every request is answered; None for normal responses."""
     silent: bool = False
-    """On: it answers nothing and says nothing."""
+    """Whether the runner neither responds nor sends events."""
     receipt: JobStatus | None = None
-    """Every job that is posted gets this receipt, and none is taken."""
+    """The receipt for every posted job, none of which is accepted."""
     starts: bool = True
-    """Off: jobs are taken, and never begun."""
+    """False: jobs are accepted and never begun."""
     begins: Callable[[Job], bool] = lambda job: True
-    """Whether it ever begins this job."""
+    """Whether the runner ever begins this job."""
     ends: Callable[[Job], bool] = lambda job: True
-    """Whether a job that has begun ends by itself; one that does not is not killed at its deadline either."""
+    """Whether a job that has begun ends. A job that does not end is not killed at its deadline either."""
     heartbeats: bool = True
     speaks: bool = True
-    """Off: streams stay open and carry nothing."""
+    """False: streams stay open and carry nothing."""
     closes_after_events: int | None = None
-    """Every stream ends after so many lines."""
+    """Every stream ends after this many lines."""
     elapsed: Callable[[float], float] = lambda elapsed_s: elapsed_s
-    """What heartbeats make of the time that a job has been running."""
+    """A function that changes the elapsed time of a job in heartbeats."""
     kills: bool = True
-    """Off: a job past its deadline goes on, whoever stops it."""
+    """False: a job continues after its deadline, whoever stops it."""
     acknowledges: bool = True
-    """Off: acknowledgements are refused."""
+    """False: acknowledgements are refused."""
     claims_boot: str | None = None
-    """What it says its boot is, if not the true one."""
+    """The boot that the runner reports instead of its own."""
     loses_finishes: int = 0
-    """So many of the next jobs end and are never reported."""
+    """The number of next jobs that end and are never reported."""
     doubles_finishes: int = 0
-    """So many of the next finishes are followed by another one of the same attempt."""
+    """The number of next finish events that are followed by another finish event of the same attempt."""
     spoils: list[Callable[[Event], bytes]] = field(default_factory=list)
-    """The lines of the next finishes, one each."""
+    """The functions that change the lines of the next finish events, one each."""
     line: Callable[[Event], bytes | None] = encode
-    """The line of any other event; None if it is never sent, though it has its number."""
+    """A function that changes the line of any other event. None as its result means that the event is never sent,
+    although it has a number."""
 
 
 @dataclass(frozen=True)
@@ -129,18 +129,19 @@ class Entry:
 
 @dataclass
 class _Stream:
-    """Numbers are checked against what this stream came to, not against the boot's last."""
+    """A stream. Acknowledged numbers are checked against its last number, not against that of the boot."""
 
     after: int
     lines: int = 0
 
 
 class _Closed(Exception):
-    """This connection is to end."""
+    """Raised to end the connection."""
 
 
 class ScriptedRunner:
-    """Serves on one port for all its lives; ``hardware``, ``device`` and ``suite`` decide which target it serves."""
+    """A runner that keeps its port over all restarts. ``hardware``, ``device`` and ``suite`` decide which target it
+    serves."""
 
     def __init__(
         self,
@@ -163,19 +164,19 @@ class ScriptedRunner:
         self.script = script or Script()
         self.log: list[Entry] = []
         self.posted: list[Job] = []
-        """Every job of every POST, whatever its receipt."""
+        """All jobs of all POST requests, whatever their receipts."""
         self.deleted: list[tuple[str, int]] = []
         self.nonces: list[str] = []
-        """Of all outcomes that it ever reported."""
+        """The nonces of all outcomes that it has reported."""
         self.unreadable: list[str] = []
-        """Those of them whose line a fault changed, or whose number an earlier line bore: which attempt they are
-    about, nobody may be able to tell."""
+        """The nonces of outcomes whose line was changed by a fault, or whose number an earlier line had. Nobody may be
+        able to tell to which attempt they belong."""
         self.boots: list[str] = []
         self.port = 0
         self.revision = "1"
         self.serial = 0
         self.forgotten = 0
-        """Up to this serial number, the database may have been made to forget what it was told."""
+        """The last serial number whose report a restored database may have lost."""
         self._run = run
         self._cases = {case.name: case for case in cases}
         self._server: asyncio.Server | None = None
@@ -193,28 +194,28 @@ class ScriptedRunner:
         self._run(self._stop())
 
     def restart(self, revision: str = "1") -> None:
-        """A new process under the same URL: another boot that knows nothing of the old one's jobs."""
+        """Start a new process under the same URL: a new boot, which does not know the old boot's jobs."""
         self._run(self._restart(revision))
 
     def say(self, *events: Event) -> None:
-        """Add events to the stream, numbered as its own, whoever's jobs they name."""
+        """Add events to the stream, with its own numbers, whatever jobs they name."""
         self._run(self._say(events))
 
     def finish(self, job: Job, **fields: Any) -> None:
-        """Report an outcome of a job, whoever has it."""
+        """Report an outcome of a job, whichever runner has it."""
         self.say(self.finish_of(job.id, job.attempt, job.case, job.run, **fields))
 
     def cancel(self, job: Job) -> None:
-        """Stop a job as another client's DELETE would."""
+        """Stop a job, like a DELETE of another client."""
         self._run(self._stop_job(job.id, job.attempt))
 
     def cut(self) -> None:
-        """Close every connection, open streams included."""
+        """Close every connection, including open streams."""
         self._run(self._cut())
 
     @property
     def holds(self) -> int:
-        """How many jobs it has taken and not ended."""
+        """The number of jobs that it has accepted and not ended."""
         return len(self._queue) + (self._current is not None)
 
     def last_started(self) -> Entry | None:
@@ -222,7 +223,7 @@ class ScriptedRunner:
         return started[-1] if started else None
 
     def finish_of(self, id: str, attempt: int, case: str, run: int, **fields: Any) -> Event:
-        """An event with an outcome that bears this runner's nonce."""
+        """An event with an outcome that has this runner's nonce."""
         self.serial += 1
         nonce = {
             "runner": self.name,
@@ -246,7 +247,7 @@ class ScriptedRunner:
         self._lines: dict[int, bytes] = {}
         self._n = 0
         self._said = 0
-        """The highest number that a line bore; a fault makes it more than ``_n``."""
+        """The highest number of a line so far. A fault can make it greater than ``_n``."""
         self._acknowledged = 0
         self._changed = asyncio.Condition()
         self._write("boot")
@@ -312,7 +313,7 @@ class ScriptedRunner:
         await self._report(job, fields)
 
     async def _wait(self, job: Job, takes_s: float, timeout_s: float) -> float:
-        """Wait until the case is done, was stopped or has used up its time; return for how long it ran."""
+        """Wait until the case has ended, was stopped or has used up its time. Returns how long it ran."""
         assert job.began is not None
         while (elapsed_s := time.monotonic() - job.began) < takes_s:
             if self.script.kills and (job.stopped or elapsed_s >= timeout_s):
@@ -331,7 +332,8 @@ class ScriptedRunner:
             await self._emit(self.finish_of(job.id, job.attempt, job.case, job.run, **other))
 
     def _next_spoil(self) -> Callable[[Event], bytes] | None:
-        """Taken once: faults come and go on another thread, and what was spoiled must be known to be."""
+        """Take the next fault once, because another thread adds and removes faults, and changed lines must be
+        recorded."""
         try:
             return self.script.spoils.pop(0)
         except IndexError:
@@ -501,7 +503,7 @@ class ScriptedRunner:
                     raise _Closed
 
     async def _next_lines(self, stream: _Stream) -> list[bytes]:
-        """What there is to say after what this stream has carried; a heartbeat if that is nothing."""
+        """The lines that this stream has not carried yet; a heartbeat if there are none."""
 
         async with self._changed:
             with contextlib.suppress(TimeoutError):

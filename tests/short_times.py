@@ -1,6 +1,7 @@
-"""The times of a coordinator, and of its runners, that is to notice a kill or a silence soon: a tenth of the product's.
+"""Short times for a coordinator and its runners, a tenth of the product's, so that they soon notice a kill or a
+silence.
 
-What a busy machine may take for an honest answer stays as long as it is.
+Times that a busy machine could exceed without a fault are not shortened.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ SHORT_TIMES = Times(
     longest_away_s=0.2,
     settled_s=0.5,
 )
-"""Pauses and leases. A machine that is busy for seconds makes nobody break these who keeps them otherwise."""
+"""Pauses and leases. A machine that is busy for seconds does not make their owner break them."""
 IMPATIENT_TIMES = replace(SHORT_TIMES, silence_s=3.0, stream_silence_s=2.5, start_s=18.0, absent_s=1.2, grace_s=1.0)
-"""Besides, patience with runners, for tests of a runner that falls silent or does not do its work: one that is merely
-started again takes longer than 3 s on a busy machine."""
+"""In addition, short patience with runners, for tests in which a runner is silent or does not work. A mere restart
+takes longer than 3 s on a busy machine."""
 HEARTBEAT_S = 0.3
-"""Ten of them lie in that silence; of a runner's own, of 5 s, six lie in 30 s."""
+"""The heartbeat interval. Ten heartbeats fit into that silence; with the product's values (5 s and 30 s), six do."""
 HEARTBEAT = {"PORTOLAN_HEARTBEAT_S": str(HEARTBEAT_S)}
 
 
 def variables_of(times: Times) -> dict[str, str]:
-    """The variable that gives a coordinator these times."""
+    """The variable that sets these times for a coordinator."""
     default = Times()
     changed = [field.name for field in fields(times) if getattr(times, field.name) != getattr(default, field.name)]
     return {TIMES: ", ".join(f"{name}={getattr(times, name)!r}" for name in changed)} if changed else {}

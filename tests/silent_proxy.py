@@ -1,4 +1,5 @@
-"""A TCP proxy that can fall silent: what it is sent it takes and forgets, and closes nothing, as some firewalls do."""
+"""A TCP proxy that can fall silent: it discards the data that it receives and keeps connections open, like some
+firewalls."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from tests.event_loop import EventLoop
 
 
 class SilentProxy:
-    """``with SilentProxy(dsn) as proxy``: ``proxy.dsn`` leads through it, until ``forget`` makes it swallow."""
+    """``with SilentProxy(dsn) as proxy``: ``proxy.dsn`` leads through the proxy, until ``forget`` makes it discard
+    data."""
 
     def __init__(self, dsn: str) -> None:
         parts = urlsplit(dsn)
@@ -35,11 +37,11 @@ class SilentProxy:
 
     @property
     def connections(self) -> int:
-        """How many were ever made through it."""
+        """The number of connections that were made through the proxy."""
         return self._open
 
     def forget(self) -> None:
-        """Swallow what the present connections carry, in both directions; new ones are let through."""
+        """Discard the data of current connections in both directions. New connections work."""
         self._forgotten.update(range(self._open))
 
     async def _listen(self) -> int:

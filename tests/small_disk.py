@@ -1,4 +1,4 @@
-"""A disk of a test's own, which can be full, larger or read-only."""
+"""A small disk for one test, which can be full, enlarged or read-only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class SmallDisk:
-    """A file system of a few megabytes, where root may mount one; a plain folder elsewhere."""
+    """A file system of a few megabytes if root can mount one, otherwise a plain folder."""
 
     def __init__(self, path: Path, size: int, mode: str) -> None:
         self.path = path

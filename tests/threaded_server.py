@@ -1,4 +1,4 @@
-"""An HTTP server of a test, in threads."""
+"""An HTTP server for tests that handles each request in a thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 
 class ThreadedServer(ThreadingHTTPServer):
-    """A ``ThreadingHTTPServer`` whose clients may leave before they have their answer: coordinators that give up do."""
+    """A ``ThreadingHTTPServer`` that accepts that clients leave before the response, as coordinators do after their
+    time limit."""
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any) -> None:
         if not isinstance(sys.exception(), ConnectionError):

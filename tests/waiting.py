@@ -1,4 +1,4 @@
-"""Waiting for a condition that no event tells of: it is asked for again and again, at a small part of the time."""
+"""Waits for a condition of which no event tells, by polling it at a small part of the elapsed time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 LIMIT_S = 120.0
 SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.1
-"""After an answer that costs nothing."""
+"""The pause after a poll that costs nothing."""
 LONGEST_COSTLY_PAUSE_S = 1.0
-"""After one that is a command or comes from an engine."""
+"""The pause after a poll that runs a command or asks a container engine."""
 
 
 def pause_s(asked_s: float, waited_s: float) -> float:
-    """The pause after an answer that took ``asked_s``, in a wait of ``waited_s`` so far.
+    """The pause after a poll that took ``asked_s``, in a wait of ``waited_s`` so far.
 
-    Asking takes a fifth of a short wait at most, and less of a long one: what is waited for needs the same cores. Only
-    an answer that took longer than a quarter of a second may take a larger part.
+    Polling takes at most a fifth of a short wait, and less of a long one, because the awaited work needs the same
+    cores. Only a poll that took more than a quarter of a second may take a larger part.
     """
     for_the_wait = min(LONGEST_PAUSE_S, max(SHORTEST_PAUSE_S, waited_s / 20))
     for_the_asking = min(LONGEST_COSTLY_PAUSE_S, 4 * asked_s)
@@ -26,7 +26,7 @@ def pause_s(asked_s: float, waited_s: float) -> float:
 
 
 class _Wait:
-    """One wait: counts its time from its making, and each answer's from the pause before."""
+    """One wait. Its time counts from its creation, and the time of each poll from the end of the previous pause."""
 
     def __init__(self, what: str, limit_s: float) -> None:
         self._what = what
@@ -34,7 +34,7 @@ class _Wait:
         self._began = self._asks_at = time.monotonic()
 
     def next_pause_s(self) -> float:
-        """The pause after an answer that was no; fails after the limit."""
+        """The pause after a poll that returned false. Fails after the limit."""
         now = time.monotonic()
         assert now < self._began + self._limit_s, f"not so within {self._limit_s:g} s: {self._what}"
         pause = pause_s(now - self._asks_at, now - self._began)
@@ -43,7 +43,7 @@ class _Wait:
 
 
 def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> Any:
-    """What the condition says once that is true; fails after the limit."""
+    """Wait until the condition is true, and return its value. Fails after the limit."""
     wait = _Wait(what, limit_s)
     while not (value := condition()):
         time.sleep(wait.next_pause_s())
@@ -51,7 +51,7 @@ def until(condition: Callable[[], Any], what: str, limit_s: float = LIMIT_S) -> 
 
 
 async def async_until(condition: Callable[[], Awaitable[Any]], what: str, limit_s: float = LIMIT_S) -> Any:
-    """The same of a condition that is awaited."""
+    """Like ``until``, for a condition that is awaited."""
     wait = _Wait(what, limit_s)
     while not (value := await condition()):  # noqa: ASYNC110  nobody sets an event
         await asyncio.sleep(wait.next_pause_s())

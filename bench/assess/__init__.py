@@ -1,4 +1,5 @@
-"""``assess`` measures how many problems of real models on a device are predicted, and how many predictions come true.
+"""``assess`` measures how many problems of real models on a device Portolan predicts, and how many predictions come
+true.
 
 The truth is a whole run: each model makes a forward pass and a training step on the target, as under ``assess
 --whole``. A whole run has these events, each counted once per model: a function raised an error or fell back on the
@@ -33,7 +34,7 @@ SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 DRAWN = 6
 LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8, 0.6)}
-"""The shares that must be reached: first of events that are predicted, then of predictions that come true."""
+"""The goals: the smallest share of events that are predicted, and the smallest share of predictions that come true."""
 
 
 def run() -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""The models of the bench, which are listed in ``models.toml``. Pure."""
+"""The models of the bench, which are listed in ``models.toml``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Model:
-    """A model that one of the programs creates by its name."""
+    """A model. One of the programs creates it from its name."""
 
     name: str
     package: Package
@@ -40,6 +40,6 @@ def read_models() -> list[Model]:
 
 
 def draw(models: Sequence[Model], number: int, seed: int) -> list[Model]:
-    """Draw some of the models at random. Their order stays that of the list."""
+    """Choose models at random, and return them in the order of the list."""
     places = random.Random(seed).sample(range(len(models)), min(number, len(models)))
     return [models[place] for place in sorted(places)]

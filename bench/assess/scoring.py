@@ -1,4 +1,4 @@
-"""Compares the predictions for a model with its whole run. Pure."""
+"""Compares the predictions for a model with its whole run. Does no I/O."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Event:
 
 @dataclass(frozen=True, order=True)
 class Prediction:
-    """A finding: a function that is predicted to end badly."""
+    """A prediction that a function raises an error, falls back or gives wrong values."""
 
     function: str
     kind: Kind
@@ -49,10 +49,10 @@ class Score:
 
     events: frozenset[Event]
     missed_events: frozenset[Event]
-    """The events that no finding predicted."""
+    """The events that no prediction names."""
     predictions: frozenset[Prediction]
-    """All predictions. For a run that ended early, only the predictions that came true, because the others had no
-    chance to."""
+    """The predictions that count. If the run ended early, only those that came true count, because the run may not have
+    reached the others."""
     unmet_predictions: frozenset[Prediction]
 
     @property

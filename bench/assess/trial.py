@@ -1,4 +1,5 @@
-"""Tries a model: records it on the CPU, replays its calls on the target, and runs it there as a whole.
+"""Tries a model: records the model on the CPU, replays the recorded calls on the target, and runs the whole model on
+the target.
 
 These are the steps of ``portolan assess --run COMMAND --whole``, but nothing is timed.
 """
@@ -34,8 +35,9 @@ LIMIT_S = 240.0
 """Seconds for each step of a trial."""
 STOP_S = 20.0
 MOST_ERROR: Mapping[str, float] = {"forward": 1e-3, "gradient": 1e-3, "statistics": 1e-5}
-"""The largest error of values relative to the CPU's. Another order of summation in float32 makes an error of
-about 1e-5 through a whole model, and of about 1e-6 in running statistics, each of which is one mean."""
+"""The largest relative difference from the CPU's values that counts as right. Another order of summation in float32
+makes an error of about 1e-5 through a whole model, and of about 1e-6 in running statistics, each of which is one
+mean."""
 RECORDING, SOURCE = "recording", "source"
 PROGRAMS: Mapping[str, Path] = {
     framework: Path(__file__).parent / "programs" / f"{program}_model.py"
@@ -127,20 +129,22 @@ def install(place: Path, package: Package) -> Path:
         return place
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None or os.environ.get(INSTALL) != "1":
-        raise CannotRunError(f"set {INSTALL}=1 where uv is: it installs the packages into a folder that is deleted")
+        raise CannotRunError(
+            f"set {INSTALL}=1 and install uv; the bench then installs the packages into a temporary folder"
+        )
     environment = environments.find(package.framework)
     if environment is None:
-        raise CannotRunError(f"{package.framework} is not set up; run: portolan-runner setup {package.framework}")
+        raise CannotRunError(f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`")
     python = str(environment / "bin" / "python")
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python]
     if subprocess.run([*command, "--target", str(place), *package.requirements], stdout=sys.stderr).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: its words are above")
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}, for the reason above")
     return place
 
 
 def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
-    """For each file that the model's forward pass enters: its layers that the model does not have. Paths are as in the
-    report."""
+    """For each file whose functions the model's forward pass calls: the layer classes in this file that the model does
+    not have. Paths are as in the report."""
     classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / "0" / "files.json").read_text())
     return {
         Path(file).relative_to(package).as_posix(): classes
@@ -164,7 +168,7 @@ def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail:
         finally:
             _end(process)
     if code and not may_fail:
-        lines = (out / "log.txt").read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        lines = (out / "log.txt").read_text(errors="replace").strip().splitlines() or ["no output"]
         raise UnfinishedError(f"{arguments[2]} ended with exit code {code}: {lines[-1]}")
 
 

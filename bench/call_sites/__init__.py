@@ -1,5 +1,4 @@
-"""``call_sites`` measures how many of the calls that programs make are also found by reading the source of four
-packages.
+"""``call_sites`` measures how many of the calls that programs make Portolan also finds in the source of four packages.
 
 Each program (``programs/``) uses one package in its framework's environment. Meanwhile, each direct call of a public
 function is recorded with its lines. Then the source of the package is read as by ``portolan assess``. Recall is the
@@ -93,15 +92,17 @@ def _install(place: Path, package: Package) -> Path:
     """Install what the package needs in addition to its framework into a separate folder."""
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None or os.environ.get(INSTALL) != "1":
-        raise CannotRunError(f"set {INSTALL}=1 where uv is: it installs the packages into a folder that is deleted")
+        raise CannotRunError(
+            f"set {INSTALL}=1 and install uv; the bench then installs the packages into a temporary folder"
+        )
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--python", _python(package), "--target", str(place)]
     if subprocess.run([*command, *package.requirements], stdout=sys.stderr, check=False).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: its words are above")
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}, for the reason above")
     return place
 
 
 def _python(package: Package) -> str:
     environment = environments.find(package.framework)
     if environment is None:
-        raise CannotRunError(f"{package.framework} is not set up; run: portolan-runner setup {package.framework}")
+        raise CannotRunError(f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`")
     return str(environment / "bin" / "python")

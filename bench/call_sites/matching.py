@@ -1,4 +1,4 @@
-"""Compares the call sites found in a source with the calls that a program made. Pure."""
+"""Compares the call sites in a source with the calls that a program made. Does no I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPERATORS: Mapping[str, str] = {
 """For each dunder method of an operator, the operator's class in ``ast``. The methods are named without their
 underscores."""
 OPERATORS_IN: Mapping[str, str] = {"jax": "jax.numpy", "torch": "torch"}
-"""The modules with the functions that operators stand for."""
+"""The modules whose functions are equal to operators, such as ``torch.add`` and ``+``."""
 _UNARY: Mapping[str, str] = {"neg": "USub", "pos": "UAdd", "invert": "Invert", "abs": "abs"}
 
 
@@ -25,9 +25,9 @@ class SeenCalls:
     """The calls that a program made from a package's code."""
 
     calls: frozenset[tuple[str, int, int, str]]
-    """The file, the expression's first and last line, and the function of each call."""
+    """For each call: the file, the first and last line of the expression, and the function."""
     places: frozenset[tuple[str, int, int]]
-    """The file, line and column where each expression that ran begins, and where it ends."""
+    """The positions (file, line and column) at which the expressions that ran begin and end."""
     names: frozenset[str]
     """The functions whose calls can be recorded."""
 
@@ -46,11 +46,11 @@ class Agreement:
 
     calls: int
     missing_calls: tuple[tuple[str, int, str], ...]
-    """Calls that were made and for which there is no site."""
+    """Calls that the program made but for which there is no site."""
     sites: int
     """The number of sites whose expression ran."""
     unmade: tuple[Site, ...]
-    """Sites whose expression ran but whose call was not made."""
+    """Sites whose expression ran but made no such call."""
 
     @property
     def recall(self) -> float:
@@ -64,7 +64,7 @@ class Agreement:
 def agreement(sites: Iterable[Site], seen_calls: SeenCalls, root: str) -> Agreement:
     """Match sites and calls by file, line and the function's name without its module.
 
-    An operator counts as the function that it stands for. Classes, and functions that are passed as arguments, are
+    An operator counts as the function to which it is equal. Classes, and functions that are passed as arguments, are
     excluded, because their calls cannot be recorded.
     """
     names_at: dict[tuple[str, int], set[str]] = {}

@@ -1,8 +1,10 @@
-"""``truth`` measures with five shares whether Portolan's claims are true, on questions with known answers.
+"""``truth`` measures how often Portolan's claims are true, on questions with known answers. It prints five shares.
 
-Two shares need no framework: the failures whose cause is the cause that a person assigned, and the accusations that a
-person confirmed by hand. Three are measured in each framework's environment: the slightly wrong functions that its
-cases notice, the planted fallbacks that its proofs detect, and the honest calls in which its proofs report no fallback.
+Two shares need no framework: of failures, those to which Portolan assigns the same cause as a person; and of claims
+against a device (*accusations*), those that a person confirmed by hand. Three are measured in each framework's
+environment: of slightly wrong functions, those that a case detects; of fallbacks that tests cause on purpose
+(*plants*), those that are detected; and of similar calls without a fallback, those that are judged to run on the
+device.
 """
 
 from __future__ import annotations

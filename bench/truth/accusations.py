@@ -1,10 +1,10 @@
-"""Compares accusations with labels: the share of a chart's claims against a device that are true, or by design and
-marked.
+"""Compares accusations (claims of a chart against a device) with a person's labels. Measures the share of accusations
+that are true, or whose reason holds for every device and is given in the chart.
 
 ``labels/accusations.jsonl`` contains accusations that were drawn at random (``drawing.py``) from charts of ``library``
 and ``docs`` on torch/xla and tensorflow/xla. A person repeated each accusation with a small script in the framework's
-own environment, without Portolan, and recorded the truth. If an accusation is wrong, the product is corrected, but the
-label stays *wrong*. A later draw measures the correction.
+own environment, without Portolan, and recorded the truth. If an accusation is wrong, Portolan is corrected, but the
+label stays *wrong*. A later draw measures the effect of the correction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.figure import Figure
 LABELS = Path(__file__).with_name("labels") / "accusations.jsonl"
 RUNNERS = Path(__file__).resolve().parents[2] / "runners"
 UNDETERMINED = "not determined"
-"""The reason, in the lists of a suite, for cases that a rule leaves out."""
+"""The text in the lists of a suite that marks cases as excluded by a rule."""
 TARGET = 0.98
 FRAMEWORKS = ("torch", "tensorflow")
 """The frameworks with labeled accusations."""
@@ -58,8 +58,8 @@ class Label:
     label: Judgement
     why: str
     draw: int
-    """The number of the draw. Each later draw, made after corrections, has only functions that were in no earlier
-    draw's charts."""
+    """The number of the draw. A later draw is made after corrections, and has only functions that were in no chart of
+    an earlier draw."""
 
     @property
     def function(self) -> str:
@@ -93,7 +93,7 @@ def _share(name: str, labels: Sequence[Label], *, is_promised: bool) -> Figure:
         name,
         share,
         "share of accusations",
-        target=f"at least {TARGET:.0%} true, or by design and marked" if is_promised else "nothing promised of a part",
+        target=f"at least {TARGET:.0%} true, or by design and marked" if is_promised else "no goal for a part",
         met=share >= TARGET if is_promised else None,
         n=len(labels),
         detail={
@@ -132,7 +132,7 @@ def check_kept(framework: str) -> Figure:
         f"accusations_kept_{framework}",
         1 - len(lost_cases) / len(mine),
         "share of labelled cases",
-        target="all, but for those that a rule has left out",
+        target="all, except those that a rule excludes",
         met=not lost_cases,
         n=len(mine),
         detail={"gone": lost_cases, "left_out": {case: reasons[case] for case in gone if case in reasons}},

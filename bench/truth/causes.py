@@ -1,10 +1,10 @@
 """Compares the causes that the rules decide with labels, for failures from public issue trackers.
 
-The author of rules may read ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl`` and no other file, because
-otherwise the measured accuracy is meaningless. Each pair of files was drawn at random, cause by cause, from one set:
-``seen`` and ``heldout`` from failures on all devices, ``vendors_seen`` and ``vendors_heldout`` from failures on NPU,
-DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU. ``vendors_fresh`` was collected for the same devices after the rules
-about vendors' words were written.
+Authors of rules may read only ``labels/seen.jsonl`` and ``labels/vendors_seen.jsonl``. If they read the other files,
+the measured accuracy is meaningless. The failures of each set were divided at random, cause by cause, between two
+files: ``seen`` and ``heldout`` from failures on all devices, ``vendors_seen`` and ``vendors_heldout`` from failures on
+NPU, DirectML, Neuron, Gaudi, MPS, ROCm, XPU and TPU. ``vendors_fresh`` was collected for the same devices after the
+rules about vendors' words were written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from protocol.outcomes import Evidence, Outcome
 LABELS = Path(__file__).with_name("labels")
 SETS = ("seen", "heldout", "vendors_seen", "vendors_heldout", "vendors_fresh")
 TARGETS: Mapping[str, float] = {"heldout": 0.95, "vendors_heldout": 0.85, "vendors_fresh": 0.85}
-"""The promised share of right causes in each held-out set."""
+"""The smallest promised share of right causes in each held-out set."""
 MOST_WRONG = 0.03
 """The largest promised share of wrong causes in a held-out set; an unknown cause is not wrong."""
 
@@ -41,7 +41,7 @@ class Label:
     message: str
     cause: str
     also: tuple[str, ...]
-    """Other causes that count as right, because the thread does not decide between them."""
+    """Other causes that also count as right, because the issue thread does not decide between these causes."""
     sure: bool
     why: str
     source: str
@@ -89,10 +89,8 @@ def figures() -> Iterator[Figure]:
 
 
 def accuracy(name: str, examples: Sequence[Label]) -> Figure:
-    """The share of failures with the right cause.
-
-    The detail counts wrong causes by pair of right and decided cause. It includes ids only for the sets that everyone
-    may read.
+    """The share of failures with the right cause. The detail has the number of wrong decisions for each pair of right
+    and decided cause, and the failures' ids only for sets that authors of rules may read.
     """
     causes = {label.id: label.named_cause for label in examples}
     missed = [label for label in examples if not label.accepts(causes[label.id])]
@@ -114,7 +112,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
         f"causes_{name}",
         right,
         "share of labelled failures",
-        target="nothing promised: rules may be written from these"
+        target="no goal: rules may be written from these"
         if target is None
         else f"at least {target:.0%}, and another cause for less than {MOST_WRONG:.0%}",
         met=None if target is None else right >= target and len(wrong) / len(examples) < MOST_WRONG,

@@ -3,10 +3,10 @@
     python -m bench.truth.drawing SEED NUMBER EXPORT [EXPORT ...]
 
 A chart makes four kinds of accusations against a device: a case raises an error, its result is wrong, it passes but
-falls back, or it returns a result where the host raises an error. For each suite and framework, equally many of each
-kind are drawn, with at most one case of a function per kind, because the cases of one function are mostly alike.
-Functions that already have a label are not drawn again. The printed lines are rows of ``labels/accusations.jsonl``
-without a judgement and its reason, which a person adds.
+falls back, or it returns a result where the host raises an error. For each suite and framework, equally many
+accusations of each kind are drawn. Each kind has at most one case of a function, because the cases of one function
+mostly fail in the same way. Functions that already have a label are not drawn again. The printed lines are rows of
+``labels/accusations.jsonl`` without a judgement and its reason, which a person adds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHOWN = 200
 """The maximum number of characters of a message that a label contains."""
 
 _FOLDERS = re.compile(r"(?<!\w)/(?:[^\s/\"]+/)+")
-"""Folders of the machine that ran the campaign."""
+"""Matches folders of the machine that ran the campaign."""
 
 Row = Mapping[str, Any]
 

@@ -1,7 +1,6 @@
-"""Measures the mutation score: the share of slightly wrong functions (mutants) that a framework's cases notice.
-
-The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong, and when a case notices this.
-This module draws cases and computes shares.
+"""Measures the mutation score: the share of slightly wrong functions (mutants) for which a case of the framework fails.
+The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong, and when a case counts as
+failed. This module draws cases and computes shares.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ TARGET = 0.97
 
 
 def score(framework: str) -> Figure:
-    """The share of mutants that a sample of the value cases notices. With ``PORTOLAN_BENCH_WHOLE``, all value cases are
-    used."""
+    """Measure the share of mutants that are detected by a sample of the cases that check values, or with
+    ``PORTOLAN_BENCH_WHOLE`` by all these cases."""
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     trials = _trials(framework)
     cases = list(trials.cases)

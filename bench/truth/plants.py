@@ -1,8 +1,9 @@
-"""Measures how often a framework's proofs judge planted fallbacks, and similar calls without a fallback, correctly.
+"""Measures how often Portolan's proofs judge two kinds of calls correctly: calls with a fallback that a test causes on
+purpose (a *plant*), and similar calls without a fallback (*honest calls*).
 
-Each plant is a test in ``test_plants.py`` or ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``. A passing test
-means that a planted fallback was detected, or that an honest call was not accused. The tests run in a separate process,
-because they load every device anew.
+Each plant is a test in ``test_plants.py`` or ``test_host_work.py`` of ``tests/frameworks/FRAMEWORK``. A test passes if
+the planted fallback is detected, or if the honest call is judged to run on the device. The tests run in a separate
+process, because they load every device anew.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from bench.place import PROJECT, CannotRunError, say
 TARGET = 0.97
 FILES = ("test_plants.py", "test_host_work.py")
 SEEN, HONEST = "_is_seen", "_is_not_accused"
-"""The name endings of tests that plant a fallback, and of tests that make an honest call."""
+"""The endings of names of tests that plant a fallback, and of tests that make an honest call."""
 
 
 def shares(framework: str) -> Iterator[Figure]:
-    """The share of a framework's planted fallbacks that are detected, and of its honest calls that count as on the
-    device."""
+    """Measure two shares: of planted fallbacks, those that are detected; and of honest calls, those that are judged to
+    run on the device."""
     say("truth", f"the plants and the honest calls of {framework}")
     verdicts = _verdicts(PROJECT / "tests" / "frameworks" / framework)
     yield _share(f"plants_{framework}", "plants", verdicts, SEEN)

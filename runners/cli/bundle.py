@@ -1,8 +1,6 @@
 """Writes a bundle. The file has the name ``FILE.part`` until it is complete, and can be continued after an
-interruption.
-
-Every outcome is one line and is written at once, so that a killed runner loses at most the running case.
-``protocol/bundle.py`` describes the format.
+interruption. Each outcome is one line and is written immediately, so that a killed runner loses at most the running
+case. ``protocol/bundle.py`` describes the format.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ from protocol.model import Message
 from runners.errors import BundleError
 
 Run = tuple[str, int]
-"""A case's id and a run's number."""
+"""The id of a case, and the number of a run."""
 _OPENING = b'{"type":"portolan-bundle",'
 
 
 class BundleWriter:
-    """A bundle that is being written. ``done`` has the case and run of each outcome in it."""
+    """A bundle that is being written. ``done`` has the case and the run of each outcome in the bundle."""
 
     def __init__(self, path: Path) -> None:
         """Reserve the bundle's file. Nothing is written to it yet."""
@@ -99,8 +97,8 @@ class BundleWriter:
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes from the beginning of the file up to the first line of another kind. This line is the end of the
-        bundle, or a line that a crash truncated."""
+        """The outcomes from the beginning of the file up to the first line that is not a complete outcome: the end of
+        the bundle, or a line that a crash truncated."""
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -145,13 +143,13 @@ class BundleWriter:
             self._stream.flush()
         except OSError as error:
             raise BundleError(
-                f"{self.part} cannot be written: {error.strerror}; its outcomes stay, and the same command continues"
+                f"{self.part} cannot be written: {error.strerror}; its outcomes are kept: repeat the command"
             ) from error
         self._digest.update(line)
 
 
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
-    """The differences because of which two headers cannot share one bundle, as text for people."""
+    """The differences between two headers that cannot share one bundle, as text for people."""
     one, other = _comparable(earlier), _comparable(now)
     fields = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
     if not fields and earlier.suite.cases != now.suite.cases:
@@ -160,8 +158,8 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """The values that must be equal, as a flat mapping. The boot and the start time are not included, because every
-    start has new ones."""
+    """The header's values that must be equal, as a flat mapping. The boot and the start time are not included, because
+    they differ at every start."""
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

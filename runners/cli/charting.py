@@ -1,6 +1,6 @@
 """Charting: runs a whole suite on one device and writes a bundle, without a coordinator.
 
-Every case runs like a posted job. The order is the coordinator's: run 1 of all cases comes before run 2 of any case.
+Every case runs like a job from a coordinator, and in the same order: run 1 of all cases comes before run 2 of any case.
 Progress goes to stderr.
 """
 
@@ -37,7 +37,8 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
-"""The number of tasks that the supervisor has at once. It searches its queue for every case, so this must be small."""
+"""The maximum number of tasks in the supervisor. It must be small, because the supervisor searches its queue for every
+case."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
 WRITE_EVERY_S = 10.0
@@ -56,17 +57,17 @@ class ChartingOptions:
     runs: int
     timeout_s: float
     timing: TimingPolicy | None
-    """The timing policy; None for the suite's own."""
+    """The timing policy; None for the policy that the suite declares."""
     timed_cases: TimedCases | None
-    """The timed cases; None for the suite's own choice."""
+    """Which cases are timed; None for the choice that the suite declares."""
     memory_limit: int | None
     slots: int
     out: Path
 
 
 async def chart(order: ChartingOptions) -> None:
-    """Run the suite. If an interrupted run has left a part of the bundle, only the rest runs. Raises
-    ``BundleError``."""
+    """Run the suite. If an earlier, interrupted run has written a part of the bundle, only the missing cases run.
+    Raises ``BundleError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         target = order.framework, order.device
@@ -79,7 +80,10 @@ async def chart(order: ChartingOptions) -> None:
             ):
                 suite, unknown = select(offer.catalogue(), order.suite, order.functions)
                 if unknown:
-                    print(f"not charted, as the suite has no case of them: {', '.join(unknown)}", file=sys.stderr)
+                    print(
+                        f"not run, because the suite has no case of these functions: {', '.join(unknown)}",
+                        file=sys.stderr,
+                    )
                 description = await supervisor.look()
                 header = header_of(order, suite, describe(*target, description, order.interpreter, supervisor.slots))
                 bundle.begin(header)
@@ -167,8 +171,8 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
 
 
 class Progress:
-    """A progress line: done of total, failing, rate and time left. On a terminal the line is overwritten. Elsewhere a
-    new line is printed at intervals."""
+    """Prints progress: cases done and failing, rate and time left. On a terminal, one line is overwritten. Elsewhere,
+    new lines are printed at intervals."""
 
     def __init__(self, bundle: BundleWriter, total: int, stream: TextIO | None = None) -> None:
         self._bundle = bundle
@@ -199,7 +203,7 @@ class Progress:
         jobs_done = len(self._bundle.done)
         if jobs_done:
             self._say(
-                f"{jobs_done:,} of {self._total:,} are kept in {self._bundle.part}; the same command continues there"
+                f"{jobs_done:,} of {self._total:,} are stored in {self._bundle.part}: repeat the command to continue"
             )
 
     def _line(self, now: float) -> str:

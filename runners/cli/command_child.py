@@ -1,6 +1,6 @@
 """Runs a user's command in a child with a recorder or a watcher, until its end, its deadline or Ctrl-C.
 
-The child reports each call at once, so its reports survive if it crashes, hangs or is killed.
+The child reports each call immediately, so that no report is lost if the child crashes, hangs or is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHILD = "runners.recording.child"
 _PIECE = 1 << 16
 _LOOK_EVERY_S = 0.2
 FAILED, LATE, INTERRUPTED = 1, 3, 130
-"""The exit codes if the command failed, was killed at its deadline, or was ended by Ctrl-C."""
+"""The exit codes for a command that failed, was killed at its deadline, or was ended by Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class ChildOrder:
 
 @dataclass
 class ReportedEntry:
-    """An entry that the child reported, with its call sites. It is a distinct call, a crossing, a reason, a fallback or
-    an error."""
+    """An entry that the child reported, with its call sites. An entry is a distinct call, a crossing (between host and
+    device), a reason why calls were not recorded, a fallback or an error."""
 
     kind: str
     facts: dict[str, Any]
@@ -152,8 +152,8 @@ class ChildLines:
         self._rest = b""
 
     def until(self, deadline: float) -> Iterator[bytes]:
-        """Yield lines until the process ends or the deadline passes. If the command left other processes running, they
-        are not waited for, although they keep the pipe open."""
+        """Yield lines until the process ends or the deadline passes. Processes that the command left running may keep
+        the pipe open, but are not waited for."""
         while time.monotonic() < deadline:
             while b"\n" in self._rest:
                 line, self._rest = self._rest.split(b"\n", 1)
@@ -171,7 +171,7 @@ class ChildLines:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the command, if it still runs, and everything that it started."""
+    """Kill the command if it still runs, and all processes that it started."""
     if process.poll() is None:
         processes.kill(lambda table: processes.descendants([process.pid], table))
     process.wait()

@@ -93,14 +93,16 @@ def _enrolment(options: argparse.Namespace) -> EnrolmentOptions | None:
             option for option in ("enrolment_token_file", "name", "advertise") if getattr(options, option) is not None
         ]
         if options_given:
-            raise UsageError(f"--{options_given[0].replace('_', '-')} goes with --enrol URL")
+            raise UsageError(
+                f"--{options_given[0].replace('_', '-')} goes with --enrol URL: add --enrol, or omit the option"
+            )
         return None
     if options.enrolment_token_file is None:
         raise UsageError(
-            "--enrol needs --enrolment-token-file FILE: what `portolan runner token` printed for this runner"
+            "--enrol needs --enrolment-token-file FILE: write the output of `portolan runner token` into FILE"
         )
     if options.secret_file is not None or variables().secret is not None:
-        raise UsageError(f"with --enrol the coordinator gives the secret: leave --secret-file and ${SECRET} out")
+        raise UsageError(f"with --enrol the coordinator gives the secret: omit --secret-file, and unset ${SECRET}")
     name = (
         options.name
         if options.name is not None
@@ -143,7 +145,8 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret in the file, otherwise in the variable. None if there is neither; then a new secret is generated."""
+    """The secret from the file, or if no file is named, from the variable. If there is neither, None, and a new secret
+    is generated."""
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -184,8 +187,8 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python that has the framework: the one that an option names, otherwise Portolan's own, otherwise that of the
-    framework's environment."""
+    """The Python that has the framework: the Python that an option names; without such an option, Portolan's own Python
+    if it has the framework, otherwise the Python of the framework's environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:
@@ -210,9 +213,11 @@ async def _run(options: argparse.Namespace) -> int:
     from runners.cli.foreground import open_supervisor, run_one
 
     if any(option is not None for option in (options.functions, options.runs, options.timed_cases, options.slots)):
-        raise UsageError("--functions, --runs, --timed-cases and --slots go with --out FILE, which runs a suite")
+        raise UsageError(
+            "--functions, --runs, --timed-cases and --slots go with --out FILE: add --out to run a whole suite"
+        )
     if options.case is None:
-        raise UsageError("say which CASE to run, or with --out FILE where to put a whole suite")
+        raise UsageError("no CASE is named: name the CASE to run, or run a whole suite with --out FILE")
     _check_timeout(options)
     run = 1 if options.run is None else options.run
     if run < 1:
@@ -361,7 +366,7 @@ async def _cases(options: argparse.Namespace) -> int:
         ]
     if not lines:
         among = f" in a suite {' or '.join(map(repr, options.suites.names))}" if options.suites.names else ""
-        raise UsageError(f"no case{among} is like {options.match!r}")
+        raise UsageError(f"no case{among} matches the glob {options.match!r}")
     print("\n".join(lines))
     return 0
 

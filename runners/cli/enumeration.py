@@ -1,7 +1,7 @@
 """``portolan-runner enumerate``: lists the public surface of an installed framework as lines of JSON.
 
-A child process imports the framework. If a module crashes the child or makes it hang, the module is reported, and the
-next child skips it. So only the entries of this module are missing.
+A child process imports the framework. If a module makes the child crash or hang, the module is reported, and a new
+child skips it. So only the entries of this module are missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from runners.settings import inherited_variables
 
 CHILD = "runners.surface.child"
 SILENCE_S = 300.0
-"""The maximum silence during an import or the walk. On a busy machine, importing a framework takes a minute."""
+"""The maximum time in seconds between two messages of the child. On a busy machine, importing a framework takes a
+minute."""
 MOST_CHILDREN = 40
 """The maximum number of children. Each module that crashes or blocks its child needs another child."""
 _PIECE = 65_536
@@ -90,7 +91,7 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
 
 
 def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:
-    """Run one child until it ends. Returns how it ended."""
+    """Run one child until it ends. Returns in words how it ended."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
@@ -112,7 +113,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
                 walk.take(json.loads(line))
         process.wait(silence_s)
     except (TimeoutError, subprocess.TimeoutExpired):
-        return f"said nothing for {silence_s:g} s"
+        return f"sent nothing for {silence_s:g} s"
     except ValueError:
         return "wrote into the runner's pipe"
     finally:
@@ -160,7 +161,7 @@ def _lines(framework: str, walk: Walk) -> bytes:
 
 
 def compress(lines: bytes) -> bytes:
-    """Compress the lines. Neither a time nor a name is stored."""
+    """Compress the lines. The result contains neither a time nor a file name, so that equal lines give equal bytes."""
     sink = BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
         stream.write(lines)

@@ -20,8 +20,8 @@ from runners.errors import SetupFailedError, StepFailedError
 from runners.settings import inherited_variables
 
 COMPLETE = "portolan-complete.json"
-"""The file that marks an environment as complete. It is written last; an environment without it was interrupted and is
-rebuilt."""
+"""The file that marks an environment as complete. It is written last. An environment without this file was interrupted
+and is rebuilt."""
 PROGRESS_EVERY_S = 5.0
 
 Say = Callable[[str], None]
@@ -51,7 +51,7 @@ class Builder:
         return self.target / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
 
     def begin(self) -> None:
-        """Create an empty environment. An incomplete one is replaced."""
+        """Create an empty environment. It replaces an incomplete one."""
         # It is built in place, because its scripts contain its path and cannot be moved.
         if self.target.exists():
             self.say(f"{self.what}: an earlier set-up was interrupted; starting again")
@@ -71,8 +71,8 @@ class Builder:
             self._call([find_uv(), "pip", command, "--python", self.python, *compiling, *arguments])
 
     def check(self, spared_packages: str | None = None) -> None:
-        """Check the installed packages, so that a runner does not fail because of them later. ``spared_packages`` may
-        be missing."""
+        """Check the installed packages, so that no runner fails later because of them. Packages in ``spared_packages``
+        may be missing."""
         try:
             self._call([find_uv(), "pip", "check", "--python", self.python])
         except StepFailedError as error:
@@ -136,7 +136,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The path of uv: the one next to this Python, otherwise the one on the search path."""
+    """The path of uv next to this Python or, if there is none, on the search path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

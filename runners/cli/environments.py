@@ -1,5 +1,5 @@
-"""Environments: installations of a framework. An environment is identified by everything that determines its content,
-and built once.
+"""Environments: installations of a framework. An environment is built once. Its key is computed from everything that
+determines its content.
 
 An environment contains exactly the packages of a lock, by version and hash. The lock is in the framework's folder:
 ``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also depends
@@ -46,7 +46,8 @@ LEFT_OUT = "portolan-left-out.txt"
 
 
 def name(framework: str, device: str = "") -> str:
-    """The name of the environment for a device. It is the framework's, unless the device declares its own."""
+    """The name of the environment for a device: the framework's name, unless the device declares an environment of its
+    own."""
     device_target = OURS[framework].devices.get(device) if framework in OURS else None
     return f"{framework}-{device}" if device_target is not None and device_target.own_environment else framework
 
@@ -77,8 +78,8 @@ def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: b
 
 
 def _content(package: str) -> str:
-    """A digest of an additional package. For a local folder or file, of its content; otherwise of the requirement as
-    written."""
+    """A digest of an additional package. For a local folder or file, it is the digest of the content. For a
+    requirement, it is the digest of the requirement's text."""
     source = Path(package).expanduser()
     if not source.exists():
         return package
@@ -98,10 +99,9 @@ def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: 
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The complete environment for a device of the framework. If there is none, a whole environment.
-
-    For a device that a package adds, it is the environment with this package. Among several, it is the one that was set
-    up last.
+    """The complete environment for a device of the framework or, if there is none, a whole environment. For a device
+    that a package adds, it is an environment with this package. If there are several such environments, it is the
+    newest.
     """
     try:
         bringing = devices_of_packages(framework).get(device)
@@ -117,7 +117,7 @@ def _is_complete(environment: Path) -> bool:
 
 
 def devices_of_packages(framework: str) -> dict[str, Path]:
-    """The devices that packages add in the framework's environments. Each has the environment that was set up last."""
+    """The devices that packages add in the framework's environments. Each device has its newest environment."""
     by_device: dict[str, Path] = {}
     try:
         plain_keys = {key(framework, whole=whole) for whole in (False, True)}
@@ -170,8 +170,7 @@ def set_up_release(requirement: str, say: Say | None = None, whole: bool = False
     """Install one release of a framework (``torch==2.15.0``) with NumPy and SciPy, unless it exists. Returns the
     environment's path.
 
-    There is no lock for such an environment. Its other packages are the newest compatible ones at the time of
-    installation.
+    Such an environment has no lock. Its other packages have the newest compatible versions at the time of installation.
     """
     say = say or _print
     packages = [requirement, "numpy", "scipy"]
@@ -260,8 +259,8 @@ def _installing(
     any_build_will_do: bool,
     left_out: SparedPackages | None,
 ) -> Iterator[list[str]]:
-    """Yield the commands of uv. The first installs the packages of the lock. The second installs additional packages
-    without changing the locked versions."""
+    """Yield the commands of uv. The first command installs the packages of the lock. The second command installs
+    additional packages without changing the locked versions."""
     versions = ["--constraint", str(lock_file), "--no-verify-hashes"]
     if left_out is not None:
         lock = lock_file.read_text()
@@ -281,8 +280,8 @@ def _installing(
 
 
 def _stand_in(builder: Builder, left_out: SparedPackages | None) -> None:
-    """Install stubs in place of the omitted packages, and check the environment. Raises ``StubError`` if it does not
-    work."""
+    """Install stubs in place of the omitted packages, and check the environment. Raises ``StubError`` if the framework
+    does not work with the stubs."""
     if left_out is None:
         builder.check()
         return
@@ -333,7 +332,9 @@ def _lock(environment: Path, what: str, say: Say) -> Iterator[None]:
 
 def _require_lock(framework: str) -> None:
     if not lock(framework).exists():
-        raise SetupFailedError(f"{framework} brings its own environment: install it beside portolan and serve it there")
+        raise SetupFailedError(
+            f"{framework} has no environment that Portolan can set up: install it beside portolan and serve it there"
+        )
 
 
 def _folder() -> Path:

@@ -1,4 +1,4 @@
-"""Package indexes: the variables for uv, and whether a package's hash may differ from the lock.
+"""Package indexes: the environment variables for uv, and whether a package's hash may differ from the lock.
 
 Standard library only, because ``make setup`` reads this before anything is installed.
 """

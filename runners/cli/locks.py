@@ -1,5 +1,5 @@
 """Lock files: packages with their versions and hashes, in the format of uv and pip. All functions here take and return
-texts. Pure."""
+texts, and do no I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 _COMPLAINT = re.compile(r"\brequires?\b|\brequirement\b|\bnot compatible\b|\bincompatible\b")
-"""A line of pip's or uv's ``check`` about one package, or about the number of faulty packages."""
+"""Matches a line of the output of ``pip check`` or ``uv pip check``: about one package, or about the number of faulty
+packages."""
 _COUNT = re.compile(r"Found \d+ incompatibilit")
 _UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+)")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -19,7 +20,7 @@ def names(lock: str) -> list[str]:
 
 
 def without(lock: str, packages: str) -> str:
-    """A lock without the packages whose names match a pattern completely."""
+    """The lock without the packages whose whole name matches a pattern."""
     return "".join(text for name, text in _entries(lock) if not (name and re.fullmatch(packages, name)))
 
 
@@ -37,7 +38,7 @@ def normalize(name: str) -> str:
 
 
 def _entries(lock: str) -> Iterator[tuple[str, str]]:
-    """Each package with its lines. The first of them begins with the package's name. Comments have an empty name."""
+    """Each package's name with its lines, of which the first begins with the name. Comments have an empty name."""
     name, text = "", ""
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):

@@ -1,4 +1,5 @@
-"""Defines the commands of ``portolan-runner`` and their options. It contains only what their help needs."""
+"""Defines the commands of ``portolan-runner`` and their options. It imports only modules that the commands' help
+needs."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="portolan-runner", description=DESCRIPTION)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    serve = commands.add_parser("serve", help="own one device for one framework, and take jobs over HTTP")
+    serve = commands.add_parser("serve", help="serve one device of one framework, and run jobs that arrive over HTTP")
     _target(serve)
     serve.add_argument("--host", default="127.0.0.1", help="address of the runner (default: %(default)s)")
     serve.add_argument(
@@ -80,7 +81,7 @@ def make_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
     _target(run)
-    run.add_argument("case", metavar="CASE", nargs="?", help="its id, as 'portolan-runner cases' lists it")
+    run.add_argument("case", metavar="CASE", nargs="?", help="id of the case, from 'portolan-runner cases'")
     _suites(
         run,
         "SUITE",
@@ -127,9 +128,9 @@ def make_parser() -> argparse.ArgumentParser:
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
     _suites(cases, "SUITE", "only the cases of this suite; a name, or the path of your own suite (default: all)")
-    cases.add_argument("--match", default="*", help="only ids like this glob")
+    cases.add_argument("--match", default="*", help="only cases whose id matches this glob")
 
-    targets = commands.add_parser("targets", help="list the targets that a runner can be started for")
+    targets = commands.add_parser("targets", help="list the targets for which a runner can be started")
     targets.add_argument(
         "names", metavar="TARGET", nargs="*", help="only check that these names exist: FRAMEWORK/DEVICE"
     )
@@ -194,7 +195,9 @@ def make_parser() -> argparse.ArgumentParser:
         help="a package with a device or a suite: a folder, a file or a requirement; repeatable",
     )
     setup.add_argument(
-        "--with-cuda", action="store_true", help="with the packages that torch/cuda alone uses; also for other devices"
+        "--with-cuda",
+        action="store_true",
+        help="also install the packages that only torch/cuda uses, whatever the device",
     )
     return parser
 

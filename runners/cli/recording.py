@@ -128,7 +128,7 @@ def require_writable(out: Path) -> None:
 
 
 def write(out: Path, document: BaseModel) -> None:
-    """Write a document atomically."""
+    """Write a document to a file. Readers see the old content or the new content, and never a part."""
     part = out.with_name(f"{out.name}.part")
     try:
         part.write_text(f"{document.model_dump_json(indent=1)}\n")

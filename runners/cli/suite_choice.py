@@ -28,9 +28,9 @@ class ChosenSuites:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The suites in which a case is searched. Empty if all are searched.
-
-        A path adds a suite and does not exclude others. So one command repeats any case of a runner that serves both.
+        """The suites in which a case is searched. Empty if all suites are searched. A path adds a suite to the search
+        and does not exclude others, so that one command can repeat any case of a runner that also serves the suite of
+        this path.
         """
         return self.names if self.by_name else ()
 

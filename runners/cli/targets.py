@@ -10,7 +10,7 @@ from runners.errors import UnknownFrameworkError
 
 
 def target_names() -> list[str]:
-    """Every target name. The machine may lack the target's device or environment."""
+    """The names of all targets. This machine may lack a target's device or environment."""
     return [f"{framework}/{device}" for framework in frameworks.names() for device in _devices(framework)]
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 
 class Access:
-    """Accepts one secret, and during enrollment also the provisional secret of the latest request.
-
-    The first request with the provisional secret shows that the coordinator has it. From then on only this secret is
-    accepted.
+    """Decides whether a request's secret is accepted. During enrollment, the runner accepts its own secret and the
+    provisional secret of its latest enrollment request. The coordinator responds with a new secret, which becomes the
+    runner's own. The first request with the new secret shows that the coordinator has stored it; from then on, only the
+    new secret is accepted.
     """
 
     def __init__(self, secret: str) -> None:
@@ -23,7 +23,7 @@ class Access:
         self._adopted = False
         self._on_secret: Callable[[str], object] = lambda secret: None
         self.confirmed = asyncio.Event()
-        """Set when a request has arrived with the new secret."""
+        """Set when a request with the coordinator's new secret has arrived."""
 
     def tell_secrets(self, on_secret: Callable[[str], object]) -> None:
         """Call ``on_secret`` with every accepted secret, now and whenever another secret is accepted."""
@@ -32,8 +32,8 @@ class Access:
             on_secret(secret)
 
     def propose(self) -> str:
-        """Make a new provisional secret, which replaces the previous one. A coordinator that handles an earlier request
-        late can then no longer probe the runner."""
+        """Make a new provisional secret, which replaces the previous provisional secret. So a coordinator that handles
+        an earlier enrollment request late can no longer connect with that request's secret."""
         self._provisional = secrets.token_urlsafe(24)
         self._on_secret(self._provisional)
         return self._provisional
@@ -43,7 +43,7 @@ class Access:
         self._on_secret(secret)
 
     def opens(self, authorization: bytes) -> bool:
-        """Whether the value of the ``Authorization`` header is accepted."""
+        """Whether a request with this ``Authorization`` header is accepted."""
         # The comparison takes constant time, so that it does not help to guess the secret.
         if hmac.compare_digest(authorization, _bearer(self._own)):
             if self._adopted and not self.confirmed.is_set():

@@ -1,4 +1,4 @@
-"""A boot of a runner: the processes of its cases and its event log, which begin and end together."""
+"""A boot of a runner: the processes of cases and the event log. Both begin and end with the boot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description of a runner and its device. Commands that do not serve also use it."""
+"""The description of a runner and its device. Commands that start no service also use this description."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Enrollment: a runner sends its address to a coordinator and receives its own secret.
 
-The runner repeats the request until the coordinator has called it with this secret. If the coordinator does not
-respond, the runner waits. If the coordinator refuses, the runner ends.
+The runner repeats this until the coordinator has sent a request with this secret. If the coordinator does not respond,
+the runner waits. If the coordinator refuses, the runner ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ MAX_NAME = 64
 MAX_ANSWER = 4 << 20
 MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
-"""The seconds for a whole response. The coordinator first probes this runner, and the previous holder of the name."""
+"""The seconds for a whole response. Before it responds, the coordinator sends a request to this runner, and to the
+runner that had the name before."""
 TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
@@ -53,10 +54,10 @@ class EnrolmentOptions:
     """The URL at which the coordinator reaches the runner. If None, the URL has the address from which the runner
     reaches the coordinator."""
     confirmed_within_s: float = 60.0
-    """The seconds to wait for the coordinator's first request. It comes at once, or after the takeover from a
-    coordinator that was killed (30 s)."""
+    """The seconds to wait for the coordinator's first request. The request arrives immediately, unless another
+    coordinator was killed and this one must take over first (30 s)."""
     first_pause_s: float = 0.5
-    """The seconds until a coordinator that does not respond is called again. The pause doubles each time, up to
+    """If the coordinator does not respond, the seconds until the next request. This pause doubles each time, up to
     ``longest_pause_s``."""
     longest_pause_s: float = 10.0
 
@@ -113,7 +114,8 @@ def reached_at(listening: Address, local: str) -> str:
 
 
 async def enrol(options: EnrolmentOptions, listening: Address, access: Access, say: Callable[[str], object]) -> None:
-    """Enroll repeatedly until the coordinator has called with its new secret. Raises ``RefusedError``."""
+    """Send enrollment requests until the coordinator has sent a request with the runner's new secret. Raises
+    ``RefusedError`` if the coordinator refuses."""
     last, pause_s = "", options.first_pause_s
     while not access.confirmed.is_set():
         try:
@@ -172,16 +174,18 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
 
 
 def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    """End the connection, even while a request is being sent."""
+    """Close the connection, even while a request is being sent."""
     late.set()
     with contextlib.suppress(OSError, AttributeError):
         connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
-    """Return the coordinator's response. Raises ``UnansweredError`` if another attempt may help, otherwise
-    ``RefusedError``."""
-    stranger = RefusedError(f"what answers at {coordinator} does not enrol runners ({status}): check --enrol")
+    """Return the coordinator's response if it is a success. If it is an error, raises ``UnansweredError`` if another
+    attempt may help, and ``RefusedError`` if not."""
+    stranger = RefusedError(
+        f"the program at {coordinator} does not enroll runners (it answered {status}): check --enrol"
+    )
     try:
         if status in (200, 201):
             return Enrolled.model_validate_json(body)

@@ -1,8 +1,8 @@
 """Accepts recordings over HTTP, if the runner was started with ``--accept-recordings``.
 
-A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. An accepted recording is
-an additional suite of the runner's next boot, which begins at once. If this boot fails, the runner continues without
-the recording. The files are deleted when the runner ends.
+A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. An accepted recording
+becomes an additional suite of the runner's next boot, which begins immediately. If this boot fails, the runner
+continues without the recording. The files are deleted when the runner ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from runners.errors import BusyError, RequestError
 from runners.suite.recording import rule
 
 MAX_RECORDING = 16 << 20
-"""Maximum size of a recording in a request, in bytes. A larger one must be given at the start (``--suite``)."""
+"""Maximum size of a recording in a request, in bytes. A larger recording must be named when the runner is started
+(``--suite``)."""
 MOST_RECORDINGS = 20
 """Maximum number of recordings of one runner; each adds its cases to the catalogue."""
 
@@ -31,7 +32,7 @@ class RecordingInbox:
         self._accepted: str | None = None
         """The name of the suite that the next boot adds."""
         self.accepted = asyncio.Event()
-        """Set from the acceptance of a recording until a boot with it has begun."""
+        """Set when a recording is accepted, and cleared when a boot with the recording has begun."""
 
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
         """Accept a recording for the next boot. Raises ``RequestError`` if the recording is refused."""
@@ -46,8 +47,10 @@ class RecordingInbox:
         suite = f"recording_{hashlib.sha256(content).hexdigest()[:8]}"
         if suite in self._served:
             return AcceptedRecording(suite=suite)
-        if is_busy or self.accepted.is_set():
-            raise BusyError("the runner has jobs, or another recording to begin with: send it when the runner is idle")
+        if is_busy:
+            raise BusyError("the runner has jobs: send the recording when the runner is idle")
+        if self.accepted.is_set():
+            raise BusyError("the runner is starting with another recording: send the recording again later")
         if len(self._served) >= MOST_RECORDINGS:
             raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: restart it to remove them")
         self._file(suite).write_bytes(content)

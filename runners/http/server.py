@@ -1,7 +1,7 @@
 """The runner API, version 1, over HTTP. It works with any ``Executor``.
 
-``Service`` has the state that the calls need. ``build`` makes the ASGI application. The two most frequent calls
-(posting jobs, reading events) validate and serialize a whole batch at a time.
+``Service`` has the state that the routes need. ``build`` makes the ASGI application. For the two most frequent requests
+(posting jobs, reading events), a whole batch is validated and serialized at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ MAX_BODY = 4 << 20
 BODY_S = 30.0
 """Seconds for a request's whole body to arrive."""
 GATHERED_S = 0.02
-"""The seconds to wait for more events before sending some, because every write wakes the coordinator."""
+"""The seconds to wait for more events before events are sent. Fewer, larger messages wake the coordinator less
+often."""
 NDJSON = "application/x-ndjson"
 METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 LARGEST = 2**63 - 1
@@ -52,7 +53,7 @@ JobId = Annotated[str, Path(max_length=64)]
 Attempt = Annotated[int, Path(ge=1, le=LARGEST)]
 _Body = TypeVar("_Body", JobBatch, Acknowledgement, Recording)
 Receipt = tuple[str, int, JobStatus]
-"""A ``JobReceipt`` as a tuple, for the most frequent call."""
+"""A ``JobReceipt`` as a tuple, because tuples are faster for the most frequent request."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,7 +61,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Service:
-    """The state of one boot of a runner, and the calls of its API."""
+    """The state of one boot of a runner, and the functions behind the routes of its API."""
 
     def __init__(
         self,
@@ -83,7 +84,8 @@ class Service:
         self._inbox = inbox
 
     def post(self, batch: JobBatch) -> list[Receipt]:
-        """Accept the jobs of a batch. Each receipt says whether its job was accepted, or why not."""
+        """Accept the jobs of a batch. Returns a receipt for each job, which says whether the job was accepted, or why
+        not."""
         self.require_boot(batch.boot_id)
         suite = self.offer.suites.get(batch.suite)
         if suite is not None and suite.revision != batch.revision:
@@ -125,7 +127,8 @@ class Service:
         return self._inbox.take(recording, is_busy=bool(executor.queued or executor.starting or executor.running()))
 
     async def events(self, after: int) -> AsyncIterator[bytes]:
-        """Yield batches of event lines after number ``after``. If there are no events to send, yield heartbeats."""
+        """Yield batches of lines with the events after number ``after``. While there are no events, yield
+        heartbeats."""
         while not self.log.closed:
             try:
                 last, lines = self.log.after(after)
@@ -307,7 +310,7 @@ def _answer_with_problems(app: FastAPI) -> None:
 
 
 def _allowed_methods(request: Request) -> str:
-    """All methods of a path. FastAPI names only the methods of the first of several routes."""
+    """All methods of a path. FastAPI itself names only the methods of the first route that has this path."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
@@ -319,7 +322,8 @@ def _summary(errors: Any) -> str:
 
 
 def _without_input(errors: Any) -> list[dict[str, Any]]:
-    """The location and reason of each error. The rejected input is not included, because it may contain anything."""
+    """The location and reason of each error, without the rejected input, because the input may contain secrets or long
+    text."""
     return [
         {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
          "msg": printable(str(error["msg"]), 500), "type": error["type"]}
@@ -331,7 +335,8 @@ _SCHEMA = "#/components/schemas/{model}"
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of a request body. FastAPI does not know it, because the body is read raw."""
+    """The OpenAPI description of a request body. FastAPI cannot describe this body, because the route reads it as
+    bytes."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
 
 
@@ -340,7 +345,7 @@ def _referring(name: str) -> dict[str, str]:
 
 
 def _describe_bodies(app: FastAPI) -> None:
-    """Add the bearer secret, and the schemas of bodies that are read and written raw, to the OpenAPI document."""
+    """Add the bearer secret, and the schemas of bodies that are read and written as bytes, to the OpenAPI document."""
     _, definitions = models_json_schema(
         [(JobBatch, "validation"), (Acknowledgement, "validation"), (Recording, "validation")], ref_template=_SCHEMA
     )

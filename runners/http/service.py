@@ -40,8 +40,8 @@ from runners.isolation.offer import Offer
 from runners.isolation.supervisor import Supervisor
 
 KEPT_IDLE_S = 75
-"""The seconds after which an idle connection is closed. This is long after every client has stopped using it, because a
-request that arrives at that moment is lost."""
+"""The seconds after which the server closes an idle connection. Clients stop using a connection much earlier, because a
+request that arrives while the connection is closed is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 
@@ -58,7 +58,7 @@ class ServeOptions:
     """The bearer secret. If None, a secret is generated and printed in the ready line."""
     memory_limit: int | None = None
     slots: int = 1
-    """The maximum number of untimed cases that run at once. It is 1 on an accelerator."""
+    """The maximum number of untimed cases that run at the same time. It is 1 on an accelerator."""
     heartbeat_s: float = HEARTBEAT_S
     ready_file: Path | None = None
     enrolment: EnrolmentOptions | None = None
@@ -74,7 +74,8 @@ class ServeOptions:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Open a listening socket. This is done before anything slow is started."""
+    """Open a listening socket. The service does this first, so that a port in use is reported before anything slow is
+    started."""
     try:
         family, kind, number, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, number)
@@ -146,7 +147,7 @@ async def serve(options: ServeOptions) -> int:
 
 
 async def _first_of(*ends: asyncio.Future[Any] | asyncio.Event | None) -> None:
-    """Wait until one of these tasks is done or one of these events is set."""
+    """Wait until one of these tasks is done, or one of these events is set."""
     events = [asyncio.create_task(end.wait()) for end in ends if isinstance(end, asyncio.Event)]
     futures = [end for end in ends if isinstance(end, asyncio.Future)]
     await asyncio.wait({*events, *futures}, return_when=asyncio.FIRST_COMPLETED)
@@ -168,7 +169,7 @@ def _inbox(options: ServeOptions) -> Iterator[RecordingInbox | None]:
 
 
 async def _refusal(enrolment: EnrolmentOptions | None, listening: socket.socket, access: Access) -> str:
-    """Enroll the runner if this is configured. Returns only if enrollment is refused; then it returns the reason."""
+    """Enroll the runner if this is configured. Returns only if the coordinator refuses, with the reason."""
     if enrolment is not None:
         try:
             await enrol(enrolment, listening.getsockname()[:2], access, _say)
@@ -194,7 +195,7 @@ async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
 
 
 class Listener:
-    """The HTTP server, running inside an ``async with`` block. The caller handles signals."""
+    """The HTTP server. It runs inside an ``async with`` block, and the caller handles signals."""
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
         self._listening = listening

@@ -1,8 +1,8 @@
 """A watchdog that ends a runner whose event loop hangs, so that the runner is restarted.
 
 A runner that hangs responds to no request, not even to its health check. The coordinator quarantines such a runner long
-before the watchdog ends it. The watchdog's thread belongs to the interpreter, so it runs even if Python code holds
-every lock.
+before the watchdog ends it. The watchdog's thread belongs to the interpreter itself, so it runs even if Python code
+blocks all other threads.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import asyncio
 import faulthandler
 
 LIMIT_S = 120.0
-"""The maximum seconds without progress of the event loop. Even a busy host is faster, and the coordinator gives up a
-runner after 30 s."""
+"""The maximum seconds without progress of the event loop. Even on a busy host the event loop makes progress earlier,
+and the coordinator gives up a runner after 30 s."""
 
 
 async def watch(limit_s: float | None = None) -> None:
-    """End the process if its event loop makes no progress for this long. The stacks of all threads are first written to
-    stderr."""
+    """End the process if its event loop makes no progress for this long. Before that, the stacks of all threads are
+    written to stderr."""
     limit_s = LIMIT_S if limit_s is None else limit_s
     try:
         while True:

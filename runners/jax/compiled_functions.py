@@ -1,10 +1,10 @@
-"""The user's compiled functions under the recorder: for each signature, two calls run uncompiled and all others
+"""The user's compiled functions during a recording. For each signature, two calls run uncompiled, and all further calls
 compiled.
 
 JAX traces and compiles a function once for each signature of its arguments, so every call with one signature makes the
-same inner calls. The first call shows these calls, the second shows their times without any compilation, and each
-further call counts like the second. So a training takes as long as without a recorder. Only a loop whose length depends
-on the data may have run a different number of times.
+same inner calls. The recorder takes the inner calls from the first call, and their times, without compilation, from the
+second. It counts each further call like the second, so a training takes as long as without a recorder. The counts can
+be wrong only for a loop whose length depends on the data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jax._src import config, core
 from runners.suite.recording.book import Book, CallTally
 
 MOST_SIGNATURES = 500
-"""The maximum number of signatures of one function that run compiled. With further signatures the function runs
+"""The maximum number of signatures with which one function runs compiled. With further signatures it runs
 uncompiled."""
 MOST_COUNTS = 100_000
 """The maximum number of counts that are kept for one function, over all of its signatures."""
@@ -33,7 +33,7 @@ _NUMBERS = (bool, int, float, complex)
 
 @contextmanager
 def compiling(book: Book) -> Iterator[None]:
-    """During the block, functions from ``jax.jit`` run in this way."""
+    """During the block, functions made by ``jax.jit`` run as this module describes."""
     before = jax.jit
 
     @functools.wraps(before)
@@ -117,7 +117,7 @@ class CompiledFunction:
         return getattr(self._function, name)
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Everything by which JAX distinguishes calls; None for a call that is itself being traced or has no
+        """Everything by which JAX distinguishes calls; None for a call that is itself being traced, or that has no
         signature."""
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}

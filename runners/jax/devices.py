@@ -1,4 +1,5 @@
-"""JAX's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and watched.
+"""JAX's devices. For each device, this module forces calls onto the device, creates inputs there, and waits for and
+watches its work.
 
 ``JaxDevice`` contains what all devices share; a subclass adds what is special about its device. A new accelerator is a
 subclass here, declared in ``__init__.py``.
@@ -36,7 +37,7 @@ AT = "jax.Array.at."
 
 
 class JaxDevice:
-    """The only platform of this process. JAX was started with no other in ``JAX_PLATFORMS``."""
+    """A device of JAX. Its platform is the only platform of this process, because ``JAX_PLATFORMS`` names no other."""
 
     framework = FRAMEWORK
     name: str
@@ -82,12 +83,13 @@ class JaxDevice:
         return jnp.dtype(value)
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope with 64-bit types on for a case with such a dtype, and otherwise off, as is JAX's default."""
+        """A scope in which 64-bit types are on for a case with a 64-bit dtype. For other cases they are off, as is
+        JAX's default."""
         return jax.enable_x64(dtype in divergence.WIDE)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
-        """Move the arrays to the device and wait for them. They are committed, so no operation may move them to another
-        device."""
+        """Move the arrays to the device, and wait until they are there. The arrays are committed, so no operation may
+        move them to another device."""
         moved_tree = mapped(tree, lambda leaf: self._array_to_device(leaf, dtype), (np.ndarray, np.generic))
         self.wait(moved_tree)
         return moved_tree
@@ -152,7 +154,7 @@ class Cpu(JaxDevice):
 
 
 class HostBeside(Cpu):
-    """The host in a process of another platform. A failed call is repeated on it to explain the failure."""
+    """The host in a process of another platform. A failed call is repeated on the host to explain the failure."""
 
     @property
     def handle(self) -> jax.Device:
@@ -211,8 +213,8 @@ def _host_beside() -> jax.Device:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """The method with this name of the array that it is called with. ``jax.Array`` is abstract and has no usable
-    methods."""
+    """A function that calls the method with this name of its first argument, an array. The class ``jax.Array`` cannot
+    be used for this, because it is abstract and has no methods."""
 
     def call(array: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)
@@ -221,7 +223,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def update(name: str) -> Callable[..., Any]:
-    """The update at an index of the array that it is called with: ``call(x, index, value)``."""
+    """A function that updates an array at an index: ``call(x, index, value)``."""
 
     def call(array: Any, index: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array.at[index], name)(*arguments, **options)

@@ -1,9 +1,9 @@
 """Finds the first primitive of a JAX call whose result differs from the host's result for the same inputs.
 
-The call is traced in its form for the host. Its equations are evaluated there one after the other, and the device
-computes each one again with the inputs that it had on the host. So each operation is judged by its own inputs: earlier
-wrong results do not count against it. Functions that equations call are entered; a loop or a branch is one operation.
-Errors that occur only when operations are compiled together are not found, and no operation is blamed for them.
+The call is traced in its form for the host. The host evaluates its equations one after the other, and the device
+computes each equation again with the host's inputs. So each operation is judged by its own inputs: earlier wrong
+results do not count against it. If an equation calls a function, the function's equations are compared one by one. A
+loop or a branch counts as one operation. Errors that occur only when operations are compiled together are not found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ ToHost = Callable[[Any], Any]
 
 
 def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Device, to_host: ToHost) -> Operation | None:
-    """Evaluate a call equation by equation, and return the first whose result on the device differs from the host's."""
+    """Evaluate a call equation by equation, and return the first equation whose result on the device differs from the
+    host's."""
     comparison = _Comparison(device, host, to_host)
     try:
         program = jax.make_jaxpr(on_host)()
@@ -124,7 +125,8 @@ def _arrays(atoms: Sequence[Any]) -> list[Any]:
 
 
 def _is_wide(jaxpr: Any) -> bool:
-    """Whether a function, or one that it contains, has arrays of types that JAX supports only on request."""
+    """Whether a function, or a function inside it, has arrays of types that JAX supports only if ``jax_enable_x64`` is
+    on."""
     atoms = [*jaxpr.constvars, *jaxpr.invars]
     for equation in jaxpr.eqns:
         atoms += [*equation.invars, *equation.outvars]

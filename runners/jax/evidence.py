@@ -1,8 +1,8 @@
 """Finds the primitive at which a JAX call fails, and the lowerings in JAX's tables for it.
 
-A primitive is in flight while it is bound, or while its equation is lowered; in both cases a frame of the traceback
-holds it. The tables show whether a platform has a rule at all, but not for which dtypes. So the primitive is lowered
-again for other dtypes, only from shapes, without running anything.
+A primitive is *in flight* while it is bound, or while its equation is lowered. Meanwhile a frame of the traceback holds
+the primitive. The tables show whether a platform has a rule at all, but not for which dtypes. So the primitive is
+lowered again for other dtypes, only from shapes, without running anything.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CALLS = frozenset(
 )  # fmt: skip
 """Primitives that call a function once with their own arguments."""
 _HOLDING = CALLS | {"while", "scan", "cond"}
-"""Primitives that contain other primitives. If one of the inner primitives is in flight, it is reported."""
+"""Primitives that contain other primitives. If an inner primitive is in flight, the inner primitive is reported."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A primitive with the arguments that it was bound to."""
+    """A primitive with the arguments to which it was bound."""
 
     primitive: core.Primitive
     avals: tuple[Any, ...]
@@ -112,7 +112,7 @@ def _is_plain(aval: Any) -> bool:
 
 
 def _lowers(bound: Bound, own: Any, dtype: Any, platform: str) -> bool:
-    """Whether the primitive can be lowered for the platform if its arrays of dtype ``own`` have another dtype."""
+    """Whether the primitive can be lowered for the platform if its arrays of dtype ``own`` get another dtype."""
     shapes = [jax.ShapeDtypeStruct(aval.shape, dtype if aval.dtype == own else aval.dtype) for aval in bound.avals]
     try:
         program = jax.jit(lambda *arrays: bound.primitive.bind(*arrays, **bound.params)).trace(*shapes)

@@ -17,7 +17,7 @@ from runners.suite.recording.replay import WAY
 PUBLIC = "public"
 """The kind of a named value that is a public JAX object: a function, or a member of an enumeration."""
 MADE = "made"
-"""The kind of a named value that a public JAX class makes. Its text is the class and the fields, in JSON."""
+"""The kind of a named value that is an object of a public JAX class. Its text is the class and the fields, in JSON."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FrozenCall:
 
     @property
     def way(self) -> str | None:
-        """The way in which the function is used; None if it is simply called."""
+        """The way in which the function is used (``ways.py``); None if the function is simply called."""
         way: str | None = json.loads(self.written).get(WAY)
         return way
 
@@ -57,8 +57,8 @@ def under_jit_if_possible(function: Function, call: FrozenCall) -> FrozenCall:
 
 @lru_cache(maxsize=1)
 def program(function: Any, written: str, device: Any) -> Callable[..., Any]:
-    """A call in its way as one program that JAX compiles. Only the case's arrays are arguments; everything else is
-    static.
+    """The call, in the stored way, as one program that JAX compiles. Only the case's arrays are arguments of the
+    program; everything else is static.
 
     The last program is cached, because one case is prepared several times, and JAX would compile each program again.
     """
@@ -70,7 +70,7 @@ def program(function: Any, written: str, device: Any) -> Callable[..., Any]:
 
 
 def resolved(value: Named, device: Any) -> Any:
-    """The JAX object for a name: a dtype, a public object, an object that a class makes, or the device itself."""
+    """The JAX object for a name: a dtype, a public object, an object of a public class, or the device itself."""
     import jax.numpy as jnp
 
     if value.kind == "device":

@@ -17,4 +17,4 @@ OF_BITS = frozenset(
         "jax.numpy.nextafter", "jax.numpy.spacing",
     }
 )  # fmt: skip
-"""Functions of an array's bits, which differ in a wider type."""
+"""Functions that compute with the bits of numbers, which differ in a wider type."""

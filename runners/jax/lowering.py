@@ -1,9 +1,9 @@
 """Lowers JAX's programs for a platform that is not available, in addition to running them on the host.
 
 Every JAX program, from an operation called directly to a whole jitted function, is lowered by one function, once for
-each shape. This function is called a second time for the other platform. ``jax.export`` is not used, because it rejects
-more than a device does: it cannot serialize calls of Python and some custom calls. Choices that a function makes in
-Python by the available platform are made for the host.
+each shape. During the block, this function is also called for the other platform. ``jax.export`` is not used, because
+it rejects more than a device does: it cannot serialize calls of Python and some custom calls. If a function chooses in
+Python by the available platform, it chooses as for the host.
 """
 
 from __future__ import annotations

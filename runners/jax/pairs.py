@@ -1,4 +1,5 @@
-"""Frozen pairs on JAX: one function, then another on its result, under one ``jax.jit``."""
+"""Frozen pairs on JAX: a function, and another function that is called on the first function's result, under one
+``jax.jit``."""
 
 from __future__ import annotations
 

@@ -2,10 +2,11 @@
 compiled.
 
 Jaxprs are not used. They contain primitives, whose names differ from the functions that the user called. They also
-contain neither values nor the number of executions. With ``jit`` turned off, the user's functions and their loops run
-uncompiled: each call has its values, its time and its count, and tracers show which calls the program differentiates.
-During a recorded call ``jit`` is on, so that JAX's own functions behave as usual. A function that the user compiled
-runs uncompiled twice for each signature, and compiled from then on (``compiled_functions.py``).
+contain neither values nor the number of executions. Instead, ``jit`` is turned off, so that the user's functions and
+their loops run uncompiled. The recorder then sees the values, time and number of each call, and tracers show which
+calls the program differentiates. During a recorded call ``jit`` is on, so that JAX's own functions behave as usual.
+Exception: a function that the user compiled runs uncompiled twice for each signature, and compiled from then on
+(``compiled_functions.py``).
 """
 
 from __future__ import annotations
@@ -134,8 +135,8 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not count, because programs contain such
-        numbers themselves."""
+        """Whether the call moves data from the host to the device. A single number does not count, because a program
+        itself contains it."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -175,7 +176,7 @@ class JaxRecordingDialect:
         return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
 
     def content(self, array: Any) -> None:
-        """Nothing to compare before and after a call, because no call changes a JAX array."""
+        """An empty content, equal before and after a call, because no call changes a JAX array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
         """A function that always returns False. Random numbers in JAX are determined by the keys that are passed."""
@@ -195,7 +196,7 @@ class JaxRecordingDialect:
         return isinstance(array, (JVPTracer, LinearizeTracer)) and _kind(_numpy_dtype(array)) in "fc"
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` at once, because JAX passes these tracers only while the program differentiates."""
+        """Call ``went`` immediately, because JAX passes these tracers only while the program differentiates."""
         went()
 
 
@@ -204,8 +205,8 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """The dtype in which JAX computes. It may be narrower than the dtype of the NumPy array. For a random key, it is
-    that of its integers."""
+    """The dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random key, it is
+    the dtype of the key's integers."""
     if _is_key(array):
         return np.dtype("uint32")
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
@@ -213,8 +214,8 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """The kind of a dtype. NumPy does not recognize the float types that it does not have itself, such as bfloat16, as
-    numbers."""
+    """The kind of a dtype. NumPy itself does not recognize as numbers the float types that it lacks, such as
+    bfloat16."""
     return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 

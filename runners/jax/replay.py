@@ -29,7 +29,7 @@ from runners.suite.recording.rule import NO_FUNCTION
 
 _WIDE = {"float16": "float64", "bfloat16": "float64", "float32": "float64", "complex64": "complex128"}
 _RANDOM = "jax.random."
-"""The module whose functions draw different numbers in a wider type."""
+"""The module whose functions draw other random numbers in a wider type."""
 
 
 def case_of(call: RecordedCall) -> Case:

@@ -1,4 +1,4 @@
-"""Ways of calling: what a frozen case does with its function: call it, compile it, or differentiate it.
+"""The ways in which a frozen case uses its function: it calls, compiles or differentiates the function.
 
 A way takes the function and the parts of a stored call, whose arrays may be traced, and returns the result. JAX is
 imported only when a way is used, because cases are also listed without it.
@@ -16,9 +16,9 @@ from runners.suite.sequences import aligned
 Way = Callable[..., Any]
 
 JIT = "jit"
-"""The name of the way in which a function is called and compiled as a whole, and of the tag."""
+"""The name of the way in which a function is called and compiled as a whole. The cases' tag has the same name."""
 SECOND_ORDER = "second-order"
-"""The name of the way in which a gradient is differentiated again, and of the tag."""
+"""The name of the way in which a gradient is differentiated again. The cases' tag has the same name."""
 
 
 def jitted(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -1,6 +1,5 @@
-"""Writing a call as data: its arrays as slots, JAX's own values by name.
-
-Freezing and recording use the same form, and ``frozen.py`` makes the call again.
+"""Writes a call as data: arrays become slots, and JAX's own values are written by name. Freezing and recording use the
+same form, from which ``frozen.py`` makes the call again.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> 
 
 
 def _written_fields(tree: Any) -> Any:
-    """Fields with integers, converted to JSON's own types."""
+    """The fields with their integers converted to types of JSON."""
     if isinstance(tree, Mapping):
         return {key: _written_fields(member) for key, member in tree.items()}
     if isinstance(tree, (list, tuple)):

@@ -47,8 +47,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractContextManager[Callable[[], None]]]:
-    """A context manager for a job of this kind. It observes the calls that are made inside the block, and yields a
-    function that stops this."""
+    """A context manager for a job of this kind. It observes the calls inside the block, and yields a function that ends
+    the observation."""
     what, _, word = job.partition(AT)
     if what == WATCH:
         watching = _import_place(framework.watcher)
@@ -91,7 +91,8 @@ class _Pipe:
             self.tell({"note": sentence})
 
     def close(self) -> None:
-        """Close the pipe in a forked process, because a thread that does not exist there may hold the lock."""
+        """Close the pipe in a forked process. It must not be used there, because its lock may be held by a thread that
+        exists only in the parent process."""
         self._is_open, self._lock = False, threading.Lock()
         os.close(self._descriptor)
 

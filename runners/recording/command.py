@@ -1,4 +1,4 @@
-"""Parses the command to record: Python with a script, a module or a text, as a person types it. Pure."""
+"""Parses the command to record: Python with a script, a module or a text, as a person types it. Does no I/O."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ _FLAGS = re.compile(r"-[bBdEIiOPqRsSuvx]+")
 FILE, MODULE, TEXT = "file", "module", "text"
 """The kinds of targets that Python runs."""
 RECORD, RECORD_VALUES, WATCH = "record", "record-values", "watch"
-"""The kinds of jobs of a child: record a command, record it with values, or watch it on a device."""
+"""The kinds of jobs of a child: record a command, record a command with the values of its arrays, or watch a command on
+a device."""
 AT = "@"
-"""Separates the kind of a job from its device: the device to watch on, or the one for which the command is recorded."""
+"""Separates the kind of a job from its device. The device is the one on which the command is watched, or for which it
+is recorded."""
 
 
 @dataclass(frozen=True)

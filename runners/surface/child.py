@@ -18,8 +18,8 @@ from runners.surface.walk import entries
 
 
 def main(arguments: list[str]) -> None:
-    """Walk the framework's surface and end the process at once. Exit handlers of the framework's modules are not
-    run."""
+    """Walk the framework's surface, and then end the process without running exit handlers of the framework's
+    modules."""
     pipe, framework = arguments
     reasons = json.load(sys.stdin)
     # The file stays open, because its size shows how much a module has printed.

@@ -59,7 +59,7 @@ def _reason(error: BaseException) -> str:
 def public_modules(
     root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter
 ) -> dict[str, types.ModuleType]:
-    """Every public module by its public name. If a module has several names, its name with the fewest parts."""
+    """Every public module by its public name. Of several names, the name with the fewest parts is used."""
     if not surface.generated:
         import_on_disk(root, surface, importer)
     by_name = {surface.name: root}
@@ -80,7 +80,7 @@ def public_modules(
 
 
 def _is_offered(public: str, own: str, surface: PublicSurface) -> bool:
-    """Whether the name is the module's own, or the module is deliberately published under this name."""
+    """Whether the name is the module's own name, or another name under which the module is deliberately published."""
     return surface.generated or own == public
 
 
@@ -108,7 +108,7 @@ def _submodules(package: types.ModuleType) -> Iterator[str]:
 
 
 def members(module: types.ModuleType) -> dict[str, Any]:
-    """The values of a module by name. Values that the module creates when they are read are included."""
+    """The values of a module by name, including those that the module creates only when they are read."""
     names = {*vars(module), *exports(module)}
     if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
         names |= _declared_names(module)

@@ -1,5 +1,5 @@
-"""The rules of enumeration: which names are public, which name of an object is canonical, and what is deprecated.
-Pure."""
+"""The rules of enumeration: which names are public, which name of an object is canonical, and what is deprecated. Does
+no I/O."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LONGEST_SIGNATURE = 1000
 _THING = "(?:function|class|method|module|api|op|symbol|property|transform)"
 _PARAGRAPHS = 4
-"""The number of paragraphs of a docstring in which a sentence about deprecation is searched."""
+"""A sentence about deprecation is searched in this many paragraphs at the beginning of a docstring."""
 
 
 def is_public(name: str) -> bool:
@@ -20,7 +20,8 @@ def is_public(name: str) -> bool:
 
 
 def canonical(names: Iterable[str]) -> str:
-    """Choose the canonical name of an object: the fewest parts, then the shortest, then the first in the alphabet."""
+    """Choose the canonical name of an object: the name with the fewest parts, then the shortest, then the
+    alphabetically first."""
     return min(names, key=lambda name: (name.count("."), len(name), name))
 
 
@@ -56,7 +57,7 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that binds names of the module. Statements in branches are included."""
+    """Every statement that binds names of the module, including statements in branches."""
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody"):
@@ -93,8 +94,8 @@ def is_deprecated(doc: str | None, name: str) -> bool:
 
 
 def told_signature(text: str | None, doc: str | None, name: str) -> str | None:
-    """Return the signature that Python reports. If there is none, return the signature at the beginning of the
-    documentation, otherwise None."""
+    """Return the signature that Python reports or, if there is none, the signature at the beginning of the
+    documentation. None if both are missing."""
     if text is None:
         own = re.escape(name.rpartition(".")[2])
         match = re.match(rf"\s*(?:[\w.]*\.)?{own}(\(.*?\)(?: ?-> ?[\w.\[\], ]+)?)\s*(?:\n|$)", doc or "")

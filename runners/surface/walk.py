@@ -57,7 +57,8 @@ def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str,
     """The public values of a module: the values in its ``__all__``. Without ``__all__``, the values that it does not
     import only for its own use.
 
-    For a package, both rules add values, because ``__all__`` of torch and its subpackages omits documented functions.
+    Packages are an exception: both rules apply to them, and each adds values, because ``__all__`` of torch and its
+    subpackages omits documented functions.
     """
     exported_names = set(exports(module))
     values = {name: value for name, value in members(module).items() if is_public(name)}
@@ -78,8 +79,7 @@ def _source(module: types.ModuleType) -> str:
 
 
 def _is_own(value: Any, surface: PublicSurface) -> bool:
-    """Whether a value is a function or class of the framework itself. Values of packages that the framework uses are
-    not."""
+    """Whether a value is a function or class of the framework itself, not of a package that the framework uses."""
     if isinstance(value, types.ModuleType) or not callable(value) or type(value).__module__ == typing.__name__:
         return False
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):

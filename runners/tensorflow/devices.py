@@ -1,5 +1,5 @@
-"""TensorFlow's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and
-watched.
+"""TensorFlow's devices. For each device, this module forces calls onto the device, creates inputs there, and waits for
+and watches its work.
 
 ``TensorFlowDevice`` contains what all devices share; a subclass adds what is special about its device. A new
 accelerator is a subclass here, declared in ``__init__.py``.
@@ -33,7 +33,7 @@ COMPOSITE = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 
 
 class TensorFlowDevice:
-    """A device that ``tf.device`` names. It is entered for the whole life of the process."""
+    """A device that ``tf.device`` names. The process enters the device once, for its whole life."""
 
     framework = FRAMEWORK
     name: str
@@ -89,7 +89,7 @@ class TensorFlowDevice:
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
         """A scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called in it.
 
-        A graph is not affected by a scope outside of it, so its cases enter ``context.device`` again.
+        A scope outside of a graph does not affect the graph, so cases in a graph enter ``context.device`` again.
         """
         return tf.device(self.handle)  # type: ignore[no-any-return]
 
@@ -111,7 +111,7 @@ class TensorFlowDevice:
         return mapped(tree, _host, (tf.Tensor, tf.Variable, np.ndarray, *COMPOSITE))
 
     def wait(self, tree: Any) -> None:
-        """Return at once: an operation on the host is complete when it returns."""
+        """Return immediately: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)
@@ -128,7 +128,7 @@ class TensorFlowDevice:
         return self._watch(proof).watching(sessions=True)
 
     def _watch(self, proof: Proof) -> Watch:
-        """The watch of the case that this proof belongs to, the same for all of its calls."""
+        """The watch of the case to which this proof belongs. All calls of a case have the same watch."""
         if self._watching is None or self._watching.proof is not proof:
             self._watching = self.watch_type(self.on_device, proof)
         return self._watching
@@ -143,7 +143,8 @@ class TensorFlowDevice:
         return evidence.failing(call, self.kind, self.compiled_kind)
 
     def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
-        """Compare a compiler's results with the host's, operation by operation. Other devices are not compared."""
+        """For a device that is a compiler, compare its results with the host's, operation by operation. Other devices
+        are not compared."""
         return None if self.compiled_kind is None else divergence.diverging(on_host, self.compiled, self.to_host)
 
     def lookup(self, name: str) -> Any:
@@ -164,15 +165,15 @@ class Cpu(TensorFlowDevice):
 
 
 class Graph(Cpu):
-    """The host, with every call in a graph as for a compiler, but not compiled."""
+    """The host. Every call runs in a graph, as for a compiler, but is not compiled."""
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
         return in_graph(call, jit_compile=False)
 
 
 class Xla(Cpu):
-    """The host, with every call compiled as a whole, as on a TPU. Operations outside of the compiled program are a
-    fallback."""
+    """The host as an XLA device. Every call is compiled as a whole, as on a TPU, and operations outside of the compiled
+    program are a fallback."""
 
     name = "xla"
     is_host = False
@@ -243,7 +244,7 @@ def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., An
 
 
 def _device(tensor: Any) -> str:
-    """``CPU:0`` from a tensor's full device name; ``host`` if it has none."""
+    """``CPU:0`` from a tensor's full device name; ``host`` if the tensor has no device."""
     return device_of(str(tensor.device))
 
 

@@ -1,8 +1,8 @@
 """Finds the first operation of a TensorFlow call whose compiled result differs from the host's for the same inputs.
 
 The inside of a compiled function is not visible. So the call is repeated on the host, where TensorFlow reports every
-operation that it executes eagerly, and each operation is compiled alone with the inputs that it had there. Errors that
-occur only when operations are compiled together are not found, and no operation is blamed for them.
+operation that it executes eagerly, and each operation is compiled alone with the inputs that it had on the host. Errors
+that occur only when operations are compiled together are not found.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class _Comparison:
         self, name: str, inputs: Sequence[Any], attributes: Any, outputs: Sequence[Any], op_name: Any = None,
         graph: Any = None,
     ) -> None:  # fmt: skip
-        """TensorFlow calls this after each operation. With a ``graph``, the operation is only being added to it."""
+        """Compare an operation's result. TensorFlow calls this after each operation. If ``graph`` is given, TensorFlow
+        only adds the operation to this graph, and nothing is compared."""
         if graph is not None or self._busy or self.found is not None or monotonic() > self._until:
             return
         self._busy = True
@@ -86,7 +87,7 @@ def _pairs(attributes: Any) -> Mapping[str, Any]:
 
 
 def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
-    """The inputs by the names of the operation's arguments. An argument may take several inputs."""
+    """The inputs, grouped by the names of the operation's arguments. An argument may have several inputs."""
     values, left = _pairs(attributes), iter(inputs)
     return {argument.name: _take_inputs(argument, values, left) for argument in op_def_registry.get(name).input_arg}
 
@@ -100,7 +101,7 @@ def _take_inputs(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) 
 
 
 def _options(name: str, attributes: Any) -> Mapping[str, Any]:
-    """The attributes that a call must name: all except those that follow from its inputs."""
+    """The attributes that a call of the operation must name: all except those that follow from the inputs."""
     arguments = op_def_registry.get(name).input_arg
     argument_names = {
         attribute

@@ -1,9 +1,8 @@
 """Finds the operation at which a TensorFlow call fails, and the kernels in TensorFlow's registry for it.
 
 An operation starts in one of three functions: eagerly in ``TFE_Py_FastPathExecute`` or ``TFE_Py_Execute`` (which also
-calls compiled functions), in a graph in ``_apply_op_helper``. In a function that runs as a whole, it is the first
-operation without a kernel for its dtypes, according to the registry and the function's graph; the error message is not
-used for it.
+calls compiled functions), in a graph in ``_apply_op_helper``. If a function runs as a whole, the reported operation is
+the first operation in the function's graph for whose dtypes the registry has no kernel.
 """
 
 from __future__ import annotations
@@ -61,7 +60,8 @@ def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) ->
 
 @contextmanager
 def _watch(failures: list[Begun]) -> Iterator[None]:
-    """Keep in ``failures`` the operation that failed last, innermost first. A later operation clears the list."""
+    """During the block, keep in ``failures`` the operation that failed last, with the innermost operation first. An
+    operation that starts later clears the list."""
 
     def watching(original: Callable[..., Any], describe_operation: Callable[..., Begun]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
@@ -160,7 +160,8 @@ def _operation(name: str, dtypes: Sequence[str], types: Mapping[str, Sequence[in
 
 
 def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[Kernels | None, tuple[str, ...]]:
-    """For which dtypes devices of a kind have kernels of an operation, and the dtypes for which the others are."""
+    """Whether devices of a kind have kernels of an operation for its dtypes, and all dtypes for which they have
+    kernels."""
     there = [
         kernel
         for kernel in registry.get_registered_kernels_for_op(name).kernel
@@ -196,8 +197,8 @@ def _function(name: str) -> Any:
 
 
 def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
-    """The first node without a kernel for its dtypes, otherwise the node that the message names, otherwise the only
-    node."""
+    """The node that failed: the first node without a kernel for its dtypes; if there is none, the node that the error
+    message names; if there is none, the only node."""
     nodes = list(_nodes(function, kind, compiled_kind, set()))
     operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
     for operation in operations:

@@ -2,7 +2,7 @@
 are compiled.
 
 Docstrings show a value with ``x.numpy()`` and similar methods. If a statement does nothing else with the value, the
-array is kept instead, because reading it would move it to the host. If a device compiles calls, an example is compiled
+array itself is kept, because reading it would move it to the host. If a device compiles calls, an example is compiled
 as a whole, and the variables that it creates are outside of the program, as a user's would be.
 """
 
@@ -56,7 +56,7 @@ def _shown_in(node: ast.expr) -> ast.expr:
 
 
 def _read_in(node: ast.expr) -> ast.Call | None:
-    """The helper's call that replaces an expression that reads an array; None for other expressions."""
+    """For an expression that reads an array, the call of the helper that replaces it; None for other expressions."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args or node.keywords:
         return None
     read, way = node.func.value, node.func.attr
@@ -67,7 +67,8 @@ def _read_in(node: ast.expr) -> ast.Call | None:
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """An array whose values a docstring shows. It stays where it is; ``way`` is the method that would read it."""
+    """An array whose values a docstring shows. The array stays on its device; ``way`` is the method that would read
+    it."""
 
     array: Any
     way: str
@@ -133,7 +134,7 @@ class TensorFlowDialect:
         ]
 
     def is_array(self, value: Any) -> bool:
-        """Whether the value is an array. Readable text arrays do not count: they belong to the example and name no
+        """Whether the value is an array. Text arrays that Python can read do not count, because they are on no
         device."""
         import tensorflow as tf
 
@@ -142,7 +143,7 @@ class TensorFlowDialect:
         return value.dtype != tf.string or not tf.executing_eagerly()
 
     def is_changeable(self, value: Any) -> bool:
-        """Whether the value can change: variables and Python objects can."""
+        """Whether the value can change, as variables and Python objects can."""
         import tensorflow as tf
 
         return not isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices))
@@ -171,7 +172,7 @@ class TensorFlowDialect:
         raise no_plain_form(value)
 
     def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
-        """The example as a compiled program that returns its arrays. Plain values next to them are those from the
+        """The example as a compiled program that returns its arrays. Plain values in the result come from the
         tracing."""
         import tensorflow as tf
 

@@ -35,7 +35,7 @@ class FrozenCall:
         return WAYS[json.loads(self.written).get(WAY, "call")]
 
     def parts(self, arrays: Sequence[Any]) -> Any:
-        """The arguments of the way in addition to the function, with TensorFlow arrays in their places."""
+        """The arguments of the way, except the function, with TensorFlow arrays in place of slots."""
 
         def array(slot: Slot) -> Any:
             if slot.dtype is not None or slot.strides is not None:
@@ -57,7 +57,7 @@ class CallOfArguments(FrozenCall):
 def program(
     function: Any, written: str, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A call as a function of the case's arrays that is compiled once. The last function is cached."""
+    """A call as a function of the case's arrays that is compiled once. The function that was made last is cached."""
     call = FrozenCall(written)
     return compiled(lambda *arrays: call.way(function, *call.parts(arrays))())
 

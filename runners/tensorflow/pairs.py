@@ -1,4 +1,5 @@
-"""Frozen pairs on TensorFlow: one function, then another on its result. They are one program if the device compiles."""
+"""Frozen pairs on TensorFlow: a function, and another function that is called on the first function's result. If the
+device is a compiler, both calls are one program."""
 
 from __future__ import annotations
 

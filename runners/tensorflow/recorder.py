@@ -1,10 +1,10 @@
 """Records calls on TensorFlow: the public functions pass their calls to the recorder, and ``tf.function`` runs eagerly.
 
 Graphs and operation callbacks are not used. They contain operations, whose names differ from the functions that the
-user called. A graph also has no values, and no lines of the user's code after AutoGraph has rewritten it. When
-functions run eagerly, each call has its values, shapes, time and count. Code that is traced nevertheless is not
-recorded: the functions of a data set, which run on the host for any target, and exported functions. If a gradient tape
-watches a call, the program may go backward through it.
+user called. A graph also has no values and, after AutoGraph has rewritten the user's code, no lines of this code. When
+functions run eagerly, each call has its values, shapes, time and count. Two kinds of code are traced nevertheless and
+not recorded: the functions of a data set, which run on the host for any target, and exported functions. If a gradient
+tape watches a call, the program may go backward through it.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call brings data from the host. A single number does not count, because programs contain such
-        numbers themselves."""
+        """Whether the call moves data from the host to the device. A single number does not count, because a program
+        itself contains it."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -226,7 +226,7 @@ class TensorFlowRecordingDialect:
         return bool(record.should_record_backprop([own.handle if isinstance(own, tf.Variable) else own]))
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` at once, because a tape watches only if the program differentiates."""
+        """Call ``went`` immediately, because a tape watches only if the program differentiates."""
         went()
 
 

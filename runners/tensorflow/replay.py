@@ -43,8 +43,8 @@ class ReplayedCall:
 
     written: str
     method: str | None
-    """The name of the method of the variable that is the first argument. It is looked up there, because the public
-    class is abstract."""
+    """The name of the method of the variable that is the first argument. The method is looked up in the variable
+    itself, because the public class is abstract."""
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
         return context.compiled(self._call(context.function, self._parts(arrays, lambda dtype: dtype)))
@@ -92,7 +92,7 @@ def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: An
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call with a changed result: its own result, and the variables at these positions, which it changes."""
+    """The call, changed so that its result also contains the variables at these positions, which the call changes."""
     given = list({id(array): array for array in arrays_in((arguments, options), _ARRAYS)}.values())
 
     def call() -> Any:

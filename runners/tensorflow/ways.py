@@ -1,4 +1,5 @@
-"""Ways of calling: what a frozen or recorded call does with its function: call it, or differentiate it once or twice.
+"""The ways in which a frozen or recorded call uses its function: it calls the function, or differentiates it once or
+twice.
 
 A way takes the function and the parts of a stored call, and returns the call. TensorFlow is imported only when a way is
 used, because cases are also listed without it.

@@ -1,5 +1,5 @@
-"""PyTorch's devices: how calls are forced onto each device, and how its inputs are created, its work awaited and
-watched.
+"""PyTorch's devices. For each device, this module forces calls onto the device, creates inputs there, and waits for and
+watches its work.
 
 ``TorchDevice`` contains what all devices share; a subclass adds what is special about its device. Portolan's devices
 are subclasses in this file, declared in ``__init__.py``. Other devices are subclasses in separate packages, which
@@ -43,10 +43,10 @@ class TorchDevice:
     traces_anew = True
     mends: tuple[Mend, ...] = ()
     handle_name: str
-    """The device name that its arrays report."""
+    """The device name that arrays on the device report."""
     watches_kernels = True
-    """Whether fallbacks are also searched for inside the device's own kernels. A device without this watch counts in
-    ``counting``, or explains there why nothing can fall back."""
+    """Whether fallbacks are also searched for inside the device's own kernels. If not, the device counts executions in
+    ``counting``, or its ``counting`` explains why nothing can fall back."""
 
     @property
     def handle(self) -> torch.device:
@@ -81,7 +81,7 @@ class TorchDevice:
         return mapped(tree, _leaf, torch.Tensor)
 
     def wait(self, tree: Any) -> None:
-        """Return at once: an operation on the host is complete when it returns."""
+        """Return immediately: an operation on the host is complete when it returns."""
 
     def seed(self, seed: int) -> None:
         random.seed(seed)
@@ -174,8 +174,8 @@ class Cpu(TorchDevice):
 
 
 class Cuda(TorchDevice):
-    """An NVIDIA GPU. An operation without a kernel raises an error; some kernels correctly read lengths or pivots on
-    the host."""
+    """An NVIDIA GPU. An operation without a kernel raises an error. Some kernels read lengths or pivots on the host,
+    which is correct."""
 
     name = "cuda"
     handle_name = "cuda:0"
@@ -227,8 +227,8 @@ class Cuda(TorchDevice):
 
 
 class Xla(TorchDevice):
-    """torch_xla. It is lazy, so nothing runs before a sync, and operations without a lowering silently run on the
-    host."""
+    """A device of torch_xla. Its execution is lazy, so nothing runs before a sync, and operations without a lowering
+    silently run on the host."""
 
     name = "xla"
     handle_name = "xla:0"
@@ -313,7 +313,7 @@ class Xla(TorchDevice):
 
 
 class Tpu(Xla):
-    """A TPU, with the same code as XLA on the host. The device that opens must be a TPU."""
+    """A TPU. It uses the same code as XLA on the host, and checks that the opened device is a TPU."""
 
     name = "tpu"
 
@@ -333,7 +333,8 @@ def version() -> str:
 
 
 def _drop_methods(proof: Proof) -> None:
-    """Remove fallbacks named after Python methods if the kernel's operation is known, because its name is better."""
+    """Remove fallbacks named after Python methods if the kernel's operation is known, because the operation's name says
+    more."""
     methods = [name for name in proof.fallbacks if name.startswith("host read by Tensor.")]
     if len(methods) < len(proof.fallbacks):
         for name in methods:

@@ -1,9 +1,9 @@
 """Finds the operation at which a torch call fails, and the kernels for it in torch's dispatch table.
 
 A mode records every operation when it is dispatched. The operation that raises an error is the one at which the call
-fails. The table shows whether a device has a kernel at all. It does not show for which dtypes, because a kernel decides
-this when it runs. So the operation is tried with its arrays in other dtypes. If the device passes the operation to the
-host for a dtype, it has no kernel for this dtype.
+fails. The table shows whether a device has a kernel at all. It does not show for which dtypes, because a kernel checks
+them when it runs. So the operation is run again with its arrays in other dtypes. If the device passes the operation to
+the host for a dtype, it has no kernel for this dtype.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ long or need too much memory."""
 
 
 class _Noting:
-    """Records the innermost call that raises an error. A later call that raises nothing clears the record."""
+    """Records the innermost call that raises an error. A later call that returns clears the record."""
 
     failed: tuple[Any, Any, Mapping[str, Any]] | None = None
 
@@ -42,7 +42,7 @@ class _Noting:
 
 
 class _Functions(_Noting, TorchFunctionMode):  # type: ignore[misc]
-    """Records the torch function that raises an error. It is used if the function dispatches no operation."""
+    """Records the torch function that raises an error. This record is used if the function dispatches no operation."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         return self.call_and_note(func, args, kwargs or {})
@@ -90,8 +90,8 @@ def _operation(
 
 
 def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any], passed_to_host: Callable[[], int]) -> Iterator[str]:
-    """The dtypes in which the device computes the operation. In each try, the dtype of its first array is replaced
-    wherever it occurs."""
+    """The dtypes in which the device computes the operation. Each trial replaces the dtype of the operation's first
+    array, wherever this dtype occurs in the arguments."""
     arrays = list(tensors((args, kwargs)))
     if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return

@@ -57,8 +57,8 @@ class TorchDialect:
 
     @contextmanager
     def forced(self, device: Any) -> Iterator[None]:
-        """Set the default device as a setting and restore it afterwards. A scope of torch's cannot be used, because it
-        must not end inside another scope that the example has entered."""
+        """Set the default device, and restore it afterwards. A scope of torch cannot be used instead, because it must
+        not end inside another scope that the example has entered."""
         import torch
 
         torch.set_default_device(device)

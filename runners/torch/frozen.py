@@ -14,7 +14,8 @@ from runners.torch.layouts import buffer_around, laid_out, part_of
 from runners.torch.ways import WAYS, Way
 
 ON_HOST = {"tensor_split": (1,)}
-"""By function: the positions of arrays that must be on the host on any device, according to the documentation."""
+"""For each function, the positions of the arrays that, according to the documentation, must be on the host for any
+device."""
 WAY = "way"
 """The key in a stored call for the way in which the function is used, if it is not simply called."""
 
@@ -42,7 +43,7 @@ class FrozenCall:
         return WAYS[json.loads(self.written).get(WAY, "call")]
 
     def parts(self, arrays: Sequence[Any], device: Any) -> Any:
-        """The arguments of the way in addition to the function, with torch arrays in their places."""
+        """The arguments of the way, except the function, with torch arrays in place of slots."""
         return self.filled(lambda slot: laid_out(arrays[slot.number], slot.dtype, slot.strides, slot.offset), device)
 
     def filled(self, array: Callable[[Slot], Any], device: Any) -> Any:
@@ -54,8 +55,8 @@ class FrozenCall:
 class CallOnViews(FrozenCall):
     """Prepares a call with arrays that begin inside buffers, and takes these views during the call.
 
-    A device that computes lazily sees a view only then. If it were taken and computed earlier, it would be an ordinary
-    array.
+    A lazy device sees a view only if the view is taken during the call. If it were taken and computed earlier, it would
+    be an ordinary array.
     """
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:

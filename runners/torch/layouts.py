@@ -1,7 +1,5 @@
-"""The memory layout of an array, dtype and strides, made on the host and then moved to the device.
-
-So the device needs no operation except the move, and a failure is the fault of the function that is called with the
-array.
+"""Gives an array its memory layout (dtype and strides) on the host, and then moves it to the device. So the device
+needs no operation except the move, and a failure comes from the function that is called with the array.
 """
 
 from __future__ import annotations
@@ -11,9 +9,8 @@ from typing import Any
 
 
 def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offset: int | None = None) -> Any:
-    """The array in another dtype, with other strides, or as a view that begins inside a buffer; None keeps it as it is.
-
-    Strides are in elements, the offset is in rows. At most one of them is given.
+    """The array in another dtype, with other strides, or as a view that begins inside a buffer. None keeps a property
+    unchanged. Strides are in elements, the offset is in rows, and at most one of strides and offset is given.
     """
     import torch
 
@@ -39,7 +36,7 @@ def buffer_around(array: Any, offset: int) -> Any:
     """A buffer on the array's device with the array's rows along the first axis, and as many other rows before and
     after.
 
-    The other rows are the array's rows in another order, so their values are valid wherever the array's are.
+    The other rows are the array's rows in another order, so their values are valid wherever the array's values are.
     """
     import torch
 

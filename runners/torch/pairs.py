@@ -1,4 +1,5 @@
-"""Frozen pairs on torch: one function, then another on its result, without waiting for the device in between."""
+"""Frozen pairs on torch: a function, and another function that is called on the first function's result. The device is
+not waited for in between."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Records calls on torch. A function mode sees every public call that the user makes.
 
-No dispatch mode is used. It would be called for every operation inside of each call and in the backward pass, and these
-operations have no public names under which they could be charted. A hook on the call's node of the graph shows that the
-program makes a backward pass through the call.
+No dispatch mode is used. A dispatch mode would be called for every operation inside of each call and in the backward
+pass, and these operations have no public names under which they could be charted. A hook on the call's node of the
+graph shows that the program makes a backward pass through the call.
 
 If the target is known, arrays claim to be on it when code outside of torch's own Python asks (``spoken_device.py``). So
 the program takes the same branches as on the target. If such a branch chooses a dtype for a call that the CPU rejects,
@@ -94,7 +94,7 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 
 
 class _Callers(dict[Any, Caller]):
-    """The caller for each torch function. A caller is a function that makes its calls.
+    """The caller for each torch function. A *caller* is a function that makes the torch function's calls.
 
     All callers of functions with a public name are cached, and the first of the others, because a program may pass a
     new function to torch in each call.
@@ -141,8 +141,8 @@ def _names_of(func: Any) -> tuple[str, str | None]:
 def _watched_backward(callers: _Callers) -> Caller:
     """The caller for a backward pass in which calls are seen.
 
-    A mode does not see calls that are made inside of a mode. So that the user's functions in the backward pass are
-    seen, the pass is started with a function of torch for which no mode is called.
+    A mode does not see calls that are made inside of a mode. So the pass is started with a torch function for which no
+    mode is called. Then the user's functions in the backward pass are seen.
     """
 
     def go_backward(args: Sequence[Any], kwargs: Options) -> None:
@@ -211,7 +211,8 @@ class TorchRecordingDialect:
         return plain(tree, leaf)
 
     def content(self, array: Any) -> tuple[int | None, int]:
-        """Torch's own count of changes, and a checksum, because some kernels do not update the count."""
+        """Torch's own count of changes to the array, and a checksum of the array, because some kernels do not update
+        the count."""
         try:
             values, _ = numpy_of(array)
             checksum = zlib.crc32(values.tobytes())
@@ -233,7 +234,7 @@ class TorchRecordingDialect:
         return bool(array.requires_grad)
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` when the backward pass reaches the call's node of the graph, by a hook."""
+        """Add a hook that calls ``went`` when the backward pass reaches the call's node of the graph."""
         node = next((tensor.grad_fn for tensor in results if tensor.grad_fn is not None), None)
         if node is not None:
             node.register_prehook(lambda _: went())

@@ -38,7 +38,7 @@ def case_of(call: RecordedCall) -> Case:
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call with a changed result: its own result, and the arrays at these positions, which it changes."""
+    """The call, changed so that its result also contains the arrays at these positions, which the call changes."""
     given = list({id(tensor): tensor for tensor in tensors_in((arguments, options))}.values())
 
     def call() -> Any:

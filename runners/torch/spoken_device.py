@@ -1,5 +1,5 @@
-"""The device that arrays claim to be on while a command is recorded: the target, although they are in the host's
-memory.
+"""The device that arrays claim to be on while a command is recorded: the target's device, although the arrays are in
+the host's memory.
 
 Code that asks an array for its device then behaves as on the target. Only the user's code and its packages get this
 answer. Torch's own Python, NumPy and C++ extensions see the real device, because they read the memory.
@@ -23,7 +23,7 @@ _NAMING: frozenset[type] = frozenset({torch.device, str})
 
 
 class SpokenDevice:
-    """Decides what arrays claim about their device, and replaces the claimed device in the arguments of calls."""
+    """Decides which device arrays claim to be on, and replaces this device in the arguments of calls."""
 
     def __init__(self, device: torch.device, framework_folders: Sequence[str]) -> None:
         self._type = device.type
@@ -56,9 +56,8 @@ class SpokenDevice:
         return args, kwargs
 
     def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call that the CPU supports only in float32, converted to the dtype of its first array.
-
-        It replaces the target's result, so that the program continues.
+        """The result of a call that the CPU supports only in float32, converted to the dtype of the call's first array.
+        The program continues with this result in place of the target's.
         """
         dtypes: list[torch.dtype] = []
 

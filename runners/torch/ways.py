@@ -1,4 +1,5 @@
-"""Ways of calling: what a frozen case does with its function: call it, differentiate it, build with it, or step it.
+"""The ways in which a frozen case uses its function: it calls or differentiates the function, builds a module with it,
+or makes steps of an optimizer.
 
 A way takes the function and the parts of a stored call, does its preparation before the clock starts, and returns the
 call. Torch is imported only when a way is used, because cases are also listed without it.
@@ -121,7 +122,7 @@ def forward(
 def built(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], state: Mapping[str, Any], training: bool
 ) -> Any:
-    """The module, with copies of a state as its parameters and buffers, on the state's device and in its dtypes."""
+    """The module. Its parameters and buffers are copies of a state, on the state's device and in its dtypes."""
     module = function(*arguments, **options)
     module.load_state_dict({name: tensor.clone() for name, tensor in state.items()}, assign=True)
     return module.train(training)

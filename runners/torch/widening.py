@@ -1,5 +1,5 @@
-"""Converts the arguments of a call to float64. The CPU's result for them judges a device's result in a narrower
-type."""
+"""Converts the arguments of a call to float64. A device's result in a narrower type is compared with the CPU's result
+for these arguments."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def strides_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides. Elements may share memory only along expanded axes."""
+    """The strides of an array. Raises ``UnfreezableError`` if elements share memory other than along expanded axes."""
     spread = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape) if size > 1 and stride)
     reach = 1
     for stride, size in spread:

@@ -1,4 +1,4 @@
-"""One coordinator and one runner for the tests of a module that break neither."""
+"""Fixtures: one coordinator and one runner for the tests of a module that break neither."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ PROGRAMS = {"portolan": COMMAND, "portolan-runner": [sys.executable, "-m", "runn
 
 
 def commands() -> list[list[str]]:
-    """Every line of the page's blocks that calls one of our programs, in order."""
+    """Every line of the page's blocks that calls one of Portolan's programs, in order."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for language, block in blocks if not language for line in block.splitlines()]
     return [shlex.split(line) for line in lines if line.startswith(tuple(PROGRAMS))]
 
 
 class Reader:
-    """Somebody who types what the page says, with another port than the page's."""
+    """A reader who types the page's commands, with another port than the page's."""
 
     def __init__(self, portolan: Portolan, place: Path) -> None:
         self.variables = portolan.variables
@@ -53,7 +53,7 @@ class Reader:
         return [*PROGRAMS[words[0]], *(word.replace("8790", self.port) for word in words[1:])]
 
     def types(self, *beginning: str, limit_s: float = CALL_LIMIT_S) -> str:
-        """Type the next line of the page, which begins so; what it prints."""
+        """Type the next line of the page, which must begin with this text. Returns its output."""
         process = subprocess.run(
             self._next(*beginning),
             cwd=self.place,
@@ -68,7 +68,7 @@ class Reader:
 
     @contextmanager
     def serves(self) -> Iterator[None]:
-        """Type the next line, which stays in the foreground, and Ctrl-C at the end."""
+        """Type the next line, which runs in the foreground, and press Ctrl-C at the end."""
         process = subprocess.Popen(
             self._next("portolan-runner", "serve"),
             cwd=self.place,
@@ -87,7 +87,7 @@ class Reader:
 
 @pytest.fixture
 def portolan(directory: Path) -> Iterator[Portolan]:
-    """A coordinator without any runner."""
+    """A coordinator without runners."""
     portolan = Portolan(directory.parent)
     up = portolan.up("--targets", "", "--port", "0")
     yield portolan

@@ -1,4 +1,4 @@
-"""The how-to for adding a function shows what its commands print, with PyTorch on the CPU."""
+"""The how-to for adding a function shows the real output of its commands, with PyTorch on the CPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT_S = 300.0
 
 @pytest.fixture
 def machine(place: Path) -> Iterator[Machine]:
-    """A home with the packages that the page runs from the root of a checkout."""
+    """A home folder with the packages that the page's commands need in a checkout."""
     machine = Machine(place / "author", "")
     for package in ("protocol", "runners"):
         (machine.home / package).symlink_to(ROOT / package)

@@ -1,4 +1,4 @@
-"""A campaign that was cancelled half-way does not look better than the whole one, on any surface."""
+"""On every surface, a campaign that was cancelled half-way looks no better than the complete campaign."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from tests.portolan_process import Portolan
 from tests.waiting import until
 
 FUNCTIONS = ("hazards.subtract", "hazards.other_of")
-"""All cases of the first pass. Of the second the first two do, then one hangs; of those behind it some fail."""
+"""In the first campaign all cases pass. In the second campaign two cases pass, then one hangs, and later ones would
+fail."""
 PASSED = 3
 
 
 @pytest.fixture(scope="module")
 def portolan() -> Iterator[Portolan]:
-    """Campaign 1 is whole; campaign 2 was cancelled as it hung."""
+    """A coordinator with two campaigns: campaign 1 is complete, campaign 2 was cancelled while a case hung."""
     folder = Path(tempfile.mkdtemp(prefix="portolan-"))
     folder.chmod(0o711)
     portolan = Portolan(folder / "data")
@@ -39,7 +40,7 @@ def portolan() -> Iterator[Portolan]:
 
 
 def _passed_jobs(portolan: Portolan, campaign: str) -> int:
-    """How many jobs of a campaign have passed so far."""
+    """The number of jobs of a campaign that have passed so far."""
     of = json.loads(portolan.ask("status", campaign, "--json"))
     return int(of["counters"]["passed"])
 

@@ -1,4 +1,4 @@
-"""The command line on a running local instance with a runner of the hazards."""
+"""The command line with a running local instance, on which a runner serves the hazards (cases that go wrong)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_WORDS_OF_OURS = (
     "sqlalchemy",
     "Errno",
 )
-"""Words of libraries and of the API, which say nothing to whoever typed a command."""
+"""Words of libraries and of the REST API that mean nothing to a user of the command line."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def up(portolan: Portolan) -> Iterator[Up]:
 
 @pytest.fixture(scope="module")
 def campaign(portolan: Portolan) -> str:
-    """Two runs of six cases, three of which fail, one that is gone among the others."""
+    """A campaign with two runs of six cases. Three cases fail, and the function of one no longer exists."""
     options = ("--suite", "hazards", "--runs", "2", "--name", "the first")
     functions = ("--functions", "hazards.add hazards.gone", "--functions", "hazards.fail,hazards.segfault")
     process = portolan.call("submit", *options, *functions, "--wait")

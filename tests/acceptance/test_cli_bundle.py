@@ -1,6 +1,6 @@
-"""A machine without a coordinator, charted with the real PyTorch, and brought to one as a file.
+"""A machine without a coordinator is charted with the real PyTorch, and its bundle is imported by a coordinator.
 
-The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls it first.
+The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls this command first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FUNCTIONS = ("torch.lt", "torch.diag", "torch.cuda.synchronize")
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made before any coordinator is there."""
+    """The bundle, made before any coordinator exists."""
     out = tmp_path_factory.mktemp("island") / "torch-cpu.bundle"
     process = subprocess.run(
         [
@@ -44,7 +44,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def portolan(directory: Path) -> Iterator[Portolan]:
-    """A coordinator without any runner."""
+    """A coordinator without runners."""
     portolan = Portolan(directory.parent)
     up = portolan.up("--targets", "", "--port", "0")
     yield portolan

@@ -1,4 +1,4 @@
-"""``portolan catalogue`` as processes: from a corpus to counts, a sample and coverage, and what is refused."""
+"""``portolan catalogue`` in real processes, from a corpus to counts, a sample and coverage. Wrong input is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``portolan runner check`` as whoever writes a runner uses it."""
+"""``portolan runner check``, used like the author of a runner uses it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ while :; do
   wait
 done
 """
-"""What keeps a runner running elsewhere (systemd, Docker), in four lines."""
+"""A shell script in place of the service manager (systemd, Docker) that restarts a runner."""
 CHECK_TIMES = "heartbeat_s=5, running_s=10, lasting_s=6, sample_s=10"
-"""For runners with a heartbeat each 0.3 or 0.5 s; what a framework takes for an outcome is not shortened."""
+"""The coordinator's times for runners with a heartbeat every 0.3 or 0.5 s. The time limit of a case is not
+shortened."""
 RESTART = 'pid=$(cat "$FOLDER/pid"); kill $pid; while kill -0 $pid 2> /dev/null; do sleep 0.05; done'
 
 
@@ -41,7 +42,7 @@ def portolan(tmp_path: Path) -> Portolan:
 
 @contextmanager
 def restarting_runner(framework: str, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """A runner that is started again whenever it ends: its URL, and what the restart must know."""
+    """A runner that is restarted whenever it ends. Yields its URL and the data that the restart needs."""
     (folder / "secret").write_text("a secret\n")
     port = free_port()
     variables = {"PYTHON": sys.executable, "FRAMEWORK": framework, "PORT": str(port), "FOLDER": str(folder)}

@@ -1,4 +1,4 @@
-"""``portolan up`` from start to end: what it keeps, what it leaves behind, what it refuses."""
+"""``portolan up`` from start to end: files that it keeps, processes that it leaves, and errors that it reports."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NAP = ("submit", "--suite", "hazards", "--functions", "hazards.nap", "--wait", "
 
 @pytest.fixture
 def portolan(directory: Path) -> Portolan:
-    """A data directory with a database made already, which is what takes most of a first start."""
+    """A data directory in which the database already exists, because creating it takes most of a first start."""
     return Portolan(directory.parent)
 
 
 @pytest.fixture
 def start(portolan: Portolan) -> Iterator[list[Up]]:
-    """What is started here is stopped after the test, come what may."""
+    """Starts processes, and stops them after the test even if the test fails."""
     instances: list[Up] = []
     yield instances
     for instance in instances:

@@ -25,11 +25,11 @@ from tests.portolan_process import Portolan
 MOST_OF_FRONT = 150_000
 MOST_OF_FUNCTION = 60_000
 MOST_OF_SITE = 60_000_000
-"""Bytes."""
+"""In bytes."""
 
 
 class Links(HTMLParser):
-    """What a page leads to and loads."""
+    """Collects the links of a page and the files that it loads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Pa
 
 
 def functions_of_mark(site: Path, framework: str, letter: str) -> set[str]:
-    """The functions that have a letter on the front page."""
+    """The functions with this letter on the front page."""
     text = (site / "index.html").read_text()
     index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
     own = index[framework]
@@ -123,7 +123,7 @@ def test_the_parquet_file_has_a_row_for_each_cell_of_the_document(site: Path) ->
 
 
 def expected_rows(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a function, from the JSON document."""
+    """The expected rows of a function, from the JSON document."""
     function = document["functions"][name]
     for cell in function["cells"]:
         target = document["targets"][cell["target"]]

@@ -54,7 +54,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def record(folder: Path, script: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    """The exit code of a recording, and what was said on both streams."""
+    """Record a script. Returns the exit code, and the output on stdout and stderr."""
     (folder / "train.py").write_text(script)
     process = run(
         folder, "record", "torch", "--out", "recording.json", *options, "--", "python", "train.py", *arguments
@@ -67,7 +67,7 @@ def read(folder: Path) -> Recording:
 
 
 def replay(folder: Path, device: str) -> Mapping[str, BundledOutcome]:
-    """The outcomes of the recorded calls on a device, by their cases."""
+    """Replay the recorded calls on a device, and return the outcomes by case."""
     bundle = folder / f"{device}.bundle"
     process = run(
         folder, "run", "torch", device, "--suite", "./recording.json", "--runs", "1", "--timing", "off",
@@ -144,7 +144,7 @@ def test_a_command_is_assessed_by_the_replay_of_its_calls(folder: Path) -> None:
 
 
 def test_a_recording_is_assessed_by_evidence_where_it_is_not_replayed(folder: Path, tmp_path: Path) -> None:
-    """The evidence of torch/xla that ships, written to a file as a coordinator would give it."""
+    """The evidence of torch/xla that ships with Portolan, written to a file in the form of a coordinator's export."""
     evidence_path = Path(__file__).parents[2] / "coordinator" / "assess" / "data" / "evidence.json.gz"
     process = subprocess.run(
         [*COMMAND, "assess", "recording.json", "--on", "torch/xla", "--data", str(evidence_path), "--format", "json"],
@@ -282,7 +282,7 @@ def test_an_interrupted_assessment_of_a_command_says_where_its_calls_are(tmp_pat
 
 
 def watched(folder: Path, script: str, *arguments: str, options: tuple[str, ...] = ()) -> tuple[int, WatchedRun]:
-    """The exit code of a script that was run whole on XLA, and what became of it there."""
+    """Run a whole script on XLA. Returns its exit code and the report of the run."""
     (folder / "whole.py").write_text(script)
     process = run(
         folder, "watch", "torch", "xla", "--out", "run.json", *options, "--", "python", "whole.py", *arguments

@@ -1,4 +1,4 @@
-"""``portolan serve`` over a database of one's own, as a container starts it: what it needs, says and refuses."""
+"""``portolan serve`` with a user's own database, started as in a container: its needs, messages and errors."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ URL, PASSWORD_FILE = "PORTOLAN_DATABASE_URL", "PORTOLAN_DATABASE_PASSWORD_FILE"
 
 @pytest.fixture
 def empty(new_database: Callable[..., str], tmp_path: Path) -> Portolan:
-    """Commands on a database in which nothing of ours is, its password in a file; really started."""
+    """Commands, in real processes, for an empty database whose password is in a file."""
     variables = variables_of(new_database(template="template1"), tmp_path / "password")
     access = {"PORTOLAN_ADMIN_TOKEN_FILE": str(admin_token_file()), "PORTOLAN_TOKEN": ADMIN_TOKEN}
     return Portolan(tmp_path, real=True, **access, **variables)
 
 
 def variables_of(dsn: str, file: Path) -> dict[str, str]:
-    """The variables for a DSN whose password stands in a file, as a secret does."""
+    """The variables for a DSN whose password is in a file, like a secret of a container."""
     parts = urlsplit(dsn)
     assert parts.username
     assert parts.password

@@ -1,7 +1,7 @@
 """The main job with the real framework: PyTorch on the CPU, from the command line to the matrix.
 
-The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls it first. That of another
-release is made here, once: it is kept beside the others.
+The environment is the one that ``portolan-runner setup torch`` made; ``make test`` calls this command first. The
+environment of another release is made here once, and kept beside the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.runner_process import RunnerProcess, environment
 
 NEWER = "torch==2.15.0"
 SETUP_LIMIT_S = 1_200.0
-"""A release of PyTorch is several gigabytes."""
+"""The time limit for installing a release of PyTorch, which is several gigabytes."""
 SECRET = "a secret of the tests"
 
 

@@ -1,4 +1,5 @@
-"""``portolan.Client`` against a real coordinator: every call is of its OpenAPI, and answers as that says."""
+"""``portolan.Client`` with a real coordinator: each method sends a request of the OpenAPI document, and the response
+matches this document."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ WITHOUT_A_METHOD = {
     "GET /campaigns/{campaign_id}/figures/{figure}": "get_json and get_bytes",
     "GET /campaigns/{campaign_id}/report": "get_bytes",
 }
-"""Who else calls an operation, or by which methods without a model of the answer it can be called."""
+"""For operations that no method with a response model calls: who calls them, or the method without a model."""
 
 EMPTY = Recording(
     portolan="0.1.0",
@@ -60,7 +61,8 @@ def client(coordinator: CoordinatorProcess) -> Iterator[portolan.Client]:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of the hazards as if from another device than the CPU, of which evidence is compared."""
+    """A bundle of the hazards, changed as if it came from another device than the CPU, so that its evidence is
+    compared."""
     folder = tmp_path_factory.mktemp("bundle")
     lines = bundles.lines_of(bundles.make(folder / "made.bundle", runs=1).read_bytes())
     lines[0]["runner"]["device"] = "xla"
@@ -70,7 +72,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Contract:
-    """The coordinator's OpenAPI, and the requests of a client that were compared to it."""
+    """The coordinator's OpenAPI document, and the client's requests that were compared with it."""
 
     def __init__(self, coordinator: CoordinatorProcess) -> None:
         self.document = httpx.get(f"{coordinator.url}/openapi.json").json()
@@ -86,7 +88,8 @@ class Contract:
         }
 
     def check(self, answer: httpx.Response) -> None:
-        """The request is declared with each of its parameters, and the answer is as it is declared."""
+        """Check that the document declares the request with all its parameters, and that the response matches the
+        document."""
         name = self._operation(answer.request)
         operation = self.operations[name]
         self.called.add(name)
@@ -108,7 +111,7 @@ class Contract:
 
 
 class Noted:
-    """A client, and the names of the methods that were called."""
+    """A client that records the names of the methods that were called."""
 
     def __init__(self, client: portolan.Client) -> None:
         self.names: set[str] = set()
@@ -134,7 +137,7 @@ def test_every_method_is_an_operation_of_the_openapi_and_answers_as_it_says(
 
 
 def call_everything(client: Any, runner: RunnerProcess, bundle: Path) -> None:
-    """Call each method in an order in which it has something to answer."""
+    """Call each method, in an order in which each has data to return."""
     assert client.whoami().role == "admin"
     client.login_link()
     token = client.create_token({"name": "notebook", "role": "viewer", "expires_in_days": 1})

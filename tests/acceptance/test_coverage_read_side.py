@@ -1,6 +1,6 @@
-"""How much of a framework suites and campaigns chart, read from every surface: the same figures everywhere.
+"""Coverage: the share of a framework that suites and campaigns test is equal on every surface.
 
-Names and uses are those of the surface and the counts that come with Portolan, looked up by hand.
+Names and uses were looked up by hand in the surface and the counts that ship with Portolan.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OUTCOMES = {
     ("torch.mul/0", CPU): GONE,
     ("torch.once/0", CPU): RAN,
 }
-"""Of the campaign; torch.mul has no case that counts."""
+"""Coverage of the campaign. No case of torch.mul counts."""
 USES = {"torch.add": 48, "torch.conv2d": 1, "torch.Tensor.add_": 16, "torch.mul": 57}
 TWINS = 132
 FUNCTIONS, MEMBERS = 2, 1
@@ -73,13 +73,13 @@ def world(new_database: Callable[..., str]) -> Iterator[World]:
 
 
 def words(share: dict[str, int]) -> str:
-    """A share as people read it."""
+    """A share as users read it."""
     return f"{share['charted']:,}/{share['of']:,} ({100 * share['charted'] / share['of']:.1f} %)"
 
 
 @pytest.fixture(scope="module")
 def suites(world: World) -> dict[tuple[str, str], dict[str, Any]]:
-    """By release and suite, as REST has them."""
+    """Coverage of the suites, by release and suite, from REST."""
     releases = world.get("/coverage")["releases"]
     return {
         (release["release"], row["suite"]): row

@@ -1,4 +1,4 @@
-"""A campaign is deleted with all that hangs on it, once it is over; a suite, once nothing needs it."""
+"""A campaign that has ended can be deleted with all its data, and a suite can be deleted when nothing needs it."""
 
 from __future__ import annotations
 

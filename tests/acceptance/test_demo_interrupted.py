@@ -1,4 +1,4 @@
-"""A demo at another coordinator that is interrupted, or that finds no coordinator there."""
+"""A demo that uses an existing coordinator is interrupted, or finds no coordinator at the URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOBODY = "http://127.0.0.1:9"
 
 
 class UntimedRunner(ListingRunner):
-    """Its cases pass in run 1, and never end in another."""
+    """A runner whose cases pass in run 1 and never end in any other run."""
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         super().take({"jobs": [job for job in batch["jobs"] if job["run"] == 1]})

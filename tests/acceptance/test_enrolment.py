@@ -1,4 +1,4 @@
-"""Runners that enrol themselves: what they get, and what each refusal says."""
+"""Runners enroll themselves. The tests check the runner's new secret, and the message of each refusal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one_coordinator(
 
 @pytest.fixture
 def secret_file(one_coordinator: CoordinatorProcess) -> Path:
-    """The coordinator's, as it was at its start."""
+    """The file with the coordinator's enrollment key, as it was at the coordinator's start."""
     file = Path(one_coordinator.variables["PORTOLAN_ENROLMENT_KEY_FILE"])
     file.write_text(f"{ENROLMENT}\n")
     return file
@@ -43,14 +43,14 @@ def secret_file(one_coordinator: CoordinatorProcess) -> Path:
 
 @pytest.fixture
 def coordinator(one_coordinator: CoordinatorProcess, secret_file: Path) -> CoordinatorProcess:
-    """With an empty chart."""
+    """A coordinator without runners."""
     one_coordinator.remove_all_runners()
     return one_coordinator
 
 
 @pytest.fixture
 def enrolling(coordinator: CoordinatorProcess, secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
-    """Starts a runner of this name."""
+    """Starts a runner with this name, which enrolls itself."""
     runners: list[EnrollingRunner] = []
 
     def start(name: str, *options: str, secret: Path = secret_file) -> EnrollingRunner:
@@ -65,14 +65,14 @@ def enrolling(coordinator: CoordinatorProcess, secret_file: Path) -> Iterator[Ca
 
 @pytest.fixture(scope="module")
 def known_runner() -> Iterator[RunnerProcess]:
-    """A runner of a secret that the tests know, to enrol in its place."""
+    """A registered runner whose secret the tests know. Another runner tries to enroll under its name."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET.replace(" ", "-"))
     yield runner
     runner.stop()
 
 
 def post(coordinator: CoordinatorProcess, body: Any, secret: str = ENROLMENT) -> httpx.Response:
-    """With the token that this name gets from the key."""
+    """Send an enrollment request with the token that the key gives for this name."""
     name = body["name"] if re.fullmatch(NAME, str(body["name"])) else "alpha"
     headers = {"Authorization": f"Bearer {token_of(secret, name)}"} if secret else {}
     return coordinator.http.post("/runners/enrol", json=body, headers=headers)
@@ -137,10 +137,12 @@ def test_its_secret_is_its_own_and_the_provisional_one_is_void(
 def test_the_audit_names_the_runner_that_enrolled(
     coordinator: CoordinatorProcess, known_runner: RunnerProcess, place: Path
 ) -> None:
-    """A token that is wrong names nobody; with one that is right, a refusal bears the name that the token is for."""
+    """If the token is wrong, the audit entry has no name. If the token is right, the entry of a refusal has the token's
+    name."""
 
     def find_entry(status: int, who: str) -> dict[str, Any] | None:
-        """The newest. Entries are written behind the answers: the newest of all may be of an earlier request."""
+        """Return the newest matching entry of the audit. An entry is written after the response, so the newest entry of
+        all may belong to an earlier request."""
         entries = coordinator.http.get("/audit", params={"limit": 1000, "who": who}).json()["entries"]
         enrolments = (entry for entry in entries if entry["path"] == "/api/v1/runners/enrol")
         return next((entry for entry in enrolments if entry["status"] == status), None)

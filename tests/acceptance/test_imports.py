@@ -1,4 +1,4 @@
-"""A command imports the libraries that it needs: modules are counted, as seconds depend on the machine."""
+"""A command imports only the libraries that it needs. Modules are counted, because times depend on the machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCRIPTS = Path(sys.executable).parent
 
 
 def modules_imported_by(command: list[str], *arguments: str, **variables: str) -> set[str]:
-    """The modules that a call imports, from Python's own start on."""
+    """The modules that a command imports, including those of Python's own start."""
     program, *rest = command
     process = subprocess.run(
         [program, "-X", "importtime", *rest, *arguments],

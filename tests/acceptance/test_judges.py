@@ -1,4 +1,5 @@
-"""Which references judged a campaign's cases, and on which kinds of input functions fail: the same on every surface."""
+"""Which references judged a campaign's cases, and with which kinds of input functions fail, is equal on every
+surface."""
 
 from __future__ import annotations
 

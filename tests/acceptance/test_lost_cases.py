@@ -1,4 +1,4 @@
-"""A campaign that lost its runner half-way does not look better than the whole one, on any surface."""
+"""On every surface, a campaign that lost its runner half-way looks no better than the complete campaign."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ ADD, SUBTRACT = FUNCTIONS
 
 @pytest.fixture(scope="module")
 def portolan() -> Iterator[Portolan]:
-    """Campaign 1 is whole: 'hazards.add' fails in one case. In campaign 2 only the first case of each function ran."""
+    """Campaign 1 is complete, and 'hazards.add' fails in one case. In campaign 2 only the first case of each function
+    ran."""
     folder = Path(tempfile.mkdtemp(prefix="portolan-"))
     folder.chmod(0o711)
     whole, lossy_bundle = folder / "whole.bundle", folder / "lost.bundle"
@@ -41,7 +42,7 @@ def portolan() -> Iterator[Portolan]:
 
 
 def without_all_but_first(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The bundle of a run whose device could not be made ready any more after each function's first case."""
+    """The bundle of a run in which the device could not be used any more after each function's first case."""
     functions = {case["id"]: case["function"] for case in lines[0]["suite"]["cases"]}
     begun_functions = set[str]()
     for line in lines[1:]:

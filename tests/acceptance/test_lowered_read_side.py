@@ -1,6 +1,6 @@
-"""A target whose programs are lowered and not run, read from every surface: one rate, in one wording, and no other.
+"""A target whose programs are lowered and not run: every surface shows the same rate in the same words.
 
-Its campaign also has a target that ran, so that nothing of the one may show in the figures of the other.
+The campaign also has a target whose cases ran. Figures of one target must not appear in those of the other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from tests.acceptance.test_one_read_side import Run, World, campaign, serve_world, text_of
 
 RAN, NOT_RUN = "a fast CPU", "a slow CPU"
-"""The hardware of the target that ran its cases, and of the one that only lowered them."""
+"""The hardware of the target whose cases ran, and of the target whose programs were only lowered."""
 LOWERED = Run(verdict="skipped", cause="lowered", placement="unknown")
 LACKING = Run(verdict="skipped", cause="not_lowered", placement="unknown")
 NOTHING = Run(verdict="skipped", cause="not_applicable", placement="unknown")

@@ -1,4 +1,4 @@
-"""The runner in another language, ``examples/node-runner``: charted like any other, and as hard to lose anything in."""
+"""The runner in another language, ``examples/node-runner``, is charted like any other, and loses no event."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def node() -> None:
 
 
 class NodeRunner(RunnerProcess):
-    """One life of the example on a port that outlives it."""
+    """One process of the example runner. Its port stays the same after a restart."""
 
     def __init__(self, port: int | None = None, **variables: str) -> None:
         self.port = port or free_port()
@@ -51,7 +51,7 @@ class NodeRunner(RunnerProcess):
         self.suites = {suite.name: suite for suite in suites}
 
     def case(self, id: str, **fields: Any) -> dict[str, Any]:
-        """A job of the suite that the case belongs to, which is the one to post it in."""
+        """A job for a case, with the suite to which the case belongs."""
         self.suite = self.suites[CONFORMANCE_SUITE if id.startswith(CONFORMANCE_SUITE) else "node"]
         return self.job(id) | {"case": id} | fields
 
@@ -76,7 +76,7 @@ def example() -> Iterator[NodeRunner]:
 
 @pytest.fixture
 def here(coordinator: CoordinatorProcess, place: Path) -> Iterator[NodeRunner]:
-    """The example, registered; whatever else is timed on this machine does not hold it up."""
+    """The example runner, registered. Other timed work on this machine does not delay it."""
     runner = NodeRunner(PORTOLAN_TIMING_LOCK=str(place / "lock"))
     assert coordinator.register(runner.ready["url"], SECRET).status_code == 201
     yield runner
@@ -84,7 +84,7 @@ def here(coordinator: CoordinatorProcess, place: Path) -> Iterator[NodeRunner]:
 
 
 def has(name: str) -> bool:
-    """Whether this version of Node.js has a function, asked of itself."""
+    """Whether this version of Node.js has a function, according to Node.js itself."""
     script = f"import * as zlib from 'node:zlib'; console.log(typeof {name} === 'function')"
     process = subprocess.run(
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True, timeout=120
@@ -93,7 +93,7 @@ def has(name: str) -> bool:
 
 
 def refusal_of(*options: str, **variables: str) -> str:
-    """The one line of a runner that cannot start."""
+    """The error message, one line, of a runner that cannot start."""
     process = subprocess.run(
         ["node", EXAMPLE / "main.js", *options],
         env=environment(**variables),
@@ -177,7 +177,7 @@ def test_a_kill_in_mid_campaign_loses_nothing(coordinator: CoordinatorProcess) -
 
 
 def test_a_case_that_hangs_is_killed_at_its_deadline_and_costs_that_case_only(example: NodeRunner) -> None:
-    """Of a few, since on a busy machine a kill may have to wait for its turn."""
+    """The smallest delay of several kills counts, because a busy machine may delay a kill."""
     for _ in range(3):
         hung, after = example.case("conformance.hangs/0", timeout_s=0.5), example.case("conformance.passes/0")
         assert example.post(hung, after) == ["queued", "queued"]
@@ -271,7 +271,7 @@ def test_the_stream_begins_where_it_is_asked_to_until_that_is_forgotten(example:
 
 
 def test_waiting_for_the_timing_lock_is_on_no_clock(place: Path) -> None:
-    """Longer than the deadline, and still no timeout."""
+    """The wait is longer than the deadline, and the case still does not time out."""
     lock = place / "lock"
     runner = NodeRunner(PORTOLAN_TIMING_LOCK=str(lock))
     try:
@@ -368,7 +368,7 @@ def test_its_own_tests_pass() -> None:
 
 @pytest.mark.level(2)
 def test_it_passes_the_conformance_check_with_every_check_run(place: Path) -> None:
-    """A shell starts it again whenever it ends, so that the check can restart it."""
+    """A shell script restarts the runner whenever it ends, so that the check can test a restart."""
     pid, secret, port = place / "pid", place / "secret", free_port()
     secret.write_text(SECRET)
     again = f"""

@@ -1,8 +1,8 @@
-"""One campaign, read from every surface: each figure is the same everywhere, to the digit shown.
+"""Every surface that shows a campaign shows the same figures, to the last digit.
 
-It has two CPU machines, a simulated target, an override, a fallback, a flaky case and two versions of
-everything that could be added up in two ways; beside it are a campaign of a second suite of the same
-revision, and a rerun. The figures that must come out were counted by hand.
+The campaign has two CPU machines, a simulated target, an override, a fallback, a flaky case, and two versions of
+everything that could be added up in two ways. The database also has a campaign of a second suite of the same revision,
+and a rerun. The expected figures were counted by hand.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RUNS = 2
 
 @dataclass(frozen=True)
 class Run:
-    """One outcome; times in milliseconds."""
+    """One outcome, with times in milliseconds."""
 
     steady: float | None = None
     cold: float | None = None
@@ -53,7 +53,7 @@ class Run:
 
 @dataclass
 class World:
-    """A coordinator over a database that holds the campaigns."""
+    """A coordinator on a database that contains the campaigns."""
 
     coordinator: CoordinatorProcess
     dsn: str
@@ -93,7 +93,7 @@ class World:
 
 @contextmanager
 def serve_world(dsn: str, fill: Callable[[str], Coroutine[Any, Any, dict[str, int]]]) -> Iterator[World]:
-    """A coordinator over the database, once it is filled."""
+    """Start a coordinator on the database, after the database is filled."""
     targets = asyncio.run(fill(dsn))
     coordinator = CoordinatorProcess(dsn)
     try:
@@ -103,7 +103,8 @@ def serve_world(dsn: str, fill: Callable[[str], Coroutine[Any, Any, dict[str, in
 
 
 def paper() -> dict[tuple[str, str], list[Run]]:
-    """Runs by function/case and target: hand-made, so that two definitions of a figure cannot agree by chance."""
+    """Runs by function/case and target. They are chosen so that two definitions of a figure cannot give equal numbers
+    by chance."""
     fails = Run(verdict="failed", cause="type")
     return {
         # × 0.778 against the CPU of its host; the slow CPU is 100 times slower, and measured both.
@@ -130,7 +131,7 @@ def paper() -> dict[tuple[str, str], list[Run]]:
 
 
 RATIOS = {"torch.add": 0.778, "torch.flaky": 2.0, "torch.sort": 100.0, "torch.slow": 12_345.0}
-"""Against the CPU of the same host, by hand: of each function one case is common."""
+"""Ratios to the CPU of the same host, computed by hand. Of each function, both devices have one case in common."""
 GEOMETRIC_MEAN = (0.778 * 2.0 * 100.0 * 12_345.0) ** 0.25
 
 
@@ -274,7 +275,7 @@ def test_the_views_say_what_was_counted_by_hand(world: World, from_views: Figure
 
 
 def in_a_line(cell: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a cell of REST, under the names that they have in a line."""
+    """The figures of a cell from REST, under the names that a line of the command line uses."""
     anywhere, on_device = cell["counts"]["anywhere"], cell["counts"].get("on_device", {})
     line = cell | anywhere | {f"{name}_on_device": on_device.get(name) for name in anywhere}
     return {name: line[name] for name in FIGURES}
@@ -359,7 +360,8 @@ def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
 
 
 def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(world: World) -> None:
-    """Of XLA in the first campaign one case of four took 1.1 times as long in its other run, in the rerun none."""
+    """On XLA, one case of four took 1.1 times as long in its second run in the first campaign, and no case in the
+    rerun."""
     sides = ("1:torch/xla", "3:torch/xla")
     (pair,) = world.get("/compare", a=sides[0], b=sides[1])["pairs"]
     assert pair["latencies"]["between_halves"] == [pytest.approx(1.1), pytest.approx(1.0)]
@@ -392,7 +394,7 @@ def test_outcomes_are_the_same_in_json_csv_parquet_and_the_view(world: World) ->
 
 
 def figure_words(figures: dict[str, Any]) -> list[str]:
-    """The figures as people read them."""
+    """The figures as users read them."""
     words = [f"{figures['passed']}/{figures['total']}" if figures["total"] else "–"]
     if figures["low_ms"] is not None:
         words.append(formats.latency(figures["low_ms"]))
@@ -528,7 +530,7 @@ def test_what_is_kept_by_another_definition_is_made_anew(world: World, from_view
 def test_a_timeout_has_the_same_words_on_every_surface(
     world: World, evidence: dict[str, str] | None, words: str
 ) -> None:
-    """Also that of a runner that gives no reason. No surface has the word of the database for it alone."""
+    """This includes the timeout of a runner that gives no reason. No surface shows the database's word alone."""
     evidence_literal = "null" if evidence is None else f"'{json.dumps(evidence)}'"
     changed_rows = world.rows(
         f"UPDATE outcomes o SET ending = 'timed_out', evidence = {evidence_literal} FROM cases c WHERE c.id = o.case_id"

@@ -1,4 +1,4 @@
-"""The how-to for a suite of one's own is followed as it is written, with PyTorch, JAX and a coordinator."""
+"""The how-to for a user's own suite can be followed as written, with PyTorch, JAX and a coordinator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def machine(place: Path) -> Iterator[Machine]:
 
 
 def _steps() -> list[Step]:
-    """The steps of the page, with ports that nobody else has."""
+    """The steps of the page, with ports that no other test uses."""
     page = PAGE.replace("8790", str(free_port())).replace('up --targets ""', 'up --targets "" --port 0')
     return list(read_steps(page))
 
@@ -42,7 +42,7 @@ def test_a_team_charts_its_layers(machine: Machine) -> None:
 
 @pytest.mark.level(2)
 def test_a_vendor_charts_its_kernel(machine: Machine) -> None:
-    """It builds a package and an environment."""
+    """The vendor of the how-to builds a package and an environment."""
     steps = [step for step in _steps() if step.chapter == VENDOR]
     assert len(steps) == 3
     for step in steps:

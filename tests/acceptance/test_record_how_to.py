@@ -1,4 +1,4 @@
-"""The how-to for recording a command is followed as it is written, with PyTorch on XLA."""
+"""The how-to for recording a command can be followed as written, with PyTorch on XLA."""
 
 from __future__ import annotations
 

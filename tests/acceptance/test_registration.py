@@ -1,4 +1,4 @@
-"""Registering what is no runner: a clear problem each time, and nothing stored."""
+"""Registering a server that is no runner gives a clear error each time, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.threaded_server import ThreadedServer
 
 @contextmanager
 def answering(body: bytes, *, is_delayed: bool = False) -> Iterator[str]:
-    """An HTTP server that answers everything with ``body``, or only when the test is over."""
+    """An HTTP server that answers every request with ``body``, immediately or only when the test is over."""
     over = threading.Event()
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -32,7 +32,7 @@ def answering(body: bytes, *, is_delayed: bool = False) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Quiet."""
+            """Print nothing."""
 
     with ThreadedServer(("127.0.0.1", 0), Answer) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -46,7 +46,7 @@ def answering(body: bytes, *, is_delayed: bool = False) -> Iterator[str]:
 
 
 def refusal_detail(coordinator: CoordinatorProcess, url: str, secret: str = SECRET) -> str:
-    """The problem's detail; asserts that nothing was stored."""
+    """The ``detail`` of the problem in the response. Asserts that nothing was stored."""
     before = coordinator.http.get("/runners").json()
     answer = coordinator.register(url, secret)
     assert answer.is_error
@@ -77,7 +77,7 @@ def test_another_protocol_version(coordinator: CoordinatorProcess, body: dict[st
 
 
 def test_a_framework_whose_name_has_a_slash(coordinator: CoordinatorProcess) -> None:
-    """No selector could name its target, and its pages would have no address."""
+    """No selector could match its target, and the target's pages would have no address."""
     runner = ListingRunner([], "vendor/torch")
     try:
         assert "framework: must not contain a slash" in refusal_detail(coordinator, runner.url, "")

@@ -1,4 +1,4 @@
-"""Causes named anew by today's rules, or by a person, over REST and from the command line."""
+"""Causes are decided again by the current rules, or set by a person, over REST and from the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRONG = {"case": "hazards.add/wrong", "target": "hazards/cpu", "why": "the case'
 
 @pytest.fixture
 def campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
-    """Two runs of three right cases and a wrong one, and of one that dies."""
+    """A campaign with two runs of three right cases, of a wrong case, and of a case that crashes."""
     campaign = coordinator.submit("hazards.add", "hazards.segfault", runs=2, timing="off")
     coordinator.wait_ended(campaign)
     return campaign

@@ -1,4 +1,5 @@
-"""A campaign whose functions are a sample: drawn, submitted as a file, and shown with how much of it ports."""
+"""A campaign whose functions are a sample: the sample is drawn and submitted as a file, and pages show the share that
+passes."""
 
 from __future__ import annotations
 

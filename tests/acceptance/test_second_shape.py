@@ -1,4 +1,4 @@
-"""What a second shape costs a process that has run a function: the same on pages, over REST and on the command line."""
+"""The time that a call with a second shape takes is equal on pages, over REST and on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite is one module in its framework's folder of suites: nothing else has to name it."""
+"""A suite is one module in its framework's folder of suites, and nothing else has to name it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ for name in NAMES:
 
 @pytest.fixture
 def vendor(tmp_path: Path) -> Path:
-    """A package of another vendor, installed: a framework with one suite."""
+    """An installed package of another vendor: a framework with one suite."""
     suites = tmp_path / "vendor/suites"
     suites.mkdir(parents=True)
     (suites / "__init__.py").touch()

@@ -1,7 +1,7 @@
-"""Recordings that an operator sends to a runner through its coordinator: accepted by whoever opened that door, under a
-rule, and charted as a suite.
+"""An operator sends a recording to a runner through the coordinator. A runner that permits this accepts recordings that
+follow the rule, and serves them as suites.
 
-The environment is the one that ``portolan-runner setup jax`` made; ``make test`` calls it first.
+The environment is the one that ``portolan-runner setup jax`` made; ``make test`` calls this command first.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def id_of_jax(coordinator: CoordinatorProcess) -> int:
 
 
 def send(coordinator: CoordinatorProcess, sent: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """The status and the answer of sending a recording to the runner of JAX."""
+    """Send a recording to the JAX runner. Returns the status and body of the response."""
     path = f"/runners/{id_of_jax(coordinator)}/recordings"
     answer = coordinator.http.post(path, json=sent, timeout=LIMIT_S)
     return answer.status_code, answer.json()

@@ -1,4 +1,4 @@
-"""What the README and the how-to for a machine without a network show is what their commands print."""
+"""The output in the README and in the how-to for a machine without a network is the real output of the commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def enlarge(batch):
 
 @pytest.fixture
 def step() -> Step:
-    """The first command of the README, and the lines below it."""
+    """The first command of the README, and the output below it."""
     block = re.search(r"^\.venv/bin/portolan (assess .+)\n```\n\n```text\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert block is not None
     return Step("Portolan", block[1], tuple(line for line in block[2].splitlines() if line != "…"))

@@ -1,4 +1,4 @@
-"""``portolan publish --signers``: only what a trusted key signed is published, and its signer is named."""
+"""``portolan publish --signers`` publishes only bundles that a trusted key signed, and names the signer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Lab:
-    """A folder with a bundle, a key, and a file of allowed signers that names it."""
+    """A folder with a bundle, a key, and a file of allowed signers that lists the key."""
 
     def __init__(self, folder: Path, made: Path) -> None:
         self.folder = folder

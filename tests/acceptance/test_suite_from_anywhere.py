@@ -1,4 +1,4 @@
-"""A suite of one's own on a coordinator: registered, charted as a campaign, compared, and imported from a bundle."""
+"""A user's own suite on a coordinator: registered, run as a campaign, compared, and imported from a bundle."""
 
 from __future__ import annotations
 

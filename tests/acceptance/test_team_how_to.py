@@ -1,7 +1,7 @@
-"""The how-to for a team is followed as it is written: its commands, in its order, on three machines.
+"""The how-to for a team can be followed as written: its commands run in its order, on three machines.
 
-Blocks without a language are typed into a shell; a block of text right after one is what is then seen, where ``…``
-stands for anything. Only the first block, of what differs from place to place, is replaced by what holds here.
+Blocks without a language are typed into a shell. A text block after such a block is the expected output, in which ``…``
+matches anything. Only the first block, whose values depend on the place, is replaced.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ WHERE = {
     "7. Read the audit": [BOX],
     "8. Revoke a token": [BOX, ADA],
 }
-"""On whose machine each block of a chapter is typed."""
+"""The person on whose machine each block of a chapter is typed."""
 REFUSED = "this request needs the role submitter, but ben has the role viewer: ask an admin for a token with that role"
 
 
 @pytest.fixture
 def hostname() -> str:
-    """A name by which this machine reaches itself; its own, if it has one that leads here."""
+    """A name under which this machine reaches itself: its own name, if this name leads here."""
     own = socket.gethostname()
     try:
         socket.gethostbyname(own)
@@ -79,7 +79,7 @@ def browser(browser_path: str, hostname: str) -> Iterator[Browser]:
 
 
 def bring_tokens(machines: dict[str, Machine]) -> None:
-    """A token on the box goes to the one whose name it bears, in private."""
+    """Bring each token from the box to the person whose name it has."""
     for file in machines[BOX].home.glob("*.token"):
         assert file.stat().st_mode & 0o077 == 0, file
         shutil.move(file, machines[file.stem].home / file.name)

@@ -1,4 +1,4 @@
-"""A terminal of 80 columns, a real one: progress and the matrix fit into it, and nothing is cut."""
+"""On a real terminal with 80 columns, progress and the matrix fit, and no text is cut."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def up(portolan: Portolan) -> Iterator[Up]:
 
 
 def on_a_terminal(portolan: Portolan, *arguments: str) -> list[str]:
-    """The lines that a command writes on a terminal, without colours and movements of the cursor."""
+    """The lines that a command writes to a terminal, without colors and cursor movements."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
     variables = {name: value for name, value in portolan.variables.items() if name not in ("COLUMNS", "LINES")}
@@ -52,7 +52,7 @@ def on_a_terminal(portolan: Portolan, *arguments: str) -> list[str]:
 
 
 def matrix(lines: list[str]) -> list[str]:
-    """The lines of a matrix, from its heading to its legend. Sentences follow, which a terminal may break."""
+    """The lines of a matrix, from its heading to its legend. The sentences after the legend may wrap."""
     (first,) = [place for place, line in enumerate(lines) if line.startswith("function")]
     (last,) = [place for place, line in enumerate(lines) if line.endswith("over common cases")]
     return lines[first : last + 1]

@@ -1,4 +1,5 @@
-"""Of a whole library one case a function is timed, unless all are asked for; the others run for their verdict."""
+"""In a campaign of a whole library, one case per function is timed, unless all are requested. The other cases run only
+for their verdict."""
 
 from __future__ import annotations
 

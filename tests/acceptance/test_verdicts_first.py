@@ -1,4 +1,4 @@
-"""What ports is on the chart of all targets before anything is timed, and a target can be given up alone."""
+"""Verdicts of all targets are shown before any case is timed, and a single target can be cancelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FUNCTIONS = ("hazards.add", "hazards.nap")
 
 @pytest.fixture(scope="module")
 def other(coordinator: CoordinatorProcess, runner: RunnerProcess) -> Iterator[RunnerProcess]:
-    """A runner of another target, beside the module's own."""
+    """A runner of another target, in addition to the module's runner."""
     other = RunnerProcess(device="unwatched", PORTOLAN_RUNNER_SECRET=SECRET)
     assert coordinator.register(other.ready["url"], SECRET).status_code == 201
     yield other

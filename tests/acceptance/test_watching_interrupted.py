@@ -1,4 +1,5 @@
-"""Commands that watch a campaign, interrupted: they say that it continues, and how to follow and stop it."""
+"""An interrupted command that watches a campaign prints that the campaign continues, and how to follow and cancel
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ PROGRAM = "import torch\n\n\ndef shorten(x: torch.Tensor) -> torch.Tensor:\n    
 
 
 class BusyRunner(ListingRunner):
-    """Takes jobs and never ends them."""
+    """A runner that accepts jobs and never ends them."""
 
     @property
     def info(self) -> dict[str, Any]:

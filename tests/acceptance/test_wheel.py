@@ -1,4 +1,4 @@
-"""The wheel: built from the tracked files, installed away from the checkout, and whole."""
+"""The wheel is built from the tracked files, is complete, and works when it is installed away from the checkout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMIT_S = 300.0
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy: what an earlier build left in the checkout would get into it."""
+    """The wheel, built from a copy of the checkout, so that files of an earlier build do not get into it."""
     source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     for package in (*PACKAGES, "docker"):
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed_scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts of a fresh environment that holds the wheel, with what it depends on in the locked versions."""
+    """The scripts of a new environment with the wheel and the locked versions of its dependencies."""
     place = tmp_path_factory.mktemp("installed") / "venv"
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, place], check=True)
     constraints = ["--constraint", ROOT / "coordinator" / "lock.txt", "--no-verify-hashes"]
@@ -46,7 +46,7 @@ def installed_scripts(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def call(program: Path, *arguments: str, within: Path) -> subprocess.CompletedProcess[str]:
-    """Call a program with no path to the checkout, and nothing activated."""
+    """Call a program that has no path to the checkout, without activating the environment."""
     variables = {name: value for name, value in environment().items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     variables |= {"PORTOLAN_DATA": str(within / "data"), "PATH": os.defpath}
     return subprocess.run(
@@ -64,7 +64,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_no_other(wheel: Path) ->
 
 @pytest.mark.level(2)
 def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed_scripts: Path, place: Path) -> None:
-    """The framework's environment is the checkout's: its key is made of the same lock."""
+    """The framework's environment is shared with the checkout, because its key is computed from the same lock."""
     ready = call(installed_scripts / "portolan-runner", "setup", "jax", within=place)
     assert ready.returncode == 0, ready.stderr
     here = [sys.executable, "-c", "from runners.cli.environments import path; print(path('jax'))"]
@@ -81,7 +81,8 @@ def test_an_installed_wheel_charts_a_framework_outside_the_checkout(installed_sc
 
 @pytest.mark.level(2)
 def test_a_framework_sees_nothing_of_the_coordinators_packages(installed_scripts: Path, place: Path) -> None:
-    """They lie beside the wheel; one of them on the path would hide the framework's own, and make another target."""
+    """The coordinator's packages are installed beside the wheel. One of them on the path would hide the framework's own
+    package, and so change the target."""
     fingerprints = []
     for number, program in enumerate((installed_scripts / "python", Path(sys.executable))):
         bundle = place / f"{number}.bundle"

@@ -1,4 +1,4 @@
-"""One house for all tests in a browser, and a page that is watched for each."""
+"""Fixtures of the tests in a browser: one coordinator for all, and a watched page for each."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def browser_path() -> str:
 
 @dataclass(frozen=True)
 class House:
-    """A coordinator that has runners of tales on two devices and of hazards, and what was charted before."""
+    """A coordinator with campaigns, and with runners of tales and hazards on two devices."""
 
     coordinator: CoordinatorProcess
     base: str
     high: int
-    """The campaign that ran before ``tales.storm.ebb`` went wrong."""
+    """The campaign that ran before ``tales.storm.ebb`` began to fail."""
     low: int
     session: StorageState
-    """Of a reader who signed in as an admin."""
+    """The cookies of a visitor who signed in as an admin."""
     unregistered: RunnerProcess
-    """A runner that nobody has registered yet."""
+    """A runner that is not registered."""
     unused: CoordinatorProcess
-    """A coordinator on which nothing was charted yet."""
+    """A coordinator without campaigns."""
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +94,7 @@ def _chart(coordinator: CoordinatorProcess, name: str) -> int:
 
 
 def signed_in(base: str) -> StorageState:
-    """A browser's cookies after signing in with the admin token."""
+    """The cookies of a browser after signing in with the admin token."""
     with httpx.Client(base_url=base, timeout=WITHIN_S) as client:
         fields = {"token": ADMIN_TOKEN, "form_token": form_token(client)}
         answer = client.post("/login", data=fields, headers={"Origin": base})
@@ -115,7 +115,8 @@ def signed_in(base: str) -> StorageState:
 
 @pytest.fixture(scope="session")
 def browser(browser_path: str, house: House) -> Iterator[Browser]:
-    """Started after the house is: while Playwright runs, this thread cannot run another event loop."""
+    """The browser. It is started after the coordinator, because this thread cannot run another event loop while
+    Playwright runs."""
     with chromium.launch(browser_path) as browser:
         expect.set_options(timeout=WITHIN_S * 1e3)
         yield browser
@@ -123,7 +124,7 @@ def browser(browser_path: str, house: House) -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, house: House) -> Iterator[Watched]:
-    """A visitor with an empty profile; at the end, nothing may have gone wrong in the page."""
+    """A visitor with an empty profile. At the end, the page must have reported no error."""
     context = browser.new_context(viewport=DESK, storage_state=house.session)
     context.set_default_timeout(WITHIN_S * 1e3)
     reader = Watched(context.new_page(), house.base)

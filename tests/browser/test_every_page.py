@@ -1,4 +1,4 @@
-"""Every page, in light and in dark, on a desk and on a phone: nobody is kept out, and no text is cut or covered."""
+"""Every page, in light and dark mode, in desktop and phone windows, is accessible, and no text is cut or covered."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _outcome(function: str) -> Address:
 
 
 def failed_job(house: House, function: str) -> int:
-    """The job of one of the function's cases that failed on xla."""
+    """The job of one of the function's cases that failed on XLA."""
     rows = house.coordinator.outcomes(house.low, function=function, verdict="failed")
     return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
 
@@ -89,7 +89,7 @@ PAGES: dict[str, Address] = {
 }
 
 FIGURES = {"figures": 100}
-"""Where all of them are drawn, one page of every figure is enough."""
+"""If a page draws every kind of figure, one such page is enough."""
 
 CUT_TABLES = """[...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth)
   .map(table => `${table.ariaLabel}: ${table.scrollWidth} of ${table.clientWidth} px`)"""

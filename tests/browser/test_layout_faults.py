@@ -1,4 +1,5 @@
-"""The check of layouts: each kind of fault is seen, and what a reader can scroll to or is not to see is none."""
+"""The layout check detects each kind of fault. Content that readers can scroll to, or that is hidden on purpose, is no
+fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The published site in a browser: found by typing, walked by keyboard, readable on a phone, alone on a server."""
+"""The published site in a browser: search by typing, keyboard navigation, phone layout, and no requests to other
+servers."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ PAGES = (
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *values: object) -> None:
-        """No line for every request."""
+        """Print no line for requests."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The ways that people go through the pages, in a real browser."""
+"""The ways in which visitors use the pages, in a real browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.waiting import LIMIT_S, until
 
 QUICK_MS = 30_000
 CHECKED_MS = LIMIT_S * 1e3
-"""Every promise of the runner is tried: that waits for deadlines, and takes long where much else runs."""
+"""The time limit for a check of all promises of a runner: it waits for deadlines, and is slow on a busy machine."""
 MOST_TABS = 80
 
 
@@ -215,7 +215,7 @@ def test_pages_say_the_same_without_scripts(browser: Browser, house: House) -> N
 
 
 def _tab_to(page: Page, target: Locator) -> None:
-    """Press Tab until it has the focus, and see where that is."""
+    """Press Tab until the element has the focus, and return the position of the element."""
     expect(target).to_be_visible()
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")

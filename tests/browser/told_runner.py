@@ -1,8 +1,8 @@
-"""A real runner service whose cases end as their tale says, at once: what a page must be able to show.
+"""A real runner service whose cases end immediately as their tale says, so that pages show every kind of result.
 
-``python -m tests.browser.told_runner DEVICE NOTE`` serves it and writes its URL as one line. Functions have names
-with markup and without an end, messages that are scripts, and a log as long as any may be; some run on one device
-only, some fall back, and one fails as soon as the file NOTE exists.
+``python -m tests.browser.told_runner DEVICE NOTE`` serves it and writes its URL as one line. Some functions have very
+long names or names with markup, messages that are scripts, or a log of the maximum length. Some run on one device only,
+some fall back, and one fails as soon as the file NOTE exists.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOG_CHARACTERS = 1 << 16
 
 @dataclass(frozen=True)
 class Tale:
-    """A function, and how its cases end on either device."""
+    """A function, and how its cases end on each device."""
 
     function: str
     cases: tuple[str, ...] = ("small", "large")
@@ -49,7 +49,7 @@ class Tale:
     host_only: str | None = None
     raises_everywhere: bool = False
     noted: bool = False
-    """It fails as soon as the note is there."""
+    """The case fails as soon as the note exists."""
     log: str = ""
 
 
@@ -67,7 +67,7 @@ TALES = (
 
 
 class Teller:
-    """Finishes a task as it is submitted."""
+    """An executor that finishes a task when it is submitted."""
 
     def __init__(self, log: EventLog, device: str, note: Path) -> None:
         self._log = log
@@ -92,10 +92,10 @@ class Teller:
             self._log.record_finish(*task.key, outcome(tale, self._device, task, low=self._note.exists()))
 
     def cancel(self, id: str, attempt: int) -> None:
-        """Nothing waits and nothing runs."""
+        """Do nothing, because no task waits or runs."""
 
     async def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing, because there is nothing to stop."""
 
 
 def outcome(tale: Tale, device: str, task: Task, *, low: bool) -> Outcome:

@@ -1,4 +1,4 @@
-"""A page that is watched: what it asks for, what fails, and what it complains of."""
+"""A page whose requests, failures and console messages are recorded."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from playwright.sync_api import ConsoleMessage, Page, Request, Response
 from scripts.screenshots import WINDOWS, views
 
 WITHIN_S = 30.0
-"""What a page is to show does not take longer."""
+"""The time limit for content to appear on a page."""
 DESK = WINDOWS["desk"]
 RULES = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
 LAYOUT = Path(__file__).with_name("layout.js").read_text()
 
 
 class Watched:
-    """A page of one coordinator. ``faults`` is what no visitor may meet."""
+    """A page of one coordinator. ``faults`` are the errors that no visitor may meet."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page = page
@@ -41,20 +41,20 @@ class Watched:
 
     @contextlib.contextmanager
     def expecting(self, status: int) -> Iterator[None]:
-        """Answers of this status are what the test is about."""
+        """During the block, responses with this status are expected."""
         self._expected = status
         yield
         self._expected = None
 
     def wait_settled(self, most: int = 2) -> None:
-        """The first figures that are to become interactive have, or the page has none."""
+        """Wait until the page's first interactive figures are ready, if the page has any."""
         figures = self.page.locator("[data-figure]")
         for number in range(min(most, figures.count())):
             figures.nth(number).scroll_into_view_if_needed()
             figures.nth(number).locator(".interactive").wait_for()
 
     def photograph(self, folder: Path) -> list[str]:
-        """Take a picture of the whole page in each view (``phone-dark.png``); returns the faults of all of them."""
+        """Take a picture of the whole page in each view (``phone-dark.png``). Returns the faults of all views."""
         faults = []
         for window, scheme in views(self.page):
             self.page.screenshot(path=folder / f"{window}-{scheme}.png", full_page=True)
@@ -65,7 +65,7 @@ class Watched:
         return faults
 
     def accessibility_faults(self) -> list[str]:
-        """What axe finds, one line each."""
+        """The faults that axe finds, one line each."""
         violations: list[dict[str, Any]] = Axe().run(self.page, options=RULES).response["violations"]
         return [
             f"{violation['id']} ({violation['impact']}): {violation['help']}: {violation['nodes'][0]['html'][:300]}"
@@ -73,7 +73,7 @@ class Watched:
         ]
 
     def layout_faults(self) -> list[str]:
-        """What sticks out of the window, and texts that overlap or are cut, one line each."""
+        """Elements outside of the window, and texts that overlap or are cut, one line each."""
         faults: list[str] = self.page.evaluate(LAYOUT)
         return faults
 

@@ -1,4 +1,4 @@
-"""A project of ``compose.yaml`` of a test's own, with a runner of the hazards, driven as a user would."""
+"""A Compose project for one test: ``compose.yaml`` and a runner of the hazards, used like a user would."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from tests.runner_process import ROOT
 from tests.waiting import until
 
 FILES = ("compose.yaml", "tests/containers/compose.yaml")
-"""The second adds the hazards."""
+"""The files of the project. The second file adds the hazards."""
 PROJECT = f"portolan-test-{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}"
-"""By checkout: the tests of two of them, side by side on one engine, do not take each other's containers."""
+"""The project's name. It contains the path of the checkout, so that tests of two checkouts on one engine do not use the
+same containers."""
 UP_LIMIT_S = 600
 COMMAND_LIMIT_S = 180.0
 CAMPAIGN_LIMIT_S = 300.0
 PLAIN = ("postgres", "roles", "migrate", "coordinator", "hazards")
-"""Without a framework: enough for whatever is not about one."""
+"""An image without a framework. It is enough for tests that need no framework."""
 
 
 class Composed:
-    """``with Composed(docker, folder) as composed: composed.up()``; what it made goes with it."""
+    """``with Composed(docker, folder) as composed: composed.up()``. The containers are removed at the end."""
 
     def __init__(self, docker: list[str], folder: Path, suffix: str = "", files: tuple[str, ...] = FILES) -> None:
         self.docker = docker
@@ -68,7 +69,7 @@ class Composed:
         )
 
     def _sign(self, request: httpx.Request) -> httpx.Request:
-        """With the admin token, once its file is made."""
+        """Sign in with the admin token as soon as its file exists."""
         token = self.secrets / "admin"
         if token.exists():
             request.headers["Authorization"] = f"Bearer {token.read_text().strip()}"
@@ -79,7 +80,7 @@ class Composed:
         assert answer.returncode == 0, answer.stderr + self.compose("logs", "--tail", "20").stdout
 
     def container(self, service: str) -> str:
-        """Its id; it must be there."""
+        """The container's id. The container must exist."""
         answer = self.compose("ps", "--all", "--quiet", service)
         assert answer.stdout.strip(), (service, answer.stderr)
         return answer.stdout.strip()
@@ -90,7 +91,7 @@ class Composed:
         return dict(container)
 
     def address(self, service: str, network: str = "") -> str:
-        """On the network whose name ends so."""
+        """The container's address on the network whose name has this ending."""
         networks = self.inspect(service)["NetworkSettings"]["Networks"]
         (address, *_) = [
             network_settings["IPAddress"] for name, network_settings in networks.items() if name.endswith(network)
@@ -98,7 +99,7 @@ class Composed:
         return str(address)
 
     def run_in(self, service: str, code: str) -> subprocess.CompletedProcess[str]:
-        """Python inside a container, as its user."""
+        """Run Python inside a container, as the container's user."""
         return subprocess.run(
             [*self.docker, "exec", self.container(service), "python", "-c", code],
             capture_output=True,
@@ -108,7 +109,7 @@ class Composed:
         )
 
     def runner(self, name: str) -> dict[str, Any] | None:
-        """The registration of that name, while the coordinator answers."""
+        """The registration with this name, as the coordinator reports it."""
         try:
             answer = self.http.get("/runners")
         except httpx.TransportError:
@@ -126,7 +127,7 @@ class Composed:
         return int(answer.json()["id"])
 
     def campaign(self, campaign: int) -> dict[str, Any]:
-        """As it stands; {} while nobody answers."""
+        """The campaign's state; {} while the coordinator does not respond."""
         try:
             answer = self.http.get(f"/campaigns/{campaign}")
         except httpx.TransportError:

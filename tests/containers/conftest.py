@@ -1,4 +1,5 @@
-"""A real engine for the tests of this folder: skipped by name without one, unless one was promised."""
+"""A real container engine for the tests of this folder. Without an engine they are skipped, unless a variable promises
+one."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ DEFAULT_IMAGES = {
 
 @pytest.fixture(scope="session")
 def docker() -> list[str]:
-    """The client's command, for the engine of this machine."""
+    """The command of the Docker client, for the engine of this machine."""
     command = ["docker"]
     try:
         answer = subprocess.run([*command, "info"], capture_output=True, text=True, timeout=60, check=False)
@@ -38,7 +39,7 @@ def docker() -> list[str]:
 
 @pytest.fixture(scope="session")
 def images(docker: list[str]) -> None:
-    """The coordinator, a runner without a framework, and on it the hazards: small, and soon built."""
+    """The small images of the coordinator, a runner without a framework, and the hazards."""
     subprocess.run([sys.executable, "scripts/images.py", "coordinator", "runner"], cwd=ROOT, check=True)
     build = ["build", "--quiet", "--tag", HAZARDS, "--file", "tests/containers/hazards.Dockerfile", "tests/hazards"]
     subprocess.run([*docker, *build], cwd=ROOT, check=True)
@@ -50,5 +51,5 @@ def images(docker: list[str]) -> None:
 
 @pytest.fixture(scope="session")
 def default_images(docker: list[str]) -> None:
-    """All that compose.yaml starts unless a profile is chosen; at level 1, those of one framework."""
+    """The images that compose.yaml starts without a profile; at level 1, only those of one framework."""
     subprocess.run([sys.executable, "scripts/images.py", *DEFAULT_IMAGES], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""Looking into a running container: which hardening is in force there, however it was started."""
+"""Inspects a running container: which hardening is in force inside, however the container was started."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ for port, method, path in ((8642, "GET", "/api/v1/campaigns"), (8642, "POST", "/
     connection.request(method, path, "{}", {"Content-Type": "application/json", "Host": "127.0.0.1"})
     print(connection.getresponse().status)
 """
-"""What a case can ask the coordinator for, as Python: a status for each request."""
+"""Requests that a case could send to the coordinator, as Python code that prints a status for each."""
 ENROLMENT_ALONE = ["403", "403", "403", "403", "403", "401", "200"]
-"""What it should get: enrolment, once it has a token, and health."""
+"""The expected statuses. Only enrollment (with a token) and health are allowed."""
 
 
 @dataclass(frozen=True)
@@ -34,29 +34,29 @@ class Process:
     name: str
     uid: int
     may: int
-    """Every capability that it has or could get, as the kernel's bits."""
+    """Every capability that the process has or could get, as the kernel's bits."""
     no_new_privileges: bool
     seccomp: bool
 
 
 @dataclass(frozen=True)
 class Inside:
-    """What holds inside one container."""
+    """The properties of one container, seen from inside."""
 
     processes: tuple[Process, ...]
     mounts: tuple[dict[str, Any], ...]
     memory: float | None
     swap: float | None
-    """Beyond the memory."""
+    """Bytes of swap that are allowed beyond the memory limit."""
     cpus: float | None
     pids: float | None
     writable: tuple[str, ...]
-    """Folders of the image that take a new file."""
+    """Folders of the image in which a new file can be created."""
     secrets: dict[str, bool]
-    """Name of each file → whether its words stand in the environment too."""
+    """For each file of a secret, whether its content is also in the environment."""
     default_route: bool
     reached: dict[str, bool]
-    """Address → whether a connection came about."""
+    """For each address, whether a connection was possible."""
 
     @property
     def root_read_only(self) -> bool:
@@ -65,7 +65,8 @@ class Inside:
 
     @property
     def scratch(self) -> dict[str, bool]:
-        """Every writable tmpfs of ours → whether it has a size. The engine's own hide what is in /proc."""
+        """For each writable tmpfs of Portolan, whether it has a size. The engine's own mounts, which hide parts of
+        /proc, are excluded."""
         return {
             mount["target"]: any(option.startswith("size=") for option in mount["of_filesystem"])
             for mount in self.mounts
@@ -74,11 +75,9 @@ class Inside:
 
     @property
     def working(self) -> tuple[Process, ...]:
-        """The container's program and all that it started.
-
-        Not the engine's own init, which starts one program and then only waits, nor what the engine
-        starts from outside, as it asks for the health.
-        """
+        """The container's program and all processes that it started. Two kinds of processes are excluded: the engine's
+        own init, which starts one program and then only waits, and processes that the engine starts from outside for
+        the health check."""
         parents = {process.pid: process.parent for process in self.processes}
         return tuple(
             process
@@ -87,7 +86,7 @@ class Inside:
         )
 
     def kind(self, target: str) -> str | None:
-        """Of the filesystem that is mounted there."""
+        """The kind of the filesystem that is mounted there."""
         return next((mount["kind"] for mount in self.mounts if mount["target"] == target), None)
 
     def is_mounted(self, target: str) -> bool:
@@ -101,7 +100,7 @@ def _stems_from_first(pid: int, parents: dict[int, int]) -> bool:
 
 
 def look_inside(docker: Sequence[str], container: str, *addresses: str) -> Inside:
-    """Run the probe in it. ``docker`` is the client's command, with the host of the engine."""
+    """Run the probe in the container. ``docker`` is the client's command, with the host of the engine."""
     answer = subprocess.run(
         [*docker, "exec", "-i", container, "python3", "-", *addresses],
         input=PROBE.read_bytes(),
@@ -123,7 +122,7 @@ def look_inside(docker: Sequence[str], container: str, *addresses: str) -> Insid
 
 
 def shortcomings(inside: Inside) -> list[str]:
-    """What a runner's container lacks of the hardening; empty when all of it is in force."""
+    """The missing parts of a runner container's hardening; empty if all of it is in force."""
     working = inside.working
     lacks = {
         "there is no process": not working,

@@ -1,7 +1,8 @@
-"""Runs inside a container, over ``docker exec``: what holds there, as JSON. Standard library only.
+"""Runs inside a container through ``docker exec`` and prints properties of the container as JSON. Standard library
+only.
 
-Everything is read from the kernel or tried, nothing from what the container was asked to be.
-Arguments: addresses, ``host:port``, that it tries to reach.
+All values are read from the kernel or tried out; none comes from the container's configuration. Arguments: addresses,
+``host:port``, to which the probe tries to connect.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ GROUPS_1 = {
 }
 GROUPS_2 = {"memory": "memory.max", "swap": "memory.swap.max", "pids": "pids.max", "cpu": "cpu.max"}
 UNLIMITED_BYTES = 1 << 60
-"""The first version of control groups has a number for *no limit*, and it is a large one."""
+"""The first version of control groups has a large number that means *no limit*."""
 
 
 def processes() -> list[dict[str, Any]]:
-    """Every process of the container but this one."""
+    """Every process of the container except this one."""
     rows = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit() or int(folder.name) == os.getpid():
@@ -65,7 +66,8 @@ def mounts() -> list[dict[str, Any]]:
 
 
 def limits() -> dict[str, float | None]:
-    """Bytes of memory and of swap beyond it, processors and processes that the kernel grants; null is *no limit*."""
+    """The limits that the kernel enforces: bytes of memory and of additional swap, processors, and processes. Null
+    means *no limit*."""
     root = Path("/sys/fs/cgroup")
     if (root / "cgroup.controllers").exists():
         says = {name: (root / path).read_text().split() for name, path in GROUPS_2.items()}
@@ -87,7 +89,7 @@ def limits() -> dict[str, float | None]:
 
 
 def writable() -> list[str]:
-    """Those of the image's folders that take a new file."""
+    """The folders of the image in which a new file can be created."""
     folders = []
     for folder in WRITTEN_TO:
         path = Path(folder) / ".written-by-a-test"
@@ -110,7 +112,7 @@ def reaches(address: str) -> bool:
 
 
 def secrets() -> dict[str, bool]:
-    """The files of secrets, and whether the words of one stand in the environment as well."""
+    """The files of secrets, and for each whether its content is also in the environment."""
     folder = Path("/run/secrets")
     is_readable = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():

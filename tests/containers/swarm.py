@@ -50,7 +50,7 @@ def output_of(*command: str, limit_s: float = COMMAND_LIMIT_S, **variables: str)
 
 
 class Swarm:
-    """``with Swarm(images) as swarm``; engines count from 1."""
+    """``with Swarm(images) as swarm``. Engines are numbered from 1."""
 
     def __init__(self, images: Sequence[str]) -> None:
         self._program = os.environ[PROGRAM]
@@ -80,7 +80,7 @@ class Swarm:
         return output_of(self._program, "ip", str(engine))
 
     def docker(self, engine: int) -> list[str]:
-        """The client's command for this engine."""
+        """The command of the Docker client for this engine."""
         return ["docker", "--host", self.host(engine)]
 
     def label(self, engine: int, *labels: str) -> None:
@@ -89,7 +89,8 @@ class Swarm:
         output_of(*self.docker(1), "node", "update", *label_options, node)
 
     def kill(self, engine: int) -> None:
-        """Tried until it is so: on a busy machine processes vanish while the program looks for them."""
+        """End an engine. Repeated until it succeeds, because on a busy machine processes may end while the program
+        looks for them."""
         until(lambda: call(self._program, "kill", str(engine)).returncode == 0, f"engine {engine} is killed", 120.0)
         assert call(*self.docker(engine), "info").returncode != 0
         self.alive.discard(engine)
@@ -97,7 +98,7 @@ class Swarm:
 
 @dataclass(frozen=True)
 class Place:
-    """A running container and the engine that has it."""
+    """A running container, and the engine on which it runs."""
 
     engine: int
     docker: list[str]
@@ -105,7 +106,7 @@ class Place:
 
 
 class Stack:
-    """``compose.yaml`` with its overlay on a swarm, and a container from which a person speaks to it."""
+    """``compose.yaml`` and docker/stack.yaml on a swarm, and a container from which a user sends requests."""
 
     def __init__(self, swarm: Swarm, folder: Path, name: str = "charts") -> None:
         self.swarm = swarm
@@ -114,7 +115,7 @@ class Stack:
         self.manager = swarm.docker(1)
 
     def deploy(self, *files: str) -> str:
-        """What the command said."""
+        """Deploy the stack and return the command's output."""
         variables = {"PORTOLAN_SECRETS": str(self.secrets), "DOCKER_HOST": self.swarm.host(1)}
         output_of(sys.executable, "scripts/secret_files.py", "hazards=hazards/cpu", **variables)
         more = [f"--file={file}" for file in files]
@@ -130,7 +131,7 @@ class Stack:
         return output_of(*self.manager, "exec", "console", "python", "-m", "coordinator", *arguments)
 
     def runners(self) -> dict[str, dict[str, Any]]:
-        """Name → registration, once the coordinator answers; nothing before."""
+        """The registrations by name; empty until the coordinator responds."""
         answer = call(*self.manager, "exec", "console", "python", "-m", "coordinator", "runner", "list", "--json")
         return {load["name"]: load for load in json.loads(answer.stdout)} if answer.returncode == 0 else {}
 
@@ -145,7 +146,7 @@ class Stack:
         return dict(json.loads(self.portolan("status", str(campaign), "--json")))
 
     def has_ended(self, campaign: int) -> bool:
-        """As far as can be told: perhaps the coordinator itself is on its way."""
+        """Whether the campaign has ended. False while the coordinator does not respond."""
         answer = call(
             *self.manager, "exec", "console", "python", "-m", "coordinator", "status", str(campaign), "--json"
         )
@@ -155,7 +156,7 @@ class Stack:
         return list(json.loads(self.portolan("results", str(campaign), "--format", "json")))
 
     def places(self, service: str) -> list[Place]:
-        """Where it runs, on the engines that are alive."""
+        """The places where the service runs, on engines that are alive."""
         containers = []
         for engine in sorted(self.swarm.alive):
             docker = self.swarm.docker(engine)

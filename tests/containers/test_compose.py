@@ -1,4 +1,4 @@
-"""``compose.yaml`` on a real engine: it comes up, holds its runners in, and loses nothing by a restart."""
+"""``compose.yaml`` on a real engine: all services start, runners are isolated, and a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _heal(project: Composed) -> None:
 
 @contextmanager
 def listening_on(address: str) -> Iterator[int]:
-    """A server of this machine, outside all containers; its port."""
+    """Start a server on this machine, outside of all containers, and return its port."""
     with socket.create_server((address, 0)) as server:
         yield server.getsockname()[1]
 
@@ -47,7 +47,8 @@ def own_addresses() -> list[str]:
 
 
 def test_a_runner_is_held_in(project: Composed) -> None:
-    """The kernel is asked, and every way out is tried: to the database, to this machine, to another network."""
+    """The kernel's limits are read, and each kind of connection is tried: to the database, to this machine, to another
+    network."""
     other = ["run", "--detach", "--rm", "--entrypoint", "python", "portolan/runner:latest", "-m", "http.server", "80"]
     neighbour = subprocess.run([*project.docker, *other], capture_output=True, text=True, check=True).stdout.strip()
     try:
@@ -72,7 +73,7 @@ def test_a_runner_is_held_in(project: Composed) -> None:
 
 
 def test_no_name_leads_out(project: Composed) -> None:
-    """Not even as a question: an engine that asks the host's resolver would carry words out."""
+    """Not even a DNS query gets out: an engine that passes it to the host's resolver would let a case send data."""
     assert project.inspect("hazards")["HostConfig"]["Dns"] == ["192.0.2.1"]
     answer = project.run_in("hazards", "import socket; socket.gethostbyname('www.debian.org')")
     assert "gaierror" in answer.stderr
@@ -81,7 +82,7 @@ def test_no_name_leads_out(project: Composed) -> None:
 
 
 def test_a_case_reaches_enrolment_and_no_rest(project: Composed) -> None:
-    """It may ask as it likes; from outside, the same coordinator answers."""
+    """A case can use only the enrollment of the coordinator. From outside, the same coordinator serves everything."""
     answer = project.run_in("hazards", ASK)
     assert answer.stdout.split() == ENROLMENT_ALONE, answer.stderr
     assert project.http.get("/campaigns").status_code == 200

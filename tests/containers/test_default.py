@@ -1,4 +1,4 @@
-"""All that ``compose.yaml`` starts by default, up by one command, and a campaign on every target of it."""
+"""One command starts everything that ``compose.yaml`` starts by default, and a campaign runs on every target."""
 
 from __future__ import annotations
 

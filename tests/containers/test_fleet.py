@@ -38,7 +38,7 @@ Build = Callable[[str, str], str]
 
 @pytest.fixture(scope="session")
 def build(docker: list[str]) -> Iterator[Build]:
-    """Builds an image out of a Dockerfile's text; they go with the session."""
+    """Builds an image from the text of a Dockerfile. The images are removed at the end of the session."""
     tags = []
 
     def build(name: str, dockerfile: str) -> str:
@@ -56,7 +56,7 @@ def build(docker: list[str]) -> Iterator[Build]:
 
 @pytest.fixture(scope="session")
 def hazards(docker: list[str]) -> str:
-    """The image of the hazards, built if it is not there."""
+    """The image of the hazards, built if it does not exist."""
     if subprocess.run([*docker, "image", "inspect", HAZARDS], capture_output=True, check=False).returncode:
         for command in (
             [*docker, "buildx", "bake", "-f", "docker/bake.hcl", "runner"],
@@ -68,12 +68,13 @@ def hazards(docker: list[str]) -> str:
 
 @pytest.fixture(scope="session")
 def quick(build: Build, hazards: str) -> str:
-    """The same, asked for its health every second, so that a test need not wait a minute for it to be missed."""
+    """The image of the hazards, with a health check every second, so that a test need not wait a minute until the
+    engine notices a failure."""
     return build("quick", f"FROM {hazards}\n{_HEALTH}")
 
 
 class Fleet:
-    """One fleet with a coordinator of its own, and what a person on the host does with it."""
+    """One fleet with its own coordinator, and the commands of a user on the host."""
 
     def __init__(self, docker: Sequence[str], directory: Path, coordinator: CoordinatorProcess) -> None:
         self.name = f"test-{os.getpid()}-{next(NUMBERS)}"
@@ -112,7 +113,7 @@ class Fleet:
         ]
 
     def containers(self) -> list[str]:
-        """Ids, whatever their state."""
+        """The ids of the containers in any state."""
         return self.ask("ps", "-aq", "--no-trunc", "--filter", f"label=org.portolan.fleet={self.name}").split()
 
     def ask(self, *words: str) -> str:
@@ -243,7 +244,7 @@ def test_an_unhealthy_runner_is_replaced_by_the_next_call(fleet: Fleet, quick: s
 
 
 def _shim(pid: int) -> int:
-    """The process between engine and container; while it stands still, the engine can end nothing in there."""
+    """The process between engine and container. While it is stopped, the engine cannot end the container."""
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 

@@ -1,4 +1,4 @@
-"""The images: what they hold and what not, what they say of themselves, their sizes, their definitions."""
+"""The images: their content, their labels, their sizes and their definitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ BUILT = {
     "tensorflow-cpu": ("tensorflow-cpu", "tensorflow/lock.txt"),
     "torch-cpu": ("torch", "torch/lock-2.13.txt"),
 }
-"""Of CPU packages alone: with the requirement, and its pins, that its size is measured against."""
+"""For images with CPU packages only: the requirement with its pinned dependencies, to which the image's size is
+compared."""
 LOOKED_AT = [name for name in BUILT if name in DEFAULT_IMAGES]
 ALLOWED = 1.15
 OF_THE_COORDINATOR = {"alembic", "asyncpg", "docker", "httpx", "pyarrow", "sqlalchemy", "typer", "uv"}
@@ -82,7 +83,7 @@ def test_the_coordinator_holds_no_framework_and_no_way_to_an_engine(docker: list
 @pytest.mark.usefixtures("default_images")
 @pytest.mark.parametrize("name", LOOKED_AT)
 def test_an_image_offers_the_cases_of_the_checkout(docker: list[str], name: str) -> None:
-    """With nothing taken out that a case needs to be imported, and without a network."""
+    """The image contains everything that cases import, and needs no network."""
     framework, device = name.split("-")
     command = [*docker, "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", f"portolan/{name}:latest"]
     answer = subprocess.run([*command, "cases", framework, device], capture_output=True, text=True, check=True)
@@ -123,7 +124,8 @@ def normal(name: str) -> str:
 
 
 def test_every_image_is_defined_and_pinned(docker: list[str]) -> None:
-    """Those of devices that are not here too: each has a lock, and the label says its framework's version."""
+    """This includes devices that this machine lacks. Each image has a lock, and its label names the framework's
+    version."""
     targets = json.loads(bake_print("default", "cuda", "tpu"))["target"]
     assert set(targets) == {
         *("coordinator", "torch-cpu", "torch-cuda", "torch-xla", "torch-tpu"),
@@ -158,7 +160,7 @@ def test_no_definition_names_a_package_index(docker: list[str]) -> None:
 
 
 def test_every_image_that_compose_names_is_defined(docker: list[str]) -> None:
-    """With the profiles of devices that are not here."""
+    """This includes the profiles of devices that this machine lacks."""
     command = [*docker, "compose", "-f", "compose.yaml", "--profile", "*", "config", "--format", "json"]
     services = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)["services"]
     defined_tags = {
@@ -193,12 +195,12 @@ def test_a_target_without_a_container_is_one_line_that_says_what_there_is(docker
     command = [sys.executable, "scripts/images.py", "--for", "jax-gpu"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 1
-    assert answer.stderr.startswith("images: compose.yaml has no runner for jax/gpu; it has: jax/cpu, jax/cuda")
+    assert answer.stderr.startswith("images: compose.yaml has no runner for jax/gpu: choose one of jax/cpu, jax/cuda")
     assert answer.stderr.count("\n") == 1
 
 
 def test_an_image_to_begin_with_keeps_the_digest_that_stands_in_the_file(docker: list[str], tmp_path: Path) -> None:
-    """What is pinned there is asked of no registry again, and what was made on this machine is never pinned."""
+    """The script asks no registry about an image with a digest, and never pins an image built on this machine."""
     image = f"python:3.11-slim-bookworm@sha256:{'0' * 64}"
     env = tmp_path / ".env"
     env.write_text(f"# PORTOLAN_PYTHON=python:2\nPORTOLAN_PYTHON={image}\n")
@@ -216,5 +218,5 @@ print(images.bases(targets, images.read_compose(variables)))
         command, cwd=ROOT / "scripts", capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert lines[0] == str([image, image])
-    assert lines[1].startswith("images: portolan/runner:latest was made on this machine")
+    assert lines[1].startswith("images: portolan/runner:latest was built on this machine")
     assert lines[2] == "{}"

@@ -1,4 +1,4 @@
-"""The inspection that other tests trust sees both: what is in force, and what is missing."""
+"""The inspection, on which other tests rely, reports hardening that is in force and hardening that is missing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def secret(place: Path) -> Path:
 
 @pytest.fixture
 def containers(docker: list[str]) -> Iterator[list[str]]:
-    """Containers to be removed afterwards."""
+    """Containers that are removed at the end."""
     names: list[str] = []
     yield names
     if names:
@@ -61,7 +61,7 @@ def test_a_hardened_container_lacks_nothing(docker: list[str], containers: list[
 
 
 def test_a_container_as_it_comes_lacks_all_but_seccomp(docker: list[str], containers: list[str], secret: Path) -> None:
-    """With its secret in the environment, scratch space without a size, and a server that it reaches."""
+    """The container has its secret in the environment, scratch space without a size, and access to a server."""
     listener = run(docker, containers, "--user=0")
     address = subprocess.run(
         [*docker, "inspect", "--format", "{{.NetworkSettings.IPAddress}}", listener],

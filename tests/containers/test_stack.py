@@ -1,6 +1,7 @@
-"""``compose.yaml`` as a stack on a real swarm of three engines: held in as under Compose; a dead engine loses nothing.
+"""``compose.yaml`` as a stack on a real swarm of three engines: runners are isolated as with Compose, and a dead engine
+loses nothing.
 
-The swarm is made by the program that ``PORTOLAN_SWARM`` names; what it must do stands in ``swarm.py``.
+The program that ``PORTOLAN_SWARM`` names makes the swarm; ``swarm.py`` describes this program.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def stack(swarm: Swarm, tmp_path_factory: pytest.TempPathFactory) -> Stack:
 
 
 def test_every_service_has_its_place_in_the_stack_and_gives_privileges_up(docker: list[str]) -> None:
-    """But those of TPUs, whose device files Swarm does not pass on."""
+    """TPU services are the exception, because Swarm does not pass on their device files."""
     files = ["--file=compose.yaml", "--file=docker/stack.yaml"]
     profiles = ["--profile=gpu", "--profile=versions"]
     config = json.loads(output_of(*docker, "compose", *files, *profiles, "config", "--format=json"))
@@ -86,7 +87,8 @@ def test_services_run_where_their_label_is_and_the_others_wait(stack: Stack) -> 
 
 @pytest.mark.level(2)
 def test_a_runner_is_held_in_as_under_compose(stack: Stack) -> None:
-    """The kernel is asked, in each container, and the ways out are tried: the coordinator has them, no runner has."""
+    """In each container, the kernel's limits are read and connections are tried. The coordinator's succeed, no runner's
+    does."""
     database = stack.place("postgres")
     network = f'{{{{(index .NetworkSettings.Networks "{stack.name}_database").IPAddress}}}}'
     address = output_of(*database.docker, "inspect", "--format", network, database.container)
@@ -118,7 +120,7 @@ def test_a_case_reaches_enrolment_and_no_rest(stack: Stack) -> None:
 
 @pytest.mark.level(2)
 def test_the_runners_of_one_engine_share_the_timing_lock(stack: Stack) -> None:
-    """By a volume of each engine: machines do not time each other."""
+    """The runners share a volume on each engine. Runners on other engines do not wait for this lock."""
     for name in RUNNERS:
         runner = stack.place(name)
         template = (
@@ -138,7 +140,7 @@ def test_no_port_is_open_on_any_engine(stack: Stack) -> None:
 
 @pytest.mark.level(2)
 def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None:
-    """Its runners come back on another engine, under the same names and at other addresses."""
+    """The engine's runners start again on another engine, under the same names and at other addresses."""
     stack.swarm.label(2, *RUNNERS)
     before = stack.runners()
     campaigns = _two_campaigns(stack)
@@ -151,7 +153,7 @@ def test_an_engine_that_dies_in_mid_campaign_loses_nothing(stack: Stack) -> None
 
 @pytest.mark.level(2)
 def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost(stack: Stack) -> None:
-    """All that is left is the database; everything else comes back beside it."""
+    """Only the database survives, and everything else starts again next to it."""
     stack.swarm.label(1, "coordinator", *RUNNERS)
     before = stack.runners()
     campaigns = _two_campaigns(stack)
@@ -162,7 +164,7 @@ def test_the_engine_of_the_coordinator_dies_with_its_runners_and_nothing_is_lost
 
 
 def _two_campaigns(stack: Stack) -> tuple[int, int]:
-    """One on each runner; that of the hazards is under way, and has a while to go."""
+    """Start one campaign on each runner. The campaign of the hazards runs for a while."""
     many = ["--timing", "off", "--runs", "100"]
     functions = "hazards.nap,hazards.process_id"
     hazards = stack.submit("--suite", "hazards", "--targets", "hazards/cpu", "--functions", functions, *many)
@@ -172,7 +174,7 @@ def _two_campaigns(stack: Stack) -> tuple[int, int]:
 
 
 def _have_moved(stack: Stack, before: dict[str, dict[str, Any]]) -> bool:
-    """Each is online elsewhere, and still the same runner."""
+    """Whether each runner is online on another engine, as the same runner."""
     now = stack.runners()
     return now.keys() == before.keys() and all(
         now[name]["state"] == "online" and now[name]["url"] != was["url"] and now[name]["id"] == was["id"]
@@ -192,7 +194,7 @@ def _nothing_is_lost(stack: Stack, campaigns: tuple[int, int]) -> None:
 
 
 def _own_address(swarm: Swarm) -> str:
-    """Of this machine, where the engines reach it."""
+    """The address of this machine at which the engines reach it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as towards:
         towards.connect((swarm.address(1), 9))
         host: str = towards.getsockname()[0]

@@ -1,1 +1,1 @@
-"""The frameworks' own suites and devices, tested in each framework's environment; ``common`` is what they share."""
+"""Tests of the frameworks' suites and devices, run in each framework's environment. ``common`` has the shared parts."""

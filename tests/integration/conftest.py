@@ -1,4 +1,4 @@
-"""An upgraded database of a test's own, as the coordinator reaches it and as somebody with psql does."""
+"""Fixtures: an upgraded database for each test, as the coordinator's role and as a psql user sees it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def connection(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
 
 @pytest.fixture
 async def owner(database: str) -> AsyncIterator[AsyncEngine]:
-    """For what a test does to the database that no coordinator may do."""
+    """The owner's DSN, for changes that no coordinator may make."""
     engine = make_engine(database)
     yield engine
     await engine.dispose()

@@ -1,5 +1,5 @@
-"""Mutation of the product: small mistakes in its own decisions, each of which the tests must notice.
+"""Mutation tests of Portolan: small errors are put into code that makes decisions, and the tests must detect each.
 
-``python -m tests.mutation --mutants 30 --seed 7`` draws them, makes each in a copy of the tree, and runs the tests of
-level 1 that are about it. Mutants of a framework's functions, which measure our cases, stand in ``tests/frameworks``.
+``python -m tests.mutation --mutants 30 --seed 7`` draws mutants, makes each in a copy of the project, and runs the
+related level 1 tests. Mutants of frameworks' functions, which measure Portolan's cases, are in ``tests/frameworks``.
 """

@@ -1,6 +1,7 @@
-"""``python -m tests.mutation [--mutants N] [--seed N]``: exit 0 when every mutant was noticed, 1 when one survived.
+"""``python -m tests.mutation [--mutants N] [--seed N]`` ends with 0 if every mutant was detected, with 1 if one
+survived, and with 2 if the run was not possible.
 
-One line a mutant goes to stdout. 2 is the exit code of a run that cannot be done.
+One line per mutant is printed on stdout.
 """
 
 from __future__ import annotations

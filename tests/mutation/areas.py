@@ -1,6 +1,6 @@
-"""Areas: the modules that decide, and which of the slow tests exercise them.
+"""Areas: modules that make decisions, and the slow tests that execute them.
 
-The unit and integration tests of a module are those of its package, so they need no entry here.
+Unit and integration tests belong to the package of a module, so they are not listed here.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Area:
-    """A kind of decision: the modules that hold it, relative to the project, and tests beyond their packages'."""
+    """A kind of decision: its modules, relative to the project, and tests outside of their packages."""
 
     modules: tuple[str, ...]
     tests: tuple[str, ...]
-    """Files or folders below ``tests``, run last."""
+    """Files or folders in ``tests``, which run last."""
     functions: tuple[str, ...] = ()
-    """The only functions of the modules that decide; all if there are none."""
+    """The functions of the modules that make decisions; if empty, all functions."""
 
 
 AREAS: dict[str, Area] = {

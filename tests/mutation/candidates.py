@@ -17,7 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 class CandidateError(Exception):
-    """A list of ours names what the product no longer has."""
+    """Raised if a list of the mutation tests names something that Portolan no longer has."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Mutant:
 
     area: str
     file: str
-    """Relative to the project."""
+    """The path relative to the project."""
     text: str
-    """The line that is changed, without its indentation."""
+    """The changed line, without its indentation."""
     change: Change
     source: bytes = field(repr=False)
 
@@ -64,7 +64,8 @@ def _of_predicate(source: bytes, predicate: Predicate) -> Change:
 
 
 def draw(mutants: Sequence[Mutant], number: int, seed: int, left_out: Set[Mutant] = frozenset()) -> list[Mutant]:
-    """That many mutants: the areas in turn, and within an area its modules, however long each is."""
+    """Draw this many mutants: one area after another, and within an area one module after another, regardless of their
+    length."""
     chance = random.Random(seed)
     by_area: dict[str, dict[str, list[Mutant]]] = defaultdict(lambda: defaultdict(list))
     for mutant in mutants:

@@ -1,4 +1,5 @@
-"""Equivalent mutants: changes that no test can notice, each with its reason. One without a candidate is refused."""
+"""Equivalent mutants: changes that no test can detect, each with its reason. An entry without a matching mutant is an
+error."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from tests.mutation.candidates import CandidateError, Mutant
 
 
 class Equivalent(NamedTuple):
-    """The file, the line without its indentation, and the operator as the report has it."""
+    """The file, the line without its indentation, and the operator's name in the report."""
 
     file: str
     text: str
@@ -53,7 +54,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
 
 
 def read_equivalents(mutants: Sequence[Mutant], areas: Collection[str] | None = None) -> set[Mutant]:
-    """The mutants that are declared equivalent. Raises ``CandidateError`` for an entry that fits none of them."""
+    """The mutants that are declared as equivalent. Raises ``CandidateError`` for an entry that matches none."""
     entries = {entry[:3] for entry in EQUIVALENTS}
     equivalent = {mutant for mutant in mutants if _identity(mutant) in entries}
     matching = set(map(_identity, equivalent))

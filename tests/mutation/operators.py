@@ -1,7 +1,7 @@
-"""Operators: the small mistakes that are made in a module, each as a replacement of some bytes of its source.
+"""Operators: small errors that are made in a module, each by replacing some bytes of its source.
 
-The syntax tree says where; the rest of the file keeps its form, so that a mutant's line is the line that people read.
-What says something instead of deciding it (docstrings, messages, logs, annotations, assertions) is left alone.
+The syntax tree gives the position. The rest of the file does not change, so that a mutant's line is easy to recognize.
+Code that only describes (docstrings, messages, logs, annotations, assertions) is not changed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 }
 EXTREMES = {"min": "max", "max": "min"}
 OFF_BY_ONE_UP_TO = 16
-"""Larger numbers are limits and lengths, of which one more or less is the same decision: they are doubled."""
+"""Numbers above this are limits and lengths, for which one more or less is no error. They are doubled."""
 SILENT_CALLS = re.compile(r"(log|metrics|logging|warnings)\.|(warn|log|get_logger|field|TypeVar)$")
-"""Calls that tell, or declare, and decide nothing."""
+"""Calls that only report or declare, and decide nothing."""
 SILENT_KEYWORDS = frozenset({"repr", "strict", "slots", "frozen", "exclude_none", "maxsize"})
 SILENT_FUNCTIONS = frozenset({"__repr__", "__str__"})
 
 
 @dataclass(frozen=True)
 class Change:
-    """Bytes of a source, what they become, and by which operator."""
+    """A change of a source: its bytes, their replacement, and its operator."""
 
     line: int
     start: int
@@ -47,7 +47,7 @@ class Change:
         return source[: self.start] + self.replacement + source[self.end :]
 
     def makes_a_program(self, source: bytes) -> bool:
-        """Whether the result can be compiled and is another program."""
+        """Whether the result can be compiled and is a different program."""
         try:
             return ast.dump(ast.parse(self.apply(source))) != ast.dump(ast.parse(source))
         except SyntaxError:
@@ -55,7 +55,7 @@ class Change:
 
 
 def changes(source: bytes, functions: Sequence[str] = ()) -> list[Change]:
-    """Every change of the source; of these functions only, if any are named."""
+    """All changes of the source, or of these functions only if functions are named."""
     tree = ast.parse(source)
     finder = _Finder(source)
     for node in tree.body:
@@ -88,13 +88,13 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """An assertion is a check of ours, not a decision."""
+        """Skip assertions, because they check the code and decide nothing."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """What an error says is no decision; that it is raised is one (``visit_If``)."""
+        """Skip error messages. Whether an error is raised is changed in ``visit_If``."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """A message."""
+        """Skip the text of messages."""
 
     def visit_match_case(self, node: ast.match_case) -> None:
         if node.guard is not None:

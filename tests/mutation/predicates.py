@@ -1,4 +1,4 @@
-"""Predicates of the fences, which stand in SQL: each is the fence of a promise, and is dropped or weakened by hand."""
+"""Conditions in SQL that keep a promise. Each is removed or weakened by a listed replacement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ OWNERSHIP = "coordinator/registry/ownership.py"
 
 
 class Predicate(NamedTuple):
-    """A piece of SQL and what it becomes: the first one after ``within``."""
+    """A piece of SQL and its replacement. The first occurrence after ``within`` is replaced."""
 
     file: str
     within: str

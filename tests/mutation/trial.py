@@ -1,6 +1,6 @@
-"""A trial: one mutant in a copy of the tree, and the tests about it, cheapest first, until one fails.
+"""A trial: one mutant in a copy of the project, and its related tests, the fastest first, until one fails.
 
-A test that fails without the mutant too has noticed nothing, so each is run once more on the copy as it was.
+A test that also fails without the mutant has not detected it. So each failing test is repeated in the unchanged copy.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tests.mutation.areas import AREAS
 from tests.mutation.candidates import PROJECT, Mutant
 
 HANG_S = 240.0
-"""A run that prints nothing for this long waits for what does not come."""
+"""Seconds without output after which a test run counts as hanging."""
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests/[^\s\[]+(?:\[.*?\])?)(?= - |$)", re.MULTILINE)
 KINDS = ("unit", "integration")
-"""Folders whose tests stand in the folder of what they test."""
+"""Folders whose tests are in a folder named like the tested code."""
 NO_TESTS = 5
 """pytest's exit code."""
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The outcome of a trial: the test that noticed, or why none did."""
+    """The outcome of a trial: the test that detected the mutant, or the reason why none did."""
 
     test: str | None
     seconds: float
@@ -52,7 +52,7 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class TestRun:
-    """One run of pytest. ``exit_code`` is None if it was stopped."""
+    """One run of pytest. ``exit_code`` is None if the run was stopped."""
 
     __test__ = False
 
@@ -63,7 +63,7 @@ class TestRun:
 
     @property
     def culprit(self) -> str:
-        """The test that failed, or at which the run hung."""
+        """The test that failed, or during which the run hung."""
         if self.hung:
             return f"{self.output.rstrip().rpartition('::')[2].split()[0]} (hangs)"
         match = FAILED.search(self.output)
@@ -71,10 +71,10 @@ class TestRun:
 
 
 class TreeCopy:
-    """A copy of the checkout as it is, uncommitted changes too; ``with TreeCopy() as copy: copy.test(mutant, 900)``."""
+    """A copy of the checkout, with uncommitted changes: ``with TreeCopy() as copy: copy.test(mutant, 900)``."""
 
     def __init__(self, *, is_quick: bool = False) -> None:
-        """``is_quick``: only with unit and integration tests."""
+        """With ``is_quick``, only unit and integration tests run."""
         self._is_quick = is_quick
         self.place = Path(tempfile.mkdtemp(prefix="portolan-mutants-"))
         self._mutated = 0
@@ -141,7 +141,8 @@ class TreeCopy:
         return self._passes[test]
 
     def _write(self, file: str, source: bytes) -> None:
-        """Each content has a time of its own: compiled modules are known by time and length, and those can be equal."""
+        """Write a file with a new time, because Python recognizes compiled modules by time and length, and both could
+        be equal."""
         self._mutated += 1
         (self.place / file).write_bytes(source)
         stamp = time.time() + self._mutated
@@ -168,11 +169,11 @@ class TreeCopy:
             return TestRun(tests, process.returncode, _text(output))
 
     def _variables(self) -> dict[str, str]:
-        """The environment in which modules come from the copy, and every trial draws the same tests."""
+        """The environment variables with which modules come from the copy, and every trial draws the same tests."""
         return {**os.environ, "PYTHONPATH": str(self.place), LEVEL_VARIABLE: "1", SEED_VARIABLE: "mutation"}
 
     def _require_own_modules(self) -> None:
-        """A mutant in a copy that nobody imports would survive everything."""
+        """Raise if tests do not import modules from the copy, because then every mutant would survive."""
         code = "import coordinator, protocol, runners; print(coordinator.__file__, protocol.__file__, runners.__file__)"
         answer = subprocess.run(
             [sys.executable, "-c", code], cwd="/", env=self._variables(), capture_output=True, check=True, text=True
@@ -182,7 +183,7 @@ class TreeCopy:
 
 
 def stages_of(mutant: Mutant, root: Path = PROJECT) -> list[list[str]]:
-    """The tests about a mutant: those that import its module, then its package's, then its area's.
+    """The tests of a mutant: those that import its module, then those of its package, then those of its area.
 
     Unit tests come before integration tests, and tests with processes last. A stage is one run of pytest, which
     collects all of its tests before it begins the first.
@@ -218,7 +219,7 @@ def _imports(file: Path, module: str) -> bool:
 
 
 def _await(process: subprocess.Popen[bytes], output: IO[str], limit_s: float) -> bool:
-    """Wait for the end or the limit; whether it hung before, with nothing printed for ``HANG_S``."""
+    """Wait for the end or the limit. Returns whether the run hung, with no output for ``HANG_S``."""
     began = heard_at = time.monotonic()
     size = 0
     while process.poll() is None:
@@ -234,7 +235,7 @@ def _await(process: subprocess.Popen[bytes], output: IO[str], limit_s: float) ->
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let pytest take down what its tests have started; kill it if it does not."""
+    """Let pytest stop the processes that its tests started, and kill it if this fails."""
     os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(30)

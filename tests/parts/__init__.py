@@ -1,4 +1,4 @@
-"""The tests as a whole: their parts, in which order they run, what each costs, and how many tests each must have.
+"""The test suite as a whole: its parts, their order, their cost, and the number of tests that each must have.
 
-``python -m tests.parts`` runs all of them; ``make test`` calls it.
+``python -m tests.parts`` runs all parts; ``make test`` calls it.
 """

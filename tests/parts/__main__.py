@@ -1,6 +1,6 @@
-"""``python -m tests.parts``: all parts of the tests from one queue, longest first, so that no core idles.
+"""``python -m tests.parts`` runs all parts of the tests from one queue, the longest first, so that no core is idle.
 
-``--cost`` shows what the last run cost, ``--sizes`` keeps how many tests it had.
+``--cost`` shows the cost of the last run, ``--sizes`` stores its numbers of tests.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _run_all(parts: Sequence[Part], slots: int) -> list[Run]:
-    """Run the parts until all have ended; a part that fails keeps none of the others from running."""
+    """Run the parts until all have ended. If a part fails, the others still run."""
     waiting, running, runs = list(parts), list[Run](), list[Run]()
     says_at = time.monotonic() + SAYS_EVERY_S
     began = time.monotonic()
@@ -96,7 +96,7 @@ def _has_failed(run: Run) -> bool:
 
 
 def _say_end(run: Run) -> None:
-    """One line for a part that is well; everything it said for another."""
+    """Print one line for a part that passed, and the whole output of a part that failed."""
     if run.exit_code != 0:
         print(run.text, flush=True)
     print(f"{run.part.name}: {run.summary}; {run.cpu_s:.0f} s of CPU", flush=True)

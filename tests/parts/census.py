@@ -1,7 +1,7 @@
-"""A pytest plugin (``-p tests.parts.census``): counts the tests of a process and what each file of them costs.
+"""A pytest plugin (``-p tests.parts.census``) that counts the tests of a process and their cost by file.
 
-Each process of pytest, and so each worker of xdist, writes one JSON file into the folder that the variable names. The
-CPU time of a test includes the processes that it started and waited for.
+Each pytest process, including each xdist worker, writes one JSON file into the folder that the variable names. The CPU
+time of a test includes processes that it started and waited for.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tests import each
 from tests.parts import durations
 
 FOLDER_VARIABLE = "PORTOLAN_TEST_CENSUS"
-"""The folder for the counts; without it, nothing is written."""
+"""The folder for the counts. If it is not set, nothing is written."""
 
 
 @dataclass
 class FileCost:
-    """What the tests of one file cost: how many there were, and their seconds, waiting and on a core."""
+    """The cost of the tests of one file: their number, their seconds, and their CPU seconds."""
 
     tests: int = 0
     wall_s: float = 0.0
@@ -38,9 +38,9 @@ class Census:
 
     files: dict[str, FileCost] = field(default_factory=lambda: defaultdict(FileCost))
     members: int = 0
-    """Members of lists that single tests checked one by one."""
+    """Members of lists that single tests have checked."""
     resting: int = 0
-    """Tests that were left to other changes; each process counts all of them."""
+    """Tests that were left to other changes. Each process counts all of them."""
 
     @property
     def tests(self) -> int:
@@ -58,7 +58,7 @@ class Census:
 
 
 def read(folder: Path) -> Census:
-    """The sum of what all processes wrote into a folder."""
+    """The sum of all counts in a folder."""
     census = Census()
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text())
@@ -73,12 +73,12 @@ _census = Census()
 
 
 def count_resting(tests: int) -> None:
-    """This process leaves so many tests to other changes."""
+    """Record the number of tests that this process leaves to other changes."""
     _census.resting = tests
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files come first; the order within a file, and of those that are not long, stays."""
+    """Sort files so that the longest come first. The order of tests in a file, and of short files, does not change."""
     seconds = durations.read().files
     items.sort(key=lambda item: -seconds.get(os.path.relpath(item.path), 0.0))
 

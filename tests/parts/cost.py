@@ -1,4 +1,4 @@
-"""What a run of the tests cost: by part, by file, and how long cores had nothing to do."""
+"""The cost of a test run: by part, by file, and the time in which cores were idle."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def headline(record: Record) -> str:
 
 
 def table(record: Record) -> str:
-    """The cost of the parts, of the folders of the coordinator's, and of the most expensive files."""
+    """The cost of the parts, of the coordinator's folders, and of the most expensive files."""
     lines = [headline(record), "", f"{'part':<14}{'tests':>7}{'members':>9}{'wall s':>8}{'CPU s':>8}"]
     for name, part in sorted(record["parts"].items(), key=lambda item: -item[1]["cpu_s"]):
         counts = f"{part['tests']:>7}{part['members']:>9}"

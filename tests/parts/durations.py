@@ -1,6 +1,6 @@
-"""How long parts and their long files take, as ``durations.toml`` has it: what takes longest begins first.
+"""The durations of parts and long files in ``durations.toml``, so that the longest begin first.
 
-The other way round, one process goes on for minutes when all others have ended.
+In the opposite order, one process would run for minutes after all others have ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEAD = "# Seconds that the parts and their longest files took when `make test-si
 
 @dataclass(frozen=True)
 class Durations:
-    """In seconds, by part and by file."""
+    """Seconds by part and by file."""
 
     parts: dict[str, float] = field(default_factory=dict)
     files: dict[str, float] = field(default_factory=dict)
@@ -31,7 +31,7 @@ def read() -> Durations:
 
 
 def merge(record: Record, before: Durations) -> str:
-    """The durations of a run, and those before of the parts and files that it did not have."""
+    """The durations of a run, completed by earlier durations of parts and files that the run did not have."""
     parts = before.parts | {name: part["wall_s"] for name, part in record["parts"].items()}
     ran = {file: wall_s for part in record["parts"].values() for file, (_, wall_s, _) in part["files"].items()}
     files = {file: seconds for file, seconds in (before.files | ran).items() if seconds >= LONG_S}

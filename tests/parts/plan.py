@@ -1,4 +1,4 @@
-"""Which parts the tests have, and in which order they run on so many cores. Pure."""
+"""The parts of the tests, and their order on a number of cores. Does no I/O."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ class Part:
     arguments: tuple[str, ...] = ()
     """The arguments of pytest."""
     program: tuple[str, ...] = ()
-    """A command in place of pytest; it has no tests that are counted."""
+    """A command instead of pytest. Its tests are not counted."""
     environment: tuple[str, ...] = ()
-    """The arguments of ``portolan-runner setup`` for its environment; without any, it is the coordinator's."""
+    """The arguments of ``portolan-runner setup`` for its environment; if empty, it runs in the coordinator's
+    environment."""
     workers: int = 1
-    """How many cores its tests keep busy; each takes a slot. A part without mostly waits for an engine."""
+    """The number of cores that its tests keep busy, each of which takes a slot. A part with 0 mostly waits for a
+    container engine."""
     first: bool = False
-    """It starts before all others: it checks when things end, so little may run beside it."""
+    """Whether it starts before all others. It tests when processes end, so little may run at the same time."""
 
 
 def parts(cores: int) -> tuple[Part, ...]:
-    """All parts, for so many cores."""
+    """All parts, for this number of cores."""
     # Most tests of the coordinator wait for processes of their own more than half of their time.
     spread = ("--numprocesses", str(2 * cores), "--dist", "loadfile", "--no-loadscope-reorder")
     return (
@@ -55,7 +57,7 @@ def framework_part(name: str, environment: tuple[str, ...]) -> Part:
 def startable(
     waiting: Sequence[Part], running: Collection[Part], slots: int, seconds: Mapping[str, float]
 ) -> list[Part]:
-    """The parts to start now: longest first, as many as have slots."""
+    """The parts to start now: the longest first, as many as have slots."""
     starts: list[Part] = []
     free = slots - sum(part.workers for part in running)
     for part in sorted(waiting, key=lambda part: (not part.first, -seconds.get(part.name, 0.0))):

@@ -1,7 +1,7 @@
-"""Quotations: the words that a change takes out of the product's messages, and the tests that still quote them.
+"""Quotations: words that a change removes from Portolan's messages, and the tests that still quote them.
 
-A test of a command or a page quotes what it prints, in a file that has no other link with the module that says it. So
-such a file is about the change, too. Pure, but for ``of_last_day``.
+A test of a command or a page quotes output, although its file imports nothing from the module with the message. So such
+a file belongs to the change, too. Does no I/O, except ``of_last_day``.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from pathlib import Path
 from tests import levels
 
 WORDS = 4
-"""So many words in a row, in one line, are a quotation."""
+"""The number of consecutive words in a line that count as a quotation."""
 PRODUCT = ("coordinator", "protocol", "runners", "portolan")
 A_DAY_S = 86_400
 DOCSTRING = 3 * '"'
 VALUE = "#"
-"""Stands for a value inside a message, or for a number that a test expects there."""
+"""Stands for a value in a message, or for a number that a test expects there."""
 _LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _INSERTED = re.compile(r"{{.*?}}|{[^{}]*}|\d+")
 _BETWEEN = re.compile(r"{%.*?%}|<[^<>]*>|\\n")
 
 
 def find_removed_phrases(diffs: Iterable[str]) -> frozenset[str]:
-    """The phrases of ``WORDS`` words that unified diffs, the oldest first, take out of messages and do not put back."""
+    """The phrases of ``WORDS`` words that unified diffs, the oldest first, remove from messages and do not add
+    again."""
     phrases: set[str] = set()
     for diff in diffs:
         lines: dict[str, set[str]] = {"-": set(), "+": set()}
@@ -41,7 +42,7 @@ def find_removed_phrases(diffs: Iterable[str]) -> frozenset[str]:
 
 
 def phrases_of(line: str, suffix: str = ".py") -> Iterator[str]:
-    """The phrases of a line's messages: of Python what stands in double quotes, of a page all but its tags."""
+    """The phrases of a line's messages: texts in double quotes for Python, everything except tags for a page."""
     for message in _messages(line, suffix):
         for text in _BETWEEN.split(message):
             words = _INSERTED.sub(VALUE, text).split()
@@ -56,15 +57,15 @@ def _messages(line: str, suffix: str) -> list[str]:
 
 
 def quotes(text: str, phrases: frozenset[str]) -> bool:
-    """Whether the text of a file of tests has one of the phrases in a literal."""
+    """Whether a test file has one of the phrases in a literal."""
     return any(not phrases.isdisjoint(phrases_of(line)) for line in text.splitlines())
 
 
 @cache
 def of_last_day() -> frozenset[str]:
-    """What the commits within a day before the last one took out, and what is not committed; nothing without git.
+    """The phrases that the commits of the last day and uncommitted changes removed; empty without git.
 
-    A day, as the base of a change is the commit before where a clone stands on its upstream.
+    The period is a day, because the base of a change is only the previous commit if a clone is at its upstream.
     """
     commit_time = levels.git("log", "-1", "--format=%ct")
     if commit_time is None:

@@ -1,4 +1,4 @@
-"""The record of a run, as JSON: what its parts had and cost."""
+"""The record of a test run, as JSON: the number of tests and the cost of its parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class PartRecord(TypedDict):
     wall_s: float
     cpu_s: float
     files: dict[str, tuple[int, float, float]]
-    """By file: tests, wall seconds, CPU seconds."""
+    """By file: number of tests, wall seconds, CPU seconds."""
 
 
 class Record(TypedDict):
@@ -23,5 +23,5 @@ class Record(TypedDict):
     cores: int
     wall_s: float
     idle_s: float
-    """Seconds of all cores together in which nothing ran on the machine."""
+    """Seconds, summed over all cores, in which a core was idle."""
     parts: dict[str, PartRecord]

@@ -1,9 +1,12 @@
-"""A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the files, other changes run the others.
+"""A pytest plugin (``-p tests.parts.rotation``): a change runs a third of the test files, and other changes run the
+others.
 
-For tests that take seconds each. Always run are the tests by which the page of promises shows a promise, those marked
-``every_change``, the files about what the change touches, and those that quote words which it takes out of a message.
-Files that take about as long are put together in threes, and the seed of the change draws one of each three: all runs
-take about as long, and ten changes run 98 % of the files.
+It is used for tests that take seconds each. Some tests always run: those with which the page of promises proves a
+promise, those marked ``every_change``, files about the code that the change touches, and files that quote words that
+the change removes from a message.
+
+Files with about equal durations are put into groups of three, and the seed of the change draws one file of each group.
+So all runs take about as long, and ten changes together run 98 % of the files.
 """
 
 from __future__ import annotations
@@ -22,14 +25,15 @@ from tests.parts import census, durations, plan, quotations
 PROMISES = levels.ROOT / "docs" / "explanation" / "promises.md"
 TEST_ID = re.compile(r"`([a-z_/]+\.py)::(test_[a-z0-9_]+)`")
 SHARE = 3
-"""One file in so many is drawn."""
+"""One file in this many is drawn."""
 FRAMEWORKS = "tests/frameworks/"
 PRODUCT = ("coordinator", "protocol", "runners")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Of what the level takes, so that what runs and what rests are together as many with each seed."""
+    """Apply the rotation to the tests of the level, so that the sum of running and omitted tests is equal for each
+    seed."""
     yield
     files = {os.path.relpath(item.path, levels.ROOT) for item in items}
     resting = resting_files(files, durations.read().files, levels.seed(), _is_near)
@@ -49,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def resting_files(
     files: Collection[str], seconds: Mapping[str, float], seed: str, is_near: Callable[[str], bool]
 ) -> frozenset[str]:
-    """The files that this change leaves to others: all but one of each ``SHARE`` that take about as long."""
+    """The files that this change leaves to others: of each ``SHARE`` files with about equal duration, all but one."""
     if levels.LEVEL == 2:
         return frozenset()
     by_duration = sorted(files, key=lambda file: (-seconds.get(file, 0.0), file))
@@ -79,7 +83,7 @@ def is_near(file: str, text: str, touched_files: Collection[str]) -> bool:
 
 
 def _is_of_runner(framework: str, touched_files: Collection[str]) -> bool:
-    """Whether a change touches what the runner of a framework is made of, or how it is tested."""
+    """Whether a change touches the code or the tests of a framework's runner."""
     folders = [PurePath(name).parts[:-1] for name in touched_files if not PurePath(name).name.startswith("test_")]
     of_others = set(plan.FRAMEWORKS) - {framework}
     return any(
@@ -91,7 +95,7 @@ def _is_of_runner(framework: str, touched_files: Collection[str]) -> bool:
 
 
 def promised_tests(page: str) -> frozenset[tuple[str, str]]:
-    """File and function of each test by which the page of promises shows a promise."""
+    """File and function of each test with which the page of promises proves a promise."""
     promises = page.split("\n## The promises\n")[1].split("\n## ")[0]
     return frozenset((f"tests/{file}", name) for file, name in TEST_ID.findall(promises))
 

@@ -1,4 +1,4 @@
-"""Runs one part as processes of its own, and keeps what it said, had and cost."""
+"""Runs one part in separate processes, and stores its output, its number of tests and its cost."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.parts.plan import Part
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
 RUNS_WITHOUT_TESTS = 5
-"""pytest's exit code where nothing was collected."""
+"""pytest's exit code if no test was collected."""
 _PERCENT = re.compile(r"\[ *(\d+)%\]")
 _SUMMARY = re.compile(r"^=* ?((?:\d+ \w+,? ?)+in [\d.]+s.*?) ?=*$", re.MULTILINE)
 
 
 @dataclass
 class Run:
-    """A part that runs, or has run."""
+    """A part that is running, or has run."""
 
     part: Part
     folder: Path
-    """Its log and its census."""
+    """The files of its log and its census."""
     began: float = field(default_factory=time.monotonic)
     exit_code: int | None = None
     wall_s: float = 0.0
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def summary(self) -> str:
-        """pytest's last line."""
+        """The last line of pytest's output."""
         matches = _SUMMARY.findall(self.text)
         return str(matches[-1]) if matches else f"ended with exit code {self.exit_code}"
 
@@ -74,7 +74,7 @@ class Run:
         return census.read(self.folder)
 
     def has_ended(self) -> bool:
-        """Whether it has ended; what it cost is known from then on, with all processes that it waited for."""
+        """Whether it has ended. Then its cost is known, including processes that it waited for."""
         pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
         if not pid:
             return False
@@ -90,7 +90,7 @@ class Run:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The variables of a part that counts into this folder."""
+    """The variables of a part whose counts go to this folder."""
     variables = {**os.environ, census.FOLDER_VARIABLE: str(folder)}
     # Each of hundreds of processes would compile our sources again.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -98,7 +98,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def command(part: Part) -> str:
-    """The shell's command of a part: its environment is made first, if it needs one of its own."""
+    """The shell command of a part. It first makes the part's environment, if the part has its own."""
     if part.program:
         return shlex.join(["exec", *part.program])
     pytest = [*("-m", "pytest", "-p", "tests.parts.census"), *part.arguments]

@@ -1,6 +1,6 @@
-"""The expected number of tests of each part, as ``sizes.toml`` has it, and whether a run had as many.
+"""Compares the number of tests of each part with the number in ``sizes.toml``.
 
-A part that silently collects nothing, or a draw that shrinks, would otherwise pass.
+Otherwise nobody would notice a part that collects nothing, or a draw that shrinks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OF_THE_MEMBERS = 0.9
-"""The least share of the members that are written down: some draws are of functions, whose numbers of cases differ."""
+"""The least share of the stored number of members. Some draws choose functions, whose numbers of cases differ."""
 PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
 # How many tests each part has at each level, run or left to other changes, and how many members of lists they check one
@@ -50,10 +50,10 @@ def sizes_as_toml(sizes: Sizes) -> str:
 
 
 def complaint(expected_size: Size | None, actual: Size, *, grown_by_change: bool, is_whole: bool = True) -> str | None:
-    """The difference to what is written down; None if there is none.
+    """The difference to the stored numbers; None if there is none.
 
-    A change that touches suites has more in its draws, which is no difference. Tests that were left to other changes
-    have checked no members: then the run is not whole.
+    A change of suites adds members to its draws, which is no difference. If tests were left to other changes, fewer
+    members are checked, and they are not compared.
     """
     if expected_size is None:
         return "no size is written down for it: run make test-sizes after this run"

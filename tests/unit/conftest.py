@@ -1,4 +1,4 @@
-"""The settings of all unit tests: an example that is slow on a busy machine is no failure."""
+"""Settings of all unit tests: a Hypothesis example that is slow on a busy machine does not fail a test."""
 
 from __future__ import annotations
 

@@ -103,7 +103,8 @@ def arrays(shapes: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, np.ndarra
 
 
 def scores_of(output: Any) -> torch.Tensor:
-    """The array in a model's output: the first value of a mapping, or the last item of a sequence."""
+    """The array that represents a model's output: the output itself, the first value of a mapping, or the last item of
+    a sequence."""
     while not isinstance(output, torch.Tensor):
         output = next(iter(output.values())) if isinstance(output, Mapping) else output[-1]
     return output

@@ -1,8 +1,8 @@
 """Proof of placement on JAX: the programs that XLA executed, the transfers around them, and the host callbacks.
 
 The first call of a compiled function goes through ``ExecuteReplicated``. Later calls go only through JAX's C++, which
-then calls its post-hook. Together they see each execution exactly once, in every thread, including programs compiled
-earlier. This costs a microsecond per execution, so every call that is not sampled is watched.
+then calls its post-hook. The two watches together see each execution exactly once, in every thread, including programs
+compiled earlier. This costs a microsecond per execution, so every call that is not sampled is watched.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def watch(proof: Proof, on_device: OnDevice, handle: jax.Device) -> Iterator[Non
 
 @contextmanager
 def count_executions(proof: Proof) -> Iterator[None]:
-    """Count executions only, for a target that is the host, from which nothing can fall back."""
+    """Count executions. For a target that is the host, this is enough, because nothing can fall back to the host."""
     with _Executions(proof, CallRecord(), lambda device: True, lambda program, given, made: None).count():
         yield
         jax.effects_barrier()
@@ -112,8 +112,8 @@ class _Executions:
 def _post_hook(observe: Callable[[Any, Any, Any, Any], None]) -> Iterator[None]:
     """Make JAX call ``observe`` after each compiled call from its C++, in every thread.
 
-    JAX's search for NaN is such a hook as well. When its setting changes, JAX sets the thread's hook again, so a hook
-    that is set meanwhile is stored and called next.
+    JAX's search for NaN uses the same hook. When the setting of this search changes, JAX sets the thread's hook again.
+    So a hook that JAX sets meanwhile is stored, and called after ``observe``.
     """
     state = api._post_hook_state
     others = _OtherHook(state.value)
@@ -188,7 +188,8 @@ class _Transfers:
             self._record.add(Elsewhere(f"transfer to {sharding.memory_kind}"))
 
     def _noting_host_compute(self, extend: Callable[..., Any]) -> Callable[..., Any]:
-        """Record parts of a program that XLA runs on the host. They are visible only while the function is traced."""
+        """Record parts of a program that XLA runs on the host. These parts are visible only while the function is
+        traced."""
 
         def extend_and_note(compute_type: str | None) -> Any:
             if compute_type == "device_host":
@@ -200,7 +201,7 @@ class _Transfers:
 
 @contextmanager
 def _callbacks(record: CallRecord) -> Iterator[None]:
-    """Record every host callback that runs in the block, whenever its function was compiled."""
+    """Record every host callback that runs in the block, even if its function was compiled before the block."""
 
     def counting_call(name: str, implementation: Any) -> Any:
         def call(*arguments: Any, **options: Any) -> Any:

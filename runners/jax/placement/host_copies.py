@@ -31,8 +31,8 @@ _PICKS = frozenset(
 )
 """Programs of JAX's own functions that pick numbers out of an array, or change its form, without computing."""
 _COMPILE_TIME = "_array_mlir_constant_handler"
-"""JAX's function that writes an array, which a function closes over, into the program. This happens once while the
-program is compiled."""
+"""JAX's function that writes an array into a program if the compiled function closes over this array. This happens
+once, while the program is compiled."""
 _GO_BETWEENS = tuple(
     os.path.join(_JAX, "_src", *path.split("/"))
     for path in ("array.py", "core.py", "tree_util.py", "profiler.py", "numpy/array_methods.py")
@@ -51,7 +51,7 @@ class HostCopies:
 
     @property
     def is_picking(self) -> bool:
-        """Whether this thread is picking numbers out of an array, for which JAX runs programs."""
+        """Whether this thread is picking numbers out of an array. JAX runs programs for this."""
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -76,8 +76,8 @@ class HostCopies:
             self._record.add(self._event(array, member, by_jax=_by_jax_itself(caller)))
 
     def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
-        """Record that an array's memory was shared, if it is host memory. A device's memory cannot be read in this
-        way."""
+        """Record that an array's memory was shared with Python, if the array is in host memory. Sharing a device's
+        memory cannot be read by sharing it."""
         if all(device.platform == "cpu" for device in array.devices()):
             self._record.add(self._event(array, member, by_jax=by_jax))
 
@@ -149,7 +149,7 @@ _MEMBERS = ("_value", "__dlpack__", "unsafe_buffer_pointer", "__getitem__", "__i
 
 
 def _by_jax_itself(frame: FrameType | None) -> bool:
-    """Whether a JAX function needed the value itself, instead of reading it for its caller."""
+    """Whether a JAX function needed the value for itself, and did not read it for its caller."""
     while frame is not None:
         code = frame.f_code
         numpys = f"{os.sep}numpy{os.sep}" in code.co_filename and not code.co_filename.startswith(_JAX)

@@ -1,9 +1,9 @@
 """Watches the operations that TensorFlow executes: those started from Python, in any thread, and those in function
 bodies.
 
-TensorFlow's own op callbacks belong to one thread. All eager execution passes through three functions of its binding,
-so these are watched. Operations inside a function body do not pass through them; the function's definition lists them
-and their devices.
+All eager execution passes through three functions of TensorFlow's binding, so these are watched. TensorFlow's own op
+callbacks cannot be used, because they belong to one thread. Operations inside a function body do not pass through these
+functions. They are read, with their devices, from the function's definition.
 """
 
 from __future__ import annotations
@@ -83,16 +83,17 @@ class BodyOperation:
 
     name: str
     device: str
-    """The device that it requests; empty if it uses its caller's device."""
+    """The device that the operation requests; empty if it uses its caller's device."""
     compiled: bool
-    """Whether it calls a function that runs compiled as a whole or raises an error."""
+    """Whether the operation calls a function that either runs compiled as a whole or raises an error."""
     numeric: bool
-    """Whether it computes with numbers other than integers, which may be shapes."""
+    """Whether the operation computes with numbers other than integers. Integers do not count, because they may be
+    shapes."""
 
 
 def gives_first_values(name: str, inputs: list[Any], outputs: list[Any]) -> bool:
-    """Whether a function only gives variables their first values, computed from nothing: it takes only their handles,
-    reads none, and returns nothing."""
+    """Whether a function only initializes variables: its arguments are only their handles, it reads no variable, and it
+    returns nothing."""
     handles = bool(inputs) and all(array.dtype == dtypes.resource for array in inputs)
     return handles and not outputs and is_function(name) and not must_compile(name) and not _reads(name, set())
 
@@ -133,7 +134,7 @@ def _body(name: str, visits: set[str]) -> Iterator[BodyOperation]:
 
 
 def is_compiled_call(node: Any) -> bool:
-    """Whether a graph node calls a function that runs compiled as a whole or raises an error."""
+    """Whether a graph node calls a function that either runs compiled as a whole or raises an error."""
     return bool(node.op in CALLS and node.attr[MUST_COMPILE].b) if MUST_COMPILE in node.attr else False
 
 

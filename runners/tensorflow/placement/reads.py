@@ -25,7 +25,8 @@ from runners.suite.picks import Pick
 
 Note = Callable[[Event], None]
 PicksBehind = Callable[[Any], frozenset[Pick]]
-"""Returns the picks that produced an array with a single number: numbers taken out of other arrays."""
+"""A function that returns the picks that produced an array with a single number. A *pick* is a number taken out of
+another array."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
 _WRITERS = {tensor_util.__file__, numpy_compat.__file__}

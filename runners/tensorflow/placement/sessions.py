@@ -1,7 +1,7 @@
-"""Watches sessions: the operations that ran in one, with their devices, and where the fetched values were computed.
+"""Watches sessions: which operations ran in a session, on which devices, and where the fetched values were computed.
 
-A session returns NumPy arrays, which have no device. ``fetched`` adds to each the device of its operation in the graph.
-``watch_sessions`` asks the session for the graph that it really ran, after placement and partitioning.
+A session returns NumPy arrays, which have no device. ``fetched`` adds to each array the device of its operation in the
+graph. ``watch_sessions`` asks the session for the graph that it really ran, after placement and partitioning.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Fetched(np.ndarray[Any, Any]):
 def fetched(values: Any, fetches: Any) -> Any:
     """The values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
 
-    Soft placement must be off in the session. Then an operation runs where its graph says, or fails.
+    Soft placement must be off in the session. Then an operation runs on the device that the graph names, or fails.
     """
     if isinstance(fetches, Mapping):
         return {key: fetched(values[key], fetch) for key, fetch in fetches.items()}
@@ -51,7 +51,8 @@ def device_of(name: str | None) -> str:
 
 @contextmanager
 def watch_sessions(note: Note) -> Iterator[None]:
-    """During the block, ask every session for its partitions, unless its caller requests something itself."""
+    """During the block, ask every session for its partitions, unless the caller of the session requests metadata
+    itself."""
     original = sessions.BaseSession._call_tf_sessionrun
 
     def run(self: Any, options: Any, feed_dict: Any, fetch_list: Any, target_list: Any, run_metadata: Any) -> Any:

@@ -35,7 +35,8 @@ from runners.tensorflow.placement.sessions import device_of, watch_sessions
 
 
 class Watch:
-    """The watch for TensorFlow's own devices: an operation ran on the device or elsewhere."""
+    """The watch for TensorFlow's own devices. It distinguishes operations that ran on the device from those that ran
+    elsewhere."""
 
     def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:
         self.proof = proof
@@ -106,8 +107,8 @@ class Watch:
             self.record.add(WORKED)
 
     def _elsewhere(self, name: str) -> list[str]:
-        """The operations in a function that request another device; none if it is compiled as a whole, because it then
-        has one device."""
+        """The operations in a function that request another device. There are none if the function is compiled as a
+        whole, because it then has one device."""
         if name not in self._elsewhere_in:
             inner = body(name) if is_function(name) and not must_compile(name) else []
             self._elsewhere_in[name] = [
@@ -119,7 +120,8 @@ class Watch:
 
 
 class HostWatch(Watch):
-    """The watch if the host is the device. Nothing can fall back to it, and everything that returned ran there."""
+    """The watch for a target that is the host. Nothing can fall back to the host, and everything that returned ran on
+    it."""
 
     @contextmanager
     def watching(self, *, sessions: bool = False) -> Iterator[None]:
@@ -132,9 +134,8 @@ class HostWatch(Watch):
 
 
 class CompiledWatch(Watch):
-    """The watch if only programs compiled as a whole run on the device. Everything else ran on the host.
-
-    A case that never runs a compiled program has not fallen back, because it was never on the device.
+    """The watch for a device on which only programs compiled as a whole run. Everything else ran on the host. A case
+    that never runs a compiled program has not fallen back, because it was never on the device.
     """
 
     def __init__(self, on_device: Callable[[str], bool], proof: Proof) -> None:

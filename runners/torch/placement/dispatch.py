@@ -1,9 +1,10 @@
 """Proof of placement on torch: the operations that a device executed, and those that the host executed instead.
 
-The arrays of an operation show where it seems to have run. They do not show a fallback: a kernel of the device may copy
-its arrays to the host, compute there and copy the result back. So the watch follows each operation into its kernel.
-There, a copy of an array to the host is a fallback. This detects torch's own kernel for operations that the device
-lacks, and any kernel that is written with torch. ``transfers.py`` judges values that the call itself moves to the host.
+The devices of an operation's arrays do not show a fallback: a kernel of the device may copy its arrays to the host,
+compute there and copy the result back. So the watch follows each operation into its kernel. Inside a kernel, a copy of
+an array to the host is a fallback. So the watch detects torch's own kernel for operations that the device lacks, and
+any fallback in a kernel that is written with torch. ``transfers.py`` judges values that the call itself moves to the
+host.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from runners.suite.placement import HOST_ARRAYS
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
-"""Operations that make another handle of the same array. While a watch is active, torch itself uses them to make
-handles, so following them would never end."""
+"""Operations that make another handle of the same array. While a watch is active, torch itself calls these operations,
+so following them would never end."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
-"""The dispatch keys of kernels. A watch is called by the key above them."""
+"""The dispatch keys of kernels. Torch calls a watch through the key above these keys."""
 _COMPOSITE = (
     "CompositeExplicitAutogradNonFunctional",
     "CompositeExplicitAutograd",
@@ -45,7 +46,7 @@ class Watched(Protocol):
 
 
 class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
-    """Sees the arrays of every operation. Operations that ran on the host instead of the device are recorded in a
+    """Watches every operation and its arrays. Operations that ran on the host instead of the device are recorded in a
     proof."""
 
     def __init__(self, device: Watched, proof: Proof, transfers: Transfers | None = None) -> None:
@@ -53,12 +54,12 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         self.doubts: set[Unproven] = set()
         """The reasons why some operations could not be followed to the place where they ran."""
         self.executed = 0
-        """The number of operations that one of the device's own kernels computed."""
+        """The number of operations that the device's own kernels computed."""
         self.transfers = transfers or Transfers(device.on_device)
         self._device = device
         self._proof = proof
         self._kernel_of: str | None = None
-        """The operation whose kernel is running. Operations dispatched meanwhile come from this kernel."""
+        """The operation whose kernel is running. Operations that are dispatched meanwhile come from this kernel."""
         self._copied = False
         """Whether this kernel has copied an array to the host."""
 
@@ -94,7 +95,8 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _within_kernel(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation that a kernel calls. It must not move the values of a device array to the host."""
+        """Run an operation that a kernel calls. If it moves the values of a device array to the host, this is
+        recorded."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
         # A single number may be what a kernel decides by, or its whole input.

@@ -1,7 +1,7 @@
 """Watches the Python methods that move values, on a device without counters, during timed calls.
 
-Only these methods become slower, by less than a microsecond each. So the first call and the repeated call can also be
-watched, in every thread. ``dispatch.py`` finds transfers below Python, in torch's own C++.
+Only these methods become slower, by less than a microsecond per call. So timed calls can also be watched, in every
+thread. ``dispatch.py`` finds transfers below Python, in torch's own C++.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Method = Callable[..., Any]
 
 @contextmanager
 def watched_methods(transfers: Transfers) -> Iterator[None]:
-    """Make the methods of all tensors record the values that they move."""
+    """Replace the methods of all tensors, so that they record the values that they move."""
 
     def reading(name: str, method: _Method) -> _Method:
         @wraps(method)
@@ -79,7 +79,8 @@ def watched_methods(transfers: Transfers) -> Iterator[None]:
 
 @contextmanager
 def watched_export(transfers: Transfers, owner: Any, name: str) -> Iterator[None]:
-    """Make a function that shares a tensor's memory with other libraries record which tensor it shared."""
+    """Replace a function that shares a tensor's memory with other libraries, so that it records which tensor it
+    shared."""
     export = getattr(owner, name)
 
     def export_and_note(tensor: torch.Tensor) -> Any:

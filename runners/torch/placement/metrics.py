@@ -1,7 +1,7 @@
 """Reads the counters of torch_xla for one call: executed programs, moved arrays, operations that the host ran.
 
-The counters do not slow down the timed call, and count in every thread and below Python. So they also count what
-happens only in the first call, or only in repeated calls. They count bytes, but do not know shapes.
+The counters do not slow down the timed call, and count in every thread and below Python. So they can be read for every
+call, the first and the repeated ones. They count bytes, but not shapes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SCALAR = "aten::_local_scalar_dense"
 """The operation that reads one number, as ``.item()`` does."""
 _EXECUTIONS = ("ExecuteTime", "ExecuteReplicatedTime")
 _WIDEST = 16
-"""The size of the largest number, complex128. More bytes are an array."""
+"""The size in bytes of the largest number type, complex128. A larger transfer is an array."""
 _LOWERED = "xla::"
 """The prefix of counters of operations that were given to the device."""
 
@@ -80,8 +80,8 @@ class Metrics:
 
 
 def operations(source: Any) -> int:
-    """The number of operations that the device was given so far. Operations that only move numbers or change their form
-    do not count."""
+    """The number of operations that torch has passed to the device so far. Operations that only move numbers or change
+    their form do not count."""
     return sum(
         source.counter_value(name) or 0
         for name in source.counter_names()

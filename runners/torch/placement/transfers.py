@@ -40,7 +40,8 @@ class Transfers:
     """The values that moved between device and host in one call."""
 
     def __init__(self, on_device: Callable[[str], bool], operations: Callable[[], int] = lambda: 0) -> None:
-        """``operations`` returns how many operations the device was given so far, for devices that count them."""
+        """``operations`` returns how many operations torch has passed to the device so far, for devices that count
+        them."""
         self.record = CallRecord()
         self._on_device = on_device
         self._operations = operations
@@ -64,8 +65,8 @@ class Transfers:
             self._picks.note_results(there, arrivals)
 
     def note_fetch(self, operation: str, tensor: torch.Tensor) -> None:
-        """Record that the numbers of a tensor were read. A view of a single number counts as a number that was taken
-        out of its array."""
+        """Record that the numbers of a tensor were read. If the tensor is a view of a single number, this counts as
+        taking the number out of the viewed array."""
         if not self._is_there(tensor):
             return
         whole = tensor._base
@@ -79,7 +80,7 @@ class Transfers:
             self._bring([tensor])
 
     def note_operation(self, operation: str, inputs: Any, result: Any) -> None:
-        """Record any other operation: it takes a number out of an array, or it is work of the device."""
+        """Record any other operation: either it takes a number out of an array, or it is work of the device."""
         arrays = [tensor for tensor in tensors(inputs) if self._is_there(tensor)]
         outputs = [tensor for tensor in tensors(result) if self._is_there(tensor)]
         name = operation.partition("::")[2]
@@ -91,7 +92,7 @@ class Transfers:
             self.record.add(WORKED)
 
     def end(self) -> None:
-        """Record the operations that the device was given after the last event."""
+        """Record the operations that torch has passed to the device since the last event."""
         self._catch_up()
 
     def _read(self, operation: str, tensor: torch.Tensor) -> None:

@@ -38,7 +38,8 @@ NO_DRIVER = Number(35)
 """``cudaErrorInsufficientDriver``, which CUDA's runtime returns without a driver for everything that needs one."""
 _RUNTIME = re.compile(r"libcudart\.so\..*")
 _REGISTERING = re.compile(r"__cuda(Register|Unregister|Init).*")
-"""Functions that are called while a library with kernels is loaded and unloaded. Without a driver they do nothing."""
+"""CUDA functions that are called while a library with kernels is loaded and unloaded. Without a driver they do
+nothing."""
 _OTHERWISE: dict[str, Answer] = {
     "cudaDriverGetVersion": Zero(),
     "cudaGetErrorName": TextPointer("cudaErrorInsufficientDriver"),

@@ -1,7 +1,5 @@
-"""Finds the libraries that a wheel's shared libraries need and the wheel does not have, with the versions and symbols
-that are needed.
-
-``demands`` reads the wheel's files. ``missing`` decides from the result, and is pure.
+"""Finds the libraries that a wheel's shared libraries need but the wheel does not contain, with the needed versions and
+symbols. ``demands`` reads the wheel's files. ``missing`` decides from their content, and does no I/O.
 """
 
 from __future__ import annotations
@@ -32,13 +30,13 @@ FROM_THE_SYSTEM = re.compile(
 FROM_THE_DRIVER = frozenset({"libcuda.so.1", "libnvidia-ml.so.1"})
 """Libraries of NVIDIA's driver. No package contains them, and torch works without them if there is no driver."""
 OF_CUDA = re.compile(r"_*(cu(da|File|blas|dnn|fft|pti|rand|solver|sparse)|nv(rtc|tx|shmem|Jit)|p?nccl).*")
-"""Symbols of CUDA's libraries that a wheel needs without naming a version, and thus a library. The driver's symbols
-begin with ``cu`` and a capital letter."""
+"""Matches symbols of CUDA's libraries that a wheel needs without naming a version, and thus without naming a library.
+The driver's symbols begin with ``cu`` and a capital letter."""
 
 _SYMBOL = struct.Struct("<IBBHQQ")
 _UNDEFINED, _WEAK = 0, 2
 _HIDDEN = 0x7FFF
-"""The bits of a symbol's version. The other bit marks it as hidden."""
+"""The bits of a symbol's version number. The remaining bit marks the symbol as hidden."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def demands(folder: Path) -> list[Stub]:
 
 
 def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
-    """The stubs that provide what these libraries need and none of them has."""
+    """The stubs that provide the symbols that these libraries need but do not contain."""
     _require_own_folder(present)
     defined_symbols = frozenset[str]().union(*(tables.defined for tables in present.values()))
     symbols: dict[str, set[ImportedSymbol]] = defaultdict(set)

@@ -1,8 +1,8 @@
-"""Writes a shared library of stubs. The loader finds each symbol that it needs. If a stub is called, its name is
-reported.
+"""Writes a shared library of stubs, in which the loader finds each symbol that it needs. If a stub is called, it
+reports its name.
 
 The file is ELF for x86-64 Linux, in the format of the generic ABI and of GNU symbol versions. It has read-only tables,
-code, and the dynamic section. It needs no relocation and no other library. Pure: the functions return bytes.
+code, and the dynamic section. It needs no relocation and no other library. The functions return bytes, and do no I/O.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _VERDEF, _VERDAUX = struct.Struct("<HHHHIII"), struct.Struct("<II")
 
 @dataclass(frozen=True, order=True)
 class ImportedSymbol:
-    """A function that the library must have. ``version`` is empty if no version of it is needed."""
+    """A function that the library must have. ``version`` is empty if no particular version is needed."""
 
     name: str
     version: str = ""
@@ -50,7 +50,7 @@ class Stub:
     soname: str
     symbols: tuple[ImportedSymbol, ...]
     versions: tuple[str, ...] = ()
-    """All versions that are needed, of symbols or of the library alone."""
+    """All needed versions: those of symbols, and those that are needed without a symbol."""
 
 
 def message(stub: Stub, name: str) -> bytes:

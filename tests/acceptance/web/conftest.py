@@ -1,4 +1,4 @@
-"""Somebody who looks at the pages of a module's coordinator."""
+"""A visitor of the pages of a module's coordinator."""
 
 from __future__ import annotations
 

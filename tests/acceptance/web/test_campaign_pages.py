@@ -1,4 +1,4 @@
-"""A campaign's page, and cancelling it, without any script."""
+"""A campaign's page, and cancelling the campaign, without JavaScript."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_an_unknown_campaign_is_a_page_that_helps(visitor: Visitor) -> None:
 
 
 def test_jobs_that_no_runner_serves_are_said_to_wait(visitor: Visitor, coordinator: CoordinatorProcess) -> None:
-    """The last test that needs the runner: it is taken off the chart."""
+    """This is the last test that needs the runner, because it removes the runner."""
     before = visitor.data("/runners")[0]["runner"]["id"]
     campaign = coordinator.submit("hazards.hang", runs=1)
     visitor.send(f"/runners/{before}/remove", {})

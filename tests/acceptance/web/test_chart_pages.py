@@ -1,4 +1,4 @@
-"""The matrix, a function, an outcome, a comparison and a history, as a browser asks for them."""
+"""The pages of the matrix, a function, an outcome, a comparison and a history, as a browser requests them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def execute(coordinator: CoordinatorProcess, statement: str, *values: Any) -> No
 
 
 def rewrite(coordinator: CoordinatorProcess, campaign: int, case: str, verdict: str, cause: str | None) -> None:
-    """As if the case had come out otherwise in that campaign."""
+    """Change the stored outcome of the case in this campaign."""
     execute(
         coordinator,
         "update outcomes o set verdict = $1, cause = $2 from cases c"
@@ -308,7 +308,7 @@ def test_without_two_sides_the_compare_page_asks_for_them(browser: httpx.Client,
 def test_a_regression_fails_the_build(
     coordinator: CoordinatorProcess, browser: httpx.Client, campaign: int, later: int, tmp_path: Path
 ) -> None:
-    """As if the case that fails in both had passed in the earlier one."""
+    """The stored outcomes are changed: the case that fails in both campaigns passed in the earlier one."""
     execute(
         coordinator,
         "update outcomes o set verdict = 'passed', cause = null, rule = null from cases c"
@@ -334,7 +334,7 @@ def test_a_regression_fails_the_build(
 def test_a_case_mended_and_a_case_broken_fail_the_build_although_the_counts_are_equal(
     coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
 ) -> None:
-    """As if in the earlier campaign another case had been the wrong one."""
+    """The stored outcomes are changed: in the earlier campaign another case was wrong."""
     rewrite(coordinator, campaign, "hazards.add/wrong", "passed", None)
     rewrite(coordinator, campaign, "hazards.add/0", "failed", "type")
     portolan = Portolan(tmp_path, PORTOLAN_URL=f"http://127.0.0.1:{coordinator.port}")
@@ -406,7 +406,7 @@ def test_a_function_of_any_name_has_its_pages(
 def test_a_build_does_not_pass_for_want_of_anything_to_compare(
     coordinator: CoordinatorProcess, campaign: int, later: int, tmp_path: Path
 ) -> None:
-    """As if the later campaign had charted another revision of the suite."""
+    """The stored revision is changed: the later campaign has another revision of the suite."""
     execute(
         coordinator,
         "with other as (insert into suites (name, framework, revision, digest) "

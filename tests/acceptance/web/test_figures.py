@@ -1,4 +1,4 @@
-"""Tables, figures, the study's page and the report, as a reader gets them: pages, REST and the command line."""
+"""Tables, figures, the study's page and the report, as readers get them from pages, REST and the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLES = {"portability", "counts", "causes", "placement", "latencies", "scatter"
 
 @pytest.fixture(scope="module")
 def ended_campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> int:
-    """A campaign of the hazards: one target; some pass, some fail."""
+    """A finished campaign of the hazards on one target. Some cases pass, some fail."""
     campaign = coordinator.submit("hazards.nap", "hazards.add", "hazards.fail", timing="steady", runs=1)
     coordinator.wait_ended(campaign)
     return campaign
@@ -37,7 +37,8 @@ def ended_campaign(coordinator: CoordinatorProcess, runner: RunnerProcess) -> in
 
 @pytest.fixture(scope="module")
 def charted_campaign(coordinator: CoordinatorProcess) -> int:
-    """Two devices of one framework with eight functions each, put into the database: nothing here has two."""
+    """Two devices of one framework with eight functions each, written into the database, because this machine has no
+    two devices."""
     return asyncio.run(_put(coordinator.dsn))
 
 
@@ -115,7 +116,7 @@ def portolan(coordinator: CoordinatorProcess, *arguments: object, code: int = 0)
 
 
 class Seen(HTMLParser):
-    """What a page refers to, and what its elements are."""
+    """Collects the addresses to which a page refers, and its elements."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -238,7 +239,7 @@ def test_the_page_shows_every_figure_and_table(site: httpx.Client, charted_campa
 def test_the_head_of_a_page_does_not_wait_for_its_figures(
     coordinator: CoordinatorProcess, site: httpx.Client, charted_campaign: int, page: str, table: str
 ) -> None:
-    """The rows of the figures cannot be read before the head has come."""
+    """The rows of the figures cannot be read until the head of the page has arrived."""
     lock = asyncio.Runner()
     connection = lock.run(asyncpg.connect(coordinator.dsn))
     lock.run(connection.execute(f"begin; lock table {table}"))

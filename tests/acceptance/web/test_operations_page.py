@@ -1,4 +1,4 @@
-"""From an operation to the cases that met it: one answer on the page, on the command line and over REST."""
+"""The cases in which an operation failed or fell back are equal on the page, on the command line and over REST."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOVED, WRONG = "toy::moved<b>", "toy::wrong"
 
 @pytest.fixture(scope="module")
 def charted_campaign(coordinator: CoordinatorProcess, tmp_path_factory: pytest.TempPathFactory) -> int:
-    """A bundle in which one case fell back at ``MOVED``, and the case that fails does so at ``WRONG``."""
+    """A bundle in which one case fell back at ``MOVED``, and another case failed at ``WRONG``."""
     bundle = bundles.make(tmp_path_factory.mktemp("island") / "bundle", functions=("hazards.add",), runs=1)
     lines = bundles.lines_of(bundle.read_bytes())
     for line in lines[1:]:

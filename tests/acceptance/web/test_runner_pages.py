@@ -1,4 +1,4 @@
-"""Runners on pages: registering one by a form that checks it first, its page, and taking it off the chart."""
+"""Pages of runners: a form that checks and registers a runner, the runner's page, and removing the runner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.waiting import until
 
 @pytest.fixture
 def stranger() -> Iterator[RunnerProcess]:
-    """A runner of the hazards that nobody has registered."""
+    """A runner of the hazards that is not registered."""
     runner = RunnerProcess()
     yield runner
     runner.stop()
@@ -25,7 +25,7 @@ def stranger() -> Iterator[RunnerProcess]:
 
 @pytest.fixture(autouse=True)
 def nobody_stays(coordinator: CoordinatorProcess) -> Iterator[None]:
-    """Every test begins without a runner, however the one before it ended."""
+    """Every test begins without a registered runner, however the previous test ended."""
     yield
     coordinator.remove_all_runners()
 

@@ -1,4 +1,5 @@
-"""A script that is sent to the front page: what it uses, how that does on each target, and what is refused."""
+"""A script that is uploaded on the front page: the functions that it uses, their results on each target, and rejected
+files."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ def client(coordinator: CoordinatorProcess) -> Iterator[portolan.Client]:
 
 
 def send(visitor: Visitor, content: str | bytes, name: str = "train.py", **query: str) -> httpx.Response:
-    """The form with a file, as a browser without scripts sends it."""
+    """Send the form with a file, like a browser without JavaScript."""
     return visitor.http.post(
         "/", params=query, data={"form_token": form_token(visitor.http)}, files={"script": (name, content)}
     )

@@ -1,4 +1,4 @@
-"""Submitting a campaign with the form: preview first, every mistake beside its field."""
+"""Submitting a campaign with the form: a preview comes first, and each error is shown beside its field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD = {
 
 @pytest.fixture(scope="module", autouse=True)
 def live_runner(runner: RunnerProcess) -> None:
-    """There is something to submit to."""
+    """A registered runner, so that a campaign can be submitted."""
 
 
 def campaigns(coordinator: CoordinatorProcess) -> int:

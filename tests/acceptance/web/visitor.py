@@ -1,4 +1,4 @@
-"""Somebody who reads pages without a script: gets, posts forms, and sees text."""
+"""A visitor who reads pages without JavaScript: requests pages, sends forms, and reads text."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Visitor:
         return answer.json()
 
     def send(self, path: str, fields: Mapping[str, str | Sequence[str]], **headers: str) -> httpx.Response:
-        """A form, as a browser on this site sends it."""
+        """Send a form, like a browser that shows a page of this site."""
         own = {"form_token": form_token(self.http)}
         return self.http.post(path, data={**own, **fields}, headers={"Sec-Fetch-Site": "same-origin", **headers})
 
 
 def form_token(reader: httpx.Client) -> str:
-    """The token in this reader's forms, and the cookie that goes with it."""
+    """The token in this visitor's forms, and the cookie that belongs to it."""
     page = reader.get("/login", headers={"Accept": "text/html"}).text
     match = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
     assert match, page
@@ -46,12 +46,12 @@ def form_token(reader: httpx.Client) -> str:
 
 
 def text(page: str) -> str:
-    """What a reader sees, blanks joined."""
+    """The text that a visitor sees, with each run of spaces as one space."""
     without_breaks = page.replace("<wbr>", "")
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", without_breaks)).split())
 
 
 def beside(page: str, field: str) -> str:
-    """What is said to be wrong beside a field."""
+    """The error messages beside a field."""
     match = re.search(rf'id="wrong-{field}">(.*?)</p>', page, re.DOTALL)
     return html.unescape(match[1]) if match else ""

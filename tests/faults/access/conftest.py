@@ -1,4 +1,4 @@
-"""One coordinator with access control, and callers of each role."""
+"""One coordinator with access control, and clients of each role."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 @pytest.fixture
 def caller(coordinator: CoordinatorProcess) -> Iterator[Callable[..., httpx.Client]]:
-    """Makes clients: with a new token of a role, with a token as it is given, or with none."""
+    """Makes clients with a new token of a role, with a given token, or without a token."""
     clients: list[httpx.Client] = []
 
     def make(role: str | None = None, *, name: str = "ada", token: str | None = None) -> httpx.Client:

@@ -1,4 +1,4 @@
-"""HTTP over plain sockets: what no client library would send, and connections by the hundred."""
+"""HTTP over plain sockets: requests that no client library would send, and hundreds of connections."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LENGTH = "Content-Length: {}"
 
 @dataclass(frozen=True)
 class Answer:
-    """The head of an answer; its body is still to be read from the connection."""
+    """The head of a response. Its body must still be read from the connection."""
 
     status: int
     headers: dict[str, str]
 
 
 def allow_files(count: int) -> None:
-    """Have this process open so many files, if it may not yet."""
+    """Raise this process's limit of open files, if it is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < count:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))
@@ -36,7 +36,7 @@ def get(path: str, *headers: str) -> bytes:
 
 
 def post(path: str, body: bytes, *headers: str, kind: str = "application/json") -> bytes:
-    """A request with as many bytes of body as it declares, unless a header says otherwise."""
+    """A POST request whose body has the declared number of bytes, unless a header says something else."""
     length_header = (
         [] if any("ength" in header or "Transfer" in header for header in headers) else [LENGTH.format(len(body))]
     )
@@ -45,7 +45,7 @@ def post(path: str, body: bytes, *headers: str, kind: str = "application/json") 
 
 
 def answer(connection: socket.socket) -> Answer:
-    """The head of the next answer; raises ``ConnectionError`` if there is none."""
+    """Read the head of the next response. Raises ``ConnectionError`` if there is none."""
     head = b""
     # Byte by byte: what follows the head belongs to the body, or to the next answer of the connection.
     while not head.endswith(b"\r\n\r\n"):
@@ -59,7 +59,7 @@ def answer(connection: socket.socket) -> Answer:
 
 
 def read_body(connection: socket.socket, head: Answer) -> bytes:
-    """The body of that answer, by its declared length or to the end of the connection."""
+    """Read the response's body, by its declared length or to the end of the connection."""
     if "content-length" not in head.headers:
         return b"".join(iter(lambda: connection.recv(1 << 20), b""))
     length = int(head.headers["content-length"])
@@ -70,6 +70,6 @@ def read_body(connection: socket.socket, head: Answer) -> bytes:
 
 
 def whole(connection: socket.socket) -> tuple[Answer, bytes]:
-    """The next answer with its body."""
+    """Read the next response with its body."""
     head = answer(connection)
     return head, read_body(connection, head)

@@ -1,4 +1,5 @@
-"""The record of changes: who, what, when and from where; nobody changes an entry, and nobody fills the disk."""
+"""The audit of changes records who changed what, when and from where. Nobody can change an entry, and nobody can fill
+the disk with entries."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Make = Callable[..., httpx.Client]
 
 
 def wait_audit_entry(coordinator: CoordinatorProcess, **fields: Any) -> dict[str, Any]:
-    """The newest entry that is so, as soon as it is stored."""
+    """Wait until a matching entry is stored, and return the newest."""
 
     def find() -> dict[str, Any] | None:
         entries = coordinator.http.get("/audit", params={"limit": 1000}).json()["entries"]

@@ -1,4 +1,5 @@
-"""Bodies: too many bytes, too deep, too many members, too slow; each is refused with its limit, before it is read."""
+"""Request bodies with too many bytes, levels or members, or that arrive too slowly, are refused before they are read.
+The message names the limit."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 
 def problem_of(coordinator: CoordinatorProcess, request: bytes) -> tuple[int, str]:
-    """The status, and what the problem says."""
+    """The status of a response, and the ``detail`` of its problem."""
     with contextlib.closing(connect(coordinator.port, request)) as connection:
         head, body = whole(connection)
     assert head.headers["content-type"] == "application/problem+json", body
@@ -84,7 +85,7 @@ def test_brackets_in_texts_are_texts(coordinator: CoordinatorProcess) -> None:
     "kind", [FORM, FORM.upper(), f"{FORM};\r\nContent-Type: text/plain"], ids=["usual", "capitals", "two types"]
 )
 def test_a_form_of_very_many_fields(coordinator: CoordinatorProcess, kind: str) -> None:
-    """However its type is written: what is a form to its reader is one here."""
+    """This holds however the form's content type is written, if the application reads it as a form."""
     request = post(NEW, b"targets=a&" * 50_000, ADMIN, kind=kind)
     status, detail = problem_of(coordinator, request)
     assert status == 422
@@ -92,7 +93,7 @@ def test_a_form_of_very_many_fields(coordinator: CoordinatorProcess, kind: str) 
 
 
 def test_brackets_in_a_form_are_texts(coordinator: CoordinatorProcess) -> None:
-    """It is refused for what it lacks, the proof of its page, and not as JSON."""
+    """The form is refused because the token of its page is missing, and not because of JSON limits."""
     status, detail = problem_of(coordinator, post(NEW, b"functions=" + b"[" * 100, ADMIN, kind=FORM))
     assert status == 403
     assert "JSON" not in detail
@@ -106,7 +107,7 @@ def test_a_body_that_never_comes(coordinator: CoordinatorProcess, path: str, kin
 
 
 def test_a_connection_goes_on_after_a_body_that_was_too_large(coordinator: CoordinatorProcess) -> None:
-    """The rest of the body comes to nothing, and the next request is answered."""
+    """The rest of the body is discarded, and the next request is answered."""
     request = post(CAMPAIGNS, b" " * (MIB + 1), ADMIN) + get(CAMPAIGNS, ADMIN)
     with contextlib.closing(connect(coordinator.port, request)) as connection:
         assert whole(connection)[0].status == 413

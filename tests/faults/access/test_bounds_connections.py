@@ -1,4 +1,5 @@
-"""Connections: a thousand idle ones, slow headers and readers that take nothing keep no honest client out."""
+"""A thousand idle connections, slow headers, and clients that do not read do not prevent other clients from
+connecting."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ HALF_A_BODY = "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nConten
 
 
 class Serve(CoordinatorProcess):
-    """``portolan serve``, whose connections are bounded, in the place of a bare uvicorn."""
+    """``portolan serve``, whose connections are limited, instead of a bare uvicorn."""
 
     def start(self) -> None:
         self.runners_port = free_port()
@@ -55,7 +56,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[Serve]:
 
 
 def open_connections(coordinator: Serve) -> int:
-    """Connections that the coordinator has open."""
+    """The number of connections that the coordinator has open."""
     of_port = psutil.Process(coordinator.process.pid).net_connections("tcp")
     return sum(c.laddr.port == coordinator.port and c.status == "ESTABLISHED" for c in of_port)
 
@@ -74,7 +75,7 @@ def test_idle_connections_make_room(coordinator: Serve) -> None:
 
 
 def test_headers_that_come_a_byte_at_a_time_end(coordinator: Serve) -> None:
-    """Each byte came soon after the one before: what counts is the time of the whole."""
+    """Each byte arrives soon after the previous one, but the time for the whole head is limited."""
     began = time.monotonic()
     with contextlib.closing(connect(coordinator.port, get("/healthz")[:-2])) as connection:
         connection.settimeout(0.2)

@@ -1,4 +1,4 @@
-"""Exports share one pool: sixty at once take little memory, and dispatch goes on beside them."""
+"""All exports share one pool, so sixty simultaneous exports take little memory, and dispatch continues."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.waiting import until
 AT_ONCE = 60
 LIMITS = "exports=2, exports_waiting=8"
 ROOM_MB = 900
-"""For the coordinator and the two workers that may run at a time; one alone takes 150 MB."""
+"""The limit for the coordinator and the two workers that may run at a time. One export alone takes 150 MB."""
 PATIENCE_S = 300.0
 
 
 class MemoryWatch:
-    """The most memory that a process and all below it had together."""
+    """Measures the highest total memory of a process and its descendants."""
 
     def __init__(self, pid: int) -> None:
         self.peak_mb = 0.0
@@ -116,7 +116,7 @@ def test_files_of_exports_do_not_stay(coordinator: CoordinatorProcess, runner: S
     coordinator.wait_ended(campaign)
 
     def files() -> set[str]:
-        """The nameless files that it holds open."""
+        """The deleted files that the process still has open."""
         open_files = [
             os.readlink(link) for link in Path(f"/proc/{coordinator.process.pid}/fd").iterdir() if link.is_symlink()
         ]

@@ -1,4 +1,5 @@
-"""Event streams: one reader for all of them, so many at once, and hundreds keep nobody else from being answered."""
+"""The number of event streams is limited, one database reader serves all of them, and hundreds of streams do not delay
+other requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports that fail in the middle: their client is told, and takes no piece of a file for the whole."""
+"""If an export fails in the middle, the client notices this, and does not take a part of a file for the whole file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.waiting import async_until, until
 
 ROWS = 200
 MESSAGE_BYTES = 30_000
-"""Of chance, in twice as many letters: no buffer of a connection holds an export of 12 MB, and none is made small."""
+"""Random text. Its export has 12 MB, which no connection's buffer can hold, and which cannot be compressed well."""
 A_PART = 1 << 20
 FORMATS = ("csv", "parquet")
 PATIENCE_S = 300.0
 
 
 class WordyRunner(ListingRunner):
-    """Every case of it fails, with a message of its own that nothing makes short."""
+    """A runner whose cases all fail, each with a different message that cannot be compressed."""
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         receipt = super().take(batch)
@@ -48,13 +48,13 @@ class WordyRunner(ListingRunner):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the coordinator makes its files."""
+    """The folder in which the coordinator creates its files."""
     return tmp_path_factory.mktemp("exports")
 
 
 @pytest.fixture(scope="module")
 def coordinator(new_database: Callable[..., str], folder: Path) -> Iterator[CoordinatorProcess]:
-    """With one campaign, number 1, and room for one export at a time."""
+    """A coordinator with one campaign, number 1, and room for one export at a time."""
     limits = {"PORTOLAN_LIMITS": "exports=1, exports_waiting=1", "TMPDIR": str(folder)}
     coordinator = CoordinatorProcess(new_database(), **limits)
     runner = WordyRunner(cases(*(f"wordy.f{number}" for number in range(ROWS))), "wordy")
@@ -84,7 +84,7 @@ def is_whole(format: str, content: bytes) -> bool:
 
 
 async def _terminate_in_the_middle(dsn: str, begin: Callable[[], Any]) -> Any:
-    """Begin an export, and end its connection to PostgreSQL while its statement runs."""
+    """Begin an export, and end its connection to PostgreSQL while the statement runs."""
     holder, watcher = await asyncpg.connect(dsn), await asyncpg.connect(dsn)
     try:
         transaction = holder.transaction()
@@ -124,7 +124,7 @@ def test_postgresql_goes_away_in_the_middle(coordinator: CoordinatorProcess, fol
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_coordinator_is_killed_in_the_middle(coordinator: CoordinatorProcess, folder: Path, format: str) -> None:
-    """The answer says its length first: what ends earlier is an error of HTTP."""
+    """The response declares its length, so a response that ends earlier is an HTTP error."""
     with slow_reader() as client, client.stream("GET", address(coordinator, format)) as answer:
         assert answer.status_code == 200
         assert int(answer.headers["content-length"]) > A_PART
@@ -138,7 +138,7 @@ def test_the_coordinator_is_killed_in_the_middle(coordinator: CoordinatorProcess
 
 
 def slow_reader() -> httpx.Client:
-    """A client whose system takes little that it has not read."""
+    """A client whose socket buffers little data that it has not read."""
     small = [(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)]
     return httpx.Client(transport=httpx.HTTPTransport(socket_options=small), headers=AS_ADMIN, timeout=PATIENCE_S)
 
@@ -159,7 +159,8 @@ def test_a_client_that_goes_away_leaves_nothing_behind(
 def test_the_command_line_keeps_no_piece_of_a_file(
     coordinator: CoordinatorProcess, tmp_path: Path, format: str
 ) -> None:
-    """The way breaks in the middle: one line says so, and the file is not there; what a pipe got ends in no ``]``."""
+    """The connection breaks in the middle. The command prints one line about this, and creates no file. The output in a
+    pipe does not end in ``]``."""
     bytes_passed = 0
 
     def breaks(piece: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What somebody with the DSN of a lesser role tries: to destroy, to write, to see secrets, to leave the database."""
+"""Somebody with the DSN of a restricted role tries to destroy, to write, to read secrets, and to leave the database."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _NOT_SO = (
     asyncpg.ActiveSQLTransactionError,
     asyncpg.UndefinedObjectError,
 )
-"""What a statement is refused with that nobody could give in that place."""
+"""The errors with which PostgreSQL refuses statements in these tests."""
 SECRET = "the-runners-own-secret"
 TABLES = sorted(metadata.tables)
 
 
 @pytest.fixture
 def own(new_database: Callable[..., str]) -> str:
-    """An upgraded database that was not copied: the rights on a database itself are in no template."""
+    """An upgraded database that is no copy, because a copy does not contain the rights on the database itself."""
     dsn = new_database(template="template1")
     assert asyncio.run(upgrade(dsn)) is None
     return dsn
@@ -118,7 +118,7 @@ async def test_neither_the_application_nor_a_reader_changes_what_a_table_is(own:
 
 
 async def test_the_application_alters_no_content_of_a_suite_and_deletes_no_target(own: str) -> None:
-    """It deletes campaigns and suites whole, for an operator."""
+    """It may delete whole campaigns and suites, for an operator."""
     async with role(own, APPLICATION) as connection:
         for table in ("targets", "fingerprints", "runners", "tokens", "audit_entries", "reference_sources"):
             await assert_denied(connection, f"DELETE FROM {table}")
@@ -207,7 +207,7 @@ WRITES = (
 
 
 async def test_a_reader_leaves_nothing_on_the_server(own: str) -> None:
-    """Each of these writes, locks or stops something, for more than the reader's own session."""
+    """Each of these statements writes, locks or stops something beyond the reader's own session."""
     assert len(WRITES) > 80
     async with role(own, READING, default_transaction_read_only="off") as connection:
         for statement in WRITES:
@@ -228,14 +228,15 @@ async def _carried_out(connection: Connection, statement: str) -> bool:
 
 @pytest.fixture
 def server(directory: Path) -> Iterator[EmbeddedPostgres]:
-    """A running server of a test's own, which holds no database of others."""
+    """A running server for one test, without databases of other tests."""
     server = EmbeddedPostgres(directory)
     with server:
         yield server
 
 
 async def test_what_a_reader_changes_of_its_own_role_is_undone_at_the_next_start(server: EmbeddedPostgres) -> None:
-    """PostgreSQL lets every role change its own password and defaults; the others get in again, and see the tables."""
+    """PostgreSQL lets every role change its own password and defaults. At the next start, the other readers can connect
+    and see the tables again."""
     dsn = (await asyncio.to_thread(server.provide_roles))[READING]
     connection = await asyncpg.connect(dsn)
     await connection.execute("SET default_transaction_read_only = off")
@@ -259,7 +260,7 @@ async def test_what_a_reader_changes_of_its_own_role_is_undone_at_the_next_start
 
 
 async def test_a_reader_enters_no_other_database_of_a_server_that_is_portolans_alone(server: EmbeddedPostgres) -> None:
-    """There everybody may make temporary tables and large objects."""
+    """In another database, every role could create temporary tables and large objects."""
     reading = (await asyncio.to_thread(server.provide_roles))[READING]
     connection = await asyncpg.connect(reading)
     names = [row[0] for row in await connection.fetch("SELECT datname FROM pg_database")]
@@ -297,7 +298,8 @@ async def test_a_reader_sees_no_secret(own: str) -> None:
 
 
 async def test_what_a_reader_forgets_ends_by_itself(own: str) -> None:
-    """The limits are the role's, and hold for who connects with psql; the coordinator still gets in beside many."""
+    """The limits belong to the role, so they also hold for connections with psql. The coordinator can still connect
+    next to many readers."""
     async with role(own, READING) as connection:
         for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
             assert await connection.fetchval(f"SHOW {name}") == "5min"

@@ -1,4 +1,4 @@
-"""A runner whose names are meant for whoever reads them: each is quoted where it is shown, and none acts there."""
+"""A runner has names that attack the programs that show them. Every program quotes each name, and no attack works."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REPEAT = "true {case}; touch owned"
 
 
 class HostileRunner(ListingRunner):
-    """Each of its names is an attack on one of those who show it."""
+    """A runner. Each of its names is an attack on one of the programs that show names."""
 
     @property
     def info(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class HostileRunner(ListingRunner):
         return {**super().info, "version": f"1{TURNED}{MARKUP[:15]}", "device": DEVICE, "fingerprint": fingerprint}
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """All fail, with a message of that kind."""
+        """Let all jobs fail, with a message that is an attack too."""
         receipt = super().take(batch)
         with self._changed:
             for event in self.events:
@@ -68,7 +68,7 @@ class HostileRunner(ListingRunner):
 
 @pytest.fixture(scope="module")
 def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess]:
-    """With an ended campaign of that runner, number 1."""
+    """A coordinator with a finished campaign of this runner, number 1."""
     coordinator = CoordinatorProcess(new_database())
     case_rows = [{"id": name, "function": FUNCTION, "tags": [MARKUP]} for name in (CASE, TYPED_CASE, ESCAPED_CASE)]
     runner = HostileRunner(case_rows, FRAMEWORK)
@@ -84,7 +84,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 
 def jobs(coordinator: CoordinatorProcess) -> dict[str, dict[str, Any]]:
-    """The outcomes by their case."""
+    """The outcomes by case."""
     return {row["case"]: row for row in coordinator.outcomes(1)}
 
 

@@ -1,4 +1,5 @@
-"""Where a request comes from is told by its connection, or by a proxy that is named, and by nobody else."""
+"""The address of a client comes from its connection, or from a proxy that the settings name, and from no other
+header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes out is quoted: into a shell, onto a terminal, into a spreadsheet."""
+"""Output is quoted for its destination: a shell, a terminal, or a spreadsheet."""
 
 from __future__ import annotations
 

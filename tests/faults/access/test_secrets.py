@@ -1,4 +1,5 @@
-"""No secret in a log, in a process that cases can read, or in what a case printed; log files are their owner's."""
+"""No secret is in a log, in a process that cases can read, or in the stored output of a case. Log files are readable
+only by their owner."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SECRET = "Zq3vN8-hidden_Tt7w"
 
 @pytest.mark.parametrize("form", ["json", "text"])
 async def test_a_row_that_is_refused_is_not_logged(database: str, form: str) -> None:
-    """PostgreSQL says the whole row in the detail of its error, parameters hidden or not."""
+    """PostgreSQL puts the whole row into the detail of its error, even if parameters are hidden."""
     output, pool = io.StringIO(), engine(database, pool_size=1)
     with log_to(output, form):  # type: ignore[arg-type]
         try:
@@ -62,7 +63,7 @@ def test_a_log_is_for_its_owner_whatever_the_umask_and_after_rotation(tmp_path: 
 
 
 def test_no_process_of_a_runner_shows_its_secret() -> None:
-    """Neither its environment nor its arguments; a case can read those of every process of its user."""
+    """A case can read the environment and the arguments of every process of its user."""
     variables = {"PORTOLAN_RUNNER_SECRET": SECRET, "PORTOLAN_DATABASE_URL": f"postgresql://me:{SECRET}@h/d"}
     # In the environment of a fork the kernel shows the variables of the fork server.
     runner = RunnerProcess(real=True, **variables)

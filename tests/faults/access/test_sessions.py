@@ -1,4 +1,4 @@
-"""Sessions of pages: who gets one, how long it lasts, and what ends it."""
+"""Sessions of pages: who gets a session, how long it lasts, and what ends it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def sign_in(browser: httpx.Client, token: str, **fields: str) -> httpx.Response:
 
 
 def send(browser: httpx.Client, path: str, **fields: str) -> httpx.Response:
-    """A form of a page that this browser was given."""
+    """Send a form from a page that this browser has received."""
     return browser.post(path, data={"form_token": form_token(browser), **fields})
 
 
@@ -99,7 +99,7 @@ def test_all_browsers_of_a_token_are_listed_and_signed_out_at_once(
 
 
 def test_a_form_is_of_the_session_in_which_it_was_given(browser: httpx.Client) -> None:
-    """Another port of the host can set the cookie of forms to one whose token it knows."""
+    """A server on another port of the host can set a form cookie whose token it knows."""
     form = form_token(browser)
     sign_in(browser, ADMIN_TOKEN)
     assert browser.post("/logout", data={"form_token": form}).status_code == 403

@@ -1,4 +1,4 @@
-"""Tokens of the command line: where they are found, with which modes, and to whom they are sent."""
+"""Tokens of the command line: where commands read them, with which file modes, and to which servers they are sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A user who has nothing yet."""
+    """A user without any stored token."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -40,7 +40,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def listener() -> Iterator[tuple[str, list[str | None]]]:
-    """A server that leads everything elsewhere, and the tokens that it was sent."""
+    """A server that redirects every request, and records the tokens that it received."""
     tokens: list[str | None] = []
 
     class Answer(http.server.BaseHTTPRequestHandler):
@@ -147,7 +147,8 @@ def test_a_person_stores_a_token_works_with_it_and_forgets_it(coordinator: Coord
 
 
 def test_the_local_instance_asks_its_owner_nothing_and_others_for_a_token(place: Path) -> None:
-    """`up` where others could reach it: reading needs a token too, which its owner's commands find."""
+    """If others can reach the instance of `up`, reading needs a token too. The owner's commands read this token from
+    the data directory."""
     portolan = Portolan(place / "data", XDG_CONFIG_HOME=str(place / "config"))
     up = portolan.up("--host", "0.0.0.0", "--port", "0", "--targets", "")
     try:

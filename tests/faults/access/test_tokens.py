@@ -1,4 +1,5 @@
-"""Callers who should not: without a token, with a wrong, expired, revoked or stolen one, or with too small a role."""
+"""Callers without a token, with a wrong, expired, revoked or stolen token, or with a role that is too small, are
+refused."""
 
 from __future__ import annotations
 
@@ -171,7 +172,7 @@ def test_a_submitter_cannot_cancel_what_another_submitted(coordinator: Coordinat
 
 
 def test_two_callers_at_once_keep_their_roles(caller: Make) -> None:
-    """Each request has a caller of its own, however they interleave."""
+    """Requests of the two callers run at the same time, and each keeps its own caller."""
     viewer, admin = caller("viewer", name="small"), caller("admin", name="large")
 
     def ask(number: int) -> tuple[str, int, str]:

@@ -1,4 +1,4 @@
-"""A coordinator that others can reach asks for tokens, unless its owner says in so many words that it shall not."""
+"""A coordinator that others can reach requires tokens, unless its owner explicitly turns access control off."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.waiting import LIMIT_S, until
 
 OFF = "access control is off: anyone who can reach this coordinator may do everything"
 ELSEWHERE = "127.0.0.2"
-"""Another address of this machine: to be reached there, a coordinator listens at more than 127.0.0.1."""
+"""Another address of this machine. A coordinator that is reached there listens at more than 127.0.0.1."""
 
 
 def bare(directory: Path, **variables: str) -> Portolan:
-    """The commands of somebody who has no token."""
+    """The commands of a user without a token."""
     return Portolan(directory, XDG_CONFIG_HOME=str(directory / "config"), **variables)
 
 

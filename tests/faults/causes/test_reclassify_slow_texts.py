@@ -1,4 +1,5 @@
-"""Texts made to be slow for a rule: outcomes with them are imported and named anew while everybody is answered."""
+"""Outcomes have texts that are slow for a rule's pattern. They are imported and classified again while all other
+requests are answered."""
 
 from __future__ import annotations
 
@@ -15,10 +16,10 @@ from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 
 TEXT_CHARACTERS = 16_384
-"""As much as a runner sends of one message."""
+"""The maximum length of a message from a runner."""
 OUTCOMES = 28
 ANSWERS_WITHIN_S = 10.0
-"""Of a request that has nothing to do with rules; on a machine that does other things, too."""
+"""The maximum seconds for an unrelated request, also on a busy machine."""
 SLOW = (
     "\n",
     " ",
@@ -33,13 +34,13 @@ SLOW = (
 
 
 def slow_message(piece: str) -> str:
-    """A text that begins to match everywhere, with the words that have it looked at."""
+    """A text that begins to match a pattern at every position, with the words that make a rule search it."""
     return (piece * TEXT_CHARACTERS)[: TEXT_CHARACTERS - 6] + 'File "'
 
 
 @pytest.fixture(scope="module")
 def slow_bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A real bundle of one failure, repeated with the slow texts."""
+    """A real bundle with one failure, repeated with the slow texts."""
     bundle = bundles.make(tmp_path_factory.mktemp("b") / "b", functions=("hazards.fail",), runs=1)
     header, *lines = bundles.lines_of(bundle.read_bytes())
     (failed_line,) = (line for line in lines if line["outcome"]["ending"] == "raised")
@@ -57,7 +58,7 @@ def _slow(line: dict[str, Any], case: str, number: int) -> dict[str, Any]:
 
 
 class Asker:
-    """Asks ``/healthz`` again and again, and keeps how long the slowest answer took."""
+    """Requests ``/healthz`` repeatedly, and stores the longest response time."""
 
     def __init__(self, coordinator: CoordinatorProcess) -> None:
         self.slowest_s = 0.0

@@ -1,6 +1,6 @@
-"""Runners that are right but for one switch: each replaces one passage of ``examples/node-runner``.
+"""Mutants: copies of ``examples/node-runner`` in which one passage is replaced, so that one behavior is wrong.
 
-The example itself has no switches. ``make_copy`` writes a copy of it in which one passage is another.
+The example itself has no switches. ``make_copy`` writes the copy with the replaced passage.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ EXAMPLE = ROOT / "examples" / "node-runner"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One wrong runner. ``passage`` of ``file`` becomes ``instead``, and every clause of ``found_by`` fails by it.
-
-    ``beside`` names clauses that have to run too: they make happen what the others look at.
-    """
+    """One wrong runner. ``passage`` of ``file`` is replaced by ``instead``, and every clause in ``found_by`` must then
+    fail. ``beside`` names other clauses that must run, because they cause the events that these clauses check."""
 
     name: str
     found_by: frozenset[str]
@@ -32,7 +30,7 @@ class Mutant:
 
 
 def make_copy(mutant: Mutant | None, folder: Path) -> Path:
-    """A copy of the example in a folder, with the switch of the mutant; returns its ``main.js``."""
+    """Copy the example into a folder with the mutant's passage. Returns the path of ``main.js``."""
     shutil.copytree(EXAMPLE, folder)
     if mutant is not None:
         source = (folder / mutant.file).read_text()
@@ -43,7 +41,7 @@ def make_copy(mutant: Mutant | None, folder: Path) -> Path:
 
 
 def _of(found_by: str, name: str, file: str, passage: str, instead: str, beside: str = "") -> Mutant:
-    """The clauses are named with a blank between them; ``full:`` before them says that they need that level."""
+    """The clauses in a text, separated by spaces. A prefix ``full:`` means that they need this level."""
     level, _, clauses = found_by.rpartition(":")
     return Mutant(
         name=name,

@@ -1,4 +1,5 @@
-"""The check on runners that die during it, have a coordinator, or answer little; and the check itself, interrupted."""
+"""The check on runners that die during it, that serve a coordinator, or that respond to few requests; and an
+interrupted check."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The conformance check finds what is wrong with each mutant of a correct runner.
+"""The conformance check detects the fault of each mutant of a correct runner.
 
-One process for each mutant, several at once: most of the time is waiting.
+Several mutants run at the same time, each in its own process, because they mostly wait.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ SECRET = "The-Secret-of-the-Mutants"
 SAMPLE = drawn(MUTANTS, 5, "mutants of the example runner")
 AT_ONCE = 8
 TIMES = CheckTimes(outcome_s=20.0)
-"""An outcome of the example is there within a second, on a busy machine within some."""
+"""The seconds until an outcome of the example arrives: one on an idle machine, several on a busy machine."""
 
 
 class NodeProcess:
-    """A runner that can be started again on the port that it had."""
+    """A runner that can be restarted on the same port."""
 
     def __init__(self, main: Path, lock: Path) -> None:
         self._command = ["node", str(main)]
         self._port = "0"
-        """Any free one at first, which the runner itself takes: one chosen for it may be another's by then."""
+        """The port. At first it is 0, so that the runner itself takes a free port. A port that the test chooses could
+        be taken by another process."""
         self._environment = environment(PORTOLAN_RUNNER_SECRET=SECRET, PORTOLAN_TIMING_LOCK=str(lock))
         self._process: asyncio.subprocess.Process | None = None
 

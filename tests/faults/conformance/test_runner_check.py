@@ -1,6 +1,6 @@
-"""The conformance check finds each broken promise, by its own clause and by no other.
+"""The conformance check detects each fault by its own clause and by no other clause.
 
-One runner for each fault, all of them at once: most of the time is waiting.
+All runners, one for each fault, run at the same time, because they mostly wait.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ TIMES = CheckTimes(
     lasting_s=6.0,
     sample_s=6.0,
 )
-"""The toy answers at once and has a heartbeat each half second: a wait for what never comes need not be long."""
+"""The toy runner answers immediately and has a heartbeat every half second, so waits for missing events can be
+short."""
 LASTING = "events.lasting"
-"""It is checked once only; the mutants show that it finds what it is for."""
+"""The correct runner is checked only once. The mutants show that the check detects faults."""
 
 FAULTS: dict[str, set[str]] = {
     # These make the check wait longest, so they begin.
@@ -82,7 +83,7 @@ ALSO: dict[str, set[str]] = {
     # A check that a busy host makes last as long as a heartbeat meets it, too.
     "gives a heartbeat a number": {"acknowledging.again", "events.numbered", "restart.boot"},
 }
-"""Checks that find a fault as well if the time brings it to them."""
+"""Checks that detect a fault also if time passes differently."""
 
 
 SAMPLE = drawn(FAULTS, 4, "faults of the toy")

@@ -1,7 +1,7 @@
-"""A small runner of its own making that keeps the contract, but for the one fault it is told to have.
+"""A small independent runner that keeps the contract except for one chosen fault.
 
-It shares nothing with the runners of the project, so that it also shows what a stranger's
-runner may look like: cases are coroutines, and nothing is isolated from anything.
+It shares no code with the project's runners, like a runner of another author. Its cases are coroutines, and nothing is
+isolated.
 """
 
 from __future__ import annotations
@@ -38,10 +38,8 @@ Key = tuple[str, int]
 
 
 class Toy:
-    """One runner. ``fault`` is a phrase that the code below looks for; None has none.
-
-    Without ``has_tags``, nobody can tell what its cases do.
-    """
+    """One runner. ``fault`` is a phrase for which the code below searches; None means no fault. Without ``has_tags``,
+    the check cannot know what the runner's cases do."""
 
     def __init__(self, fault: str | None = None, *, has_tags: bool = True) -> None:
         self.fault = fault
@@ -193,7 +191,7 @@ class Toy:
         return "queued"
 
     def cancel(self, key: Key, *, running: bool, waiting: bool) -> bool:
-        """Stop this attempt; whether it was there."""
+        """Stop this attempt. Returns whether the attempt existed."""
         if self.current is not None and (self.current["id"], self.current["attempt"]) == key:
             if running:
                 self.stop.set()
@@ -238,7 +236,7 @@ class Toy:
                     yield self.heartbeat(after)
 
     def heartbeat(self, after: int) -> bytes:
-        """What is said on a stream that has come to the number ``after``."""
+        """A heartbeat for a stream whose last event has the number ``after``."""
         running = []
         if self.current is not None and self.fault != "names nothing in its heartbeats":
             elapsed_s = asyncio.get_running_loop().time() - self.current["clock"][-1]
@@ -369,7 +367,7 @@ def _without_unknown(body: bytes) -> bytes:
 
 @contextlib.asynccontextmanager
 async def toy_server(toy: Toy) -> AsyncIterator[str]:
-    """The toy over HTTP in the present event loop; gives its URL."""
+    """Serve the toy over HTTP in the current event loop, and yield its URL."""
     listening = bind("127.0.0.1", 0)
     async with toy, Listener(application(toy), listening):
         yield url_of(listening)
@@ -377,7 +375,7 @@ async def toy_server(toy: Toy) -> AsyncIterator[str]:
 
 @contextlib.contextmanager
 def served_beside(toy: Toy) -> Iterator[str]:
-    """The same in a thread, for a client that blocks."""
+    """Serve the toy in a thread, for a client that blocks."""
     urls: queue.Queue[str] = queue.Queue()
     over = threading.Event()
 

@@ -1,4 +1,5 @@
-"""A server that closes an idle connection just as the next request comes: who speaks to runners must not try."""
+"""A server closes an idle connection at the moment at which the next request arrives. Clients of runners must not use
+such a connection."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Closing:
-    """Answers ``{}``; what comes over a connection that was idle for ``KEPT_S`` is not answered."""
+    """A server that responds ``{}``, but not to a request over a connection that was idle for ``KEPT_S``."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -47,7 +48,7 @@ async def closing() -> AsyncIterator[tuple[Closing, str]]:
 
 
 async def idle() -> None:
-    """The time itself is what is waited for."""
+    """Wait for a time, because the idle time itself is tested."""
     await asyncio.sleep(1.2 * IDLE_CONNECTION_S)
 
 

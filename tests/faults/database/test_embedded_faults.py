@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL in bad weather. Every call after a fault heals it, and no committed row is lost."""
+"""Faults of the embedded PostgreSQL. Every call after a fault repairs the server, and no committed row is lost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def ask(dsn: str, query: str) -> object:
 
 
 def keep(directory: Path, how: str = "") -> subprocess.Popen[str]:
-    """Another portolan, as far as the database goes."""
+    """Use the database like a second Portolan process."""
     return subprocess.Popen(
         [sys.executable, "-c", KEEPER, str(directory), how],
         cwd=ROOT,

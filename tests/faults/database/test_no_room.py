@@ -1,4 +1,5 @@
-"""PostgreSQL's disk is full while a coordinator works: it says so, reads on, and goes on by itself."""
+"""PostgreSQL's disk is full while a coordinator works. The coordinator reports this, still answers reads, and recovers
+without help."""
 
 from __future__ import annotations
 

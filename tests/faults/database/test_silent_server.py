@@ -1,4 +1,4 @@
-"""A server from which nothing comes any more, without a word: each wait for it has an end."""
+"""A database server sends nothing any more, but keeps its connections open. Every wait for it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A coordinator with short times, a runner of the hazards, and their database: all real, all to be broken."""
+"""A coordinator with short times, a runner of the hazards, and their database. All are real, so that tests can break
+them."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SUITE = "scripted"
 
 @contextlib.contextmanager
 def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str = "none") -> Iterator[ScriptedRunner]:
-    """A runner with cases ``scripted.f0/0`` and so on, which pass at once, in a thread of its own."""
+    """A runner in its own thread, with cases ``scripted.f0/0`` and so on that pass immediately."""
     events = EventLoop()
     suite = [Case(f"{SUITE}.f{number}/0", f"{SUITE}.f{number}") for number in range(cases)]
     runner = ScriptedRunner(
@@ -37,14 +38,14 @@ def scripted_runner(script: Script | None = None, *, cases: int = 8, device: str
 
 
 def waits_for_another(installation: CoordinatorProcess, campaign: int) -> bool:
-    """Whether the campaign says that its runner serves another coordinator too."""
+    """Whether the campaign reports that its runner also serves another coordinator."""
     (target,) = installation.campaign(campaign)["by_target"]
     return any(SERVES_ANOTHER in sentence for sentence in target["held_up_by"])
 
 
 @pytest.fixture
 def times() -> Times:
-    """The times of the coordinator; a test of a silence is parametrized with others."""
+    """The coordinator's times. A test of silences sets others by a parameter."""
     return SHORT_TIMES
 
 
@@ -57,7 +58,7 @@ def coordinator(database: str, times: Times) -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def start_runner() -> Iterator[Callable[..., RunnerProcess]]:
-    """Starts a runner, always on the same port; what is left of it is stopped."""
+    """Starts a runner, always on the same port. Remaining processes are stopped at the end."""
     port = free_port()
     runners: list[RunnerProcess] = []
 

@@ -1,4 +1,5 @@
-"""The database's clock goes back: times in it lie further ahead than anybody sets one, and hold nothing up."""
+"""The database's clock is set back, so that stored times are further in the future than Portolan ever sets them. They
+delay nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def execute(dsn: str, *statements: str) -> None:
 def test_a_campaign_goes_on_at_once(
     coordinator: CoordinatorProcess, runner: RunnerProcess, database: str, ahead: str
 ) -> None:
-    """As after a restore of the machine to a clock of a day before, while the coordinator was killed."""
+    """A machine is restored to a clock of the day before while the coordinator was killed."""
     campaign = coordinator.submit("hazards.nap", runs=3)
     until(lambda: coordinator.campaign(campaign)["counters"]["done"], "the campaign has begun")
     coordinator.kill()
@@ -48,7 +49,7 @@ def test_a_campaign_goes_on_at_once(
 def test_a_coordinator_is_not_ready_while_it_does_not_serve_a_runner(
     coordinator: CoordinatorProcess, runner: RunnerProcess, database: str
 ) -> None:
-    """Whatever keeps it from that: here, somebody has locked the runner's row."""
+    """The reason does not matter. In this test, another session has locked the runner's row."""
 
     def reports_unserved_runner() -> bool:
         answer = httpx.get(f"{coordinator.url}/readyz")

@@ -1,4 +1,5 @@
-"""PostgreSQL does not answer: locks, too many requests, a network that forgets. Dispatch goes on after it."""
+"""PostgreSQL does not respond, because of locks, too many requests, or a lost connection. Afterwards dispatch
+continues."""
 
 from __future__ import annotations
 
@@ -29,15 +30,15 @@ from tests.waiting import LIMIT_S, until
 STATEMENT_TIMEOUT_S = 2.0
 HELD_AT_MOST_S = 600.0
 GOES_ON_WITHIN_S = 60.0
-"""The statement's limit, the margin for its answer, a pause and a busy machine."""
+"""The statement's time limit, the margin for its result, one pause, and a reserve for a busy machine."""
 
 STOPS_WITHIN_S = 60.0
-"""As long as the containers' engine waits before it kills (``stop_grace_period`` of compose.yaml)."""
+"""The time that the containers' engine waits before it kills a container (``stop_grace_period`` of compose.yaml)."""
 
 
 @pytest.fixture
 def hasty(database: str) -> Iterator[CoordinatorProcess]:
-    """A coordinator whose statements are ended after a moment."""
+    """A coordinator whose statements are ended after a short time."""
     coordinator = CoordinatorProcess(database, PORTOLAN_STATEMENT_TIMEOUT_S=str(STATEMENT_TIMEOUT_S))
     yield coordinator
     coordinator.stop()
@@ -48,14 +49,14 @@ def answer(coordinator: CoordinatorProcess, path: str) -> httpx.Response:
 
 
 def metric(coordinator: CoordinatorProcess, name: str) -> float:
-    """The value of a metric, added up over its labels."""
+    """The value of a metric, summed over its labels."""
     lines = answer(coordinator, "/metrics").text.splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
 
 
 @contextmanager
 def table_locks(dsn: str, *tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
-    """As somebody's psql that locks tables and is forgotten."""
+    """A forgotten psql session that locks tables."""
     lock_taken, release = threading.Event(), threading.Event()
 
     async def hold() -> None:
@@ -186,7 +187,8 @@ def test_it_stops_while_the_network_forgot_its_idle_connections(database: str) -
 
 
 async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
-    """Have all connections forgotten, one of them, as the coordinator makes them, with a lock on every job."""
+    """Make the network forget all connections while one of them, made like the coordinator's, holds a lock on every
+    job."""
     pool = engine(proxy.dsn, pool_size=1, statement_timeout_s=STATEMENT_TIMEOUT_S)
     connection = await pool.connect()
     await connection.execute(text("SELECT FROM jobs FOR UPDATE"))
@@ -198,12 +200,12 @@ async def forgotten_in_a_transaction(proxy: SilentProxy) -> None:
 
 
 def outcome_count(dsn: str) -> Any:
-    """How many outcomes are stored."""
+    """The number of stored outcomes."""
     return fetch_value(dsn, "SELECT count(*) FROM outcomes")
 
 
 def waiting(dsn: str) -> Any:
-    """How many connections wait for a lock in this database."""
+    """The number of connections that wait for a lock in this database."""
     return fetch_value(
         dsn,
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",

@@ -1,4 +1,4 @@
-"""A database written out under a working runner, and brought back: everything in it is whole, and goes on."""
+"""A database is dumped while a runner works, and restored. All of its data is complete, and work continues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UP = ("--targets", "hazards/cpu", "--port", "0")
 
 @pytest.fixture
 def original(directory: Path) -> Iterator[Portolan]:
-    """A data directory on which an instance runs, with a runner."""
+    """A data directory in which an instance runs, with a runner."""
     portolan = Portolan(directory.parent)
     up = portolan.up(*UP)
     yield portolan

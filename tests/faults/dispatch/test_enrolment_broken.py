@@ -1,4 +1,5 @@
-"""Whoever dies while a runner enrols: it is on the chart whole and once, or not at all, and a retry mends it."""
+"""A process dies while a runner enrolls. Afterwards the runner is registered completely and once, or not at all, and
+another attempt succeeds."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def coordinator(database: str, secret_file: Path) -> Iterator[CoordinatorProcess
 
 @pytest.fixture
 def enrolling(secret_file: Path) -> Iterator[Callable[..., EnrollingRunner]]:
-    """Starts a runner that enrols at this URL under this name."""
+    """Starts a runner that enrolls at this URL under this name."""
     runners: list[EnrollingRunner] = []
 
     def start(url: str, name: str, *options: str) -> EnrollingRunner:
@@ -73,7 +74,7 @@ def runner_rows(coordinator: CoordinatorProcess) -> list[dict[str, Any]]:
 
 
 def wait_served(coordinator: CoordinatorProcess, runner: EnrollingRunner) -> None:
-    """The one runner on the chart is this, and it works."""
+    """Wait until this runner is the only registered one, and finishes a job."""
     until(lambda: [runner_row["state"] for runner_row in runner_rows(coordinator)] == ["online"], "it is online")
     final_state = coordinator.wait_ended(coordinator.submit("hazards.add", runs=2))
     assert final_state["counters"]["done"] == final_state["counters"]["total"] > 0
@@ -97,7 +98,7 @@ def test_the_answer_is_lost(
 
 
 class KillAtFirst:
-    """For a relay: the coordinator dies at the first piece, which is lost; what comes later passes."""
+    """For a relay: kills the coordinator at the first piece, which is lost. Later pieces pass."""
 
     def __init__(self, coordinator: CoordinatorProcess) -> None:
         self.done = threading.Event()
@@ -185,7 +186,7 @@ def test_a_runner_killed_in_mid_campaign_goes_on_elsewhere(
 def test_two_processes_of_one_name_at_the_same_moment(
     coordinator: CoordinatorProcess, secret_file: Path, enrolling: Callable[..., EnrollingRunner]
 ) -> None:
-    """Whichever comes first stays; the other ends with a line that says why."""
+    """The process that enrolls first stays. The other process ends with a line that gives the reason."""
     coordinator.kill()
     both = [enrolling(address(coordinator), "alpha") for _ in range(2)]
     for command in both:
@@ -215,7 +216,7 @@ def test_requests_that_are_probed_at_the_same_moment(
     relays: int,
     statuses: list[int],
 ) -> None:
-    """Each has seen an empty chart when the other stores: one is first, and nothing is there twice."""
+    """Each request saw no other runner when it was probed. One of them is stored first, and nothing is stored twice."""
     together, arrivals = threading.Barrier(2), itertools.count()
 
     def meet(piece: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Runners of one target share the work, however long each has waited for it."""
+"""Runners of one target share the jobs evenly, even if they have waited for different times."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def test_idle_runners_get_alike(coordinator: CoordinatorProcess) -> None:
 
 
 def online(coordinator: CoordinatorProcess) -> set[int]:
-    """The ids of runners that are online."""
+    """The ids of the runners that are online."""
     runners = coordinator.http.get("/runners").json()["runners"]
     return {runner["id"] for runner in runners if runner["state"] == "online"}

@@ -1,6 +1,6 @@
-"""No outcome lands in a campaign that is not its own: other databases, restores, impostors, strangers' jobs.
+"""A campaign gets no outcome of other jobs: of other databases, of restored backups, of impostors, or of other clients.
 
-That two databases that know one runner do not stop each other's jobs is in ``test_two_installations.py``.
+That two databases with one runner do not stop each other's jobs is tested in ``test_two_installations.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def fetch(dsn: str, query: str) -> list[Any]:
 def test_a_fresh_database_gets_no_outcome_of_the_one_before(
     coordinator: CoordinatorProcess, runner: RunnerProcess, new_database: Callable[..., str]
 ) -> None:
-    """The runner still has the jobs of a coordinator that was killed, and ids begin at 1 again."""
+    """The runner still has jobs of a coordinator that was killed, and the new database's ids begin at 1 again."""
     first = coordinator.submit("hazards.hang", runs=1, timeout_s=5)
     until(lambda: runner_is_busy(coordinator, first), "a hang runs")
     coordinator.kill()
@@ -59,7 +59,7 @@ def runner_is_busy(coordinator: CoordinatorProcess, campaign: int) -> bool:
 def test_a_restored_backup_gets_no_outcome_of_what_came_after_it(
     coordinator: CoordinatorProcess, new_database: Callable[..., str]
 ) -> None:
-    """Two histories share a past: both hand out the same job numbers, to one runner, for different cases."""
+    """Two databases have a common past, and both send the same job numbers to one runner, for different cases."""
     with scripted_runner(Script(ends=lambda job: False)) as stub:
         assert coordinator.register(stub.url, stub.secret).status_code == 201
         coordinator.kill()
@@ -105,7 +105,7 @@ def try_submit(coordinator: CoordinatorProcess) -> int | None:
 
 
 def test_a_coordinator_that_outlives_a_restore_uses_no_id_again(coordinator: CoordinatorProcess) -> None:
-    """It notices nothing of the restore, and its runner still has the job that the database does not know any more."""
+    """The coordinator does not notice the restore, and its runner still has the job that the database has lost."""
     with scripted_runner(Script(ends=lambda job: False)) as stub:
         assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)
@@ -121,7 +121,7 @@ def test_a_coordinator_that_outlives_a_restore_uses_no_id_again(coordinator: Coo
 
 
 def forget_leases(dsn: str) -> None:
-    """Take the database back to where jobs had been submitted and none had been claimed."""
+    """Set the database back to a state in which jobs were submitted and none was claimed."""
 
     async def forget() -> None:
         connection = await asyncpg.connect(dsn)
@@ -171,7 +171,7 @@ def test_a_second_finish_is_kept_and_shown_and_does_not_count(coordinator: Coord
 
 
 def test_what_comes_after_the_end_of_a_stopped_attempt_does_not_count(coordinator: CoordinatorProcess) -> None:
-    """Another client stops a job; its runner reports that, and then a result of the same attempt."""
+    """Another client stops a job. Its runner reports that, and then sends a result of the same attempt."""
     with scripted_runner(Script(ends=lambda job: job.attempt > 1, doubles_finishes=1)) as stub:
         assert coordinator.register(stub.url, stub.secret).status_code == 201
         campaign = coordinator.submit(f"{SUITE}.f1", suite=SUITE, runs=1)

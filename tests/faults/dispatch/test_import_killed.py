@@ -1,4 +1,5 @@
-"""A coordinator that dies while it imports a bundle has stored nothing of it; the next one imports it."""
+"""A coordinator that dies while it imports a bundle has stored nothing of this bundle. The next coordinator imports
+it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ LIMIT_S = 120.0
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A real bundle, repeated under other ids: large enough to be caught in its middle."""
+    """A real bundle, repeated under other ids, so large that the import can be interrupted."""
     bundle = bundles.make(tmp_path_factory.mktemp("b") / "b", functions=("hazards.add",), runs=1)
     header, *lines = bundles.lines_of(bundle.read_bytes())
     header["suite"]["cases"] = [
@@ -31,7 +32,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 async def _wait_storing(database: str) -> None:
-    """The import's transaction has begun to store outcomes."""
+    """Wait until the import's transaction has begun to store outcomes."""
     connection = await asyncpg.connect(database)
     async with asyncio.timeout(LIMIT_S):
         while not await connection.fetchval(

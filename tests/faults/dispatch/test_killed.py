@@ -1,4 +1,4 @@
-"""Whoever is killed in mid-campaign: no outcome is lost, none doubled."""
+"""If a process is killed during a campaign, no outcome is lost and none is stored twice."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.short_times import IMPATIENT_TIMES, SHORT_TIMES
 from tests.waiting import LIMIT_S, until
 
 RUNS = 10
-"""Naps of 0.2 s: longer than a busy machine takes to send a signal."""
+"""Naps of 0.2 s, which is longer than a busy machine takes to send a signal."""
 
 
 def cursor(dsn: str) -> int:
-    """Up to where the only runner's events are stored."""
+    """The number of the last stored event of the only runner."""
 
     async def read() -> int:
         connection = await asyncpg.connect(dsn)
@@ -38,7 +38,7 @@ def cursor(dsn: str) -> int:
 
 
 def naps(dsn: str) -> bool:
-    """Whether the runner is known to be in the middle of a nap."""
+    """Whether the runner is known to run a nap."""
 
     async def read() -> bool:
         connection = await asyncpg.connect(dsn)
@@ -53,7 +53,7 @@ def naps(dsn: str) -> bool:
 
 
 def silences(dsn: str) -> int:
-    """How many losses of jobs that had begun still count."""
+    """The number of counted losses of jobs that had begun."""
 
     async def read() -> int:
         connection = await asyncpg.connect(dsn)
@@ -65,7 +65,7 @@ def silences(dsn: str) -> int:
 
 
 def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
-    """How the attempts ended, and why, with their count."""
+    """The endings of the attempts and their reasons, with counts."""
 
     async def read() -> list[Any]:
         connection = await asyncpg.connect(dsn)
@@ -77,7 +77,7 @@ def attempts(dsn: str) -> Counter[tuple[str, str | None]]:
 
 
 def one_outcome_each(coordinator: CoordinatorProcess, campaign: int) -> list[dict[str, Any]]:
-    """The campaign's outcomes; asserts that every job has exactly one, and that the counters agree."""
+    """The campaign's outcomes. Asserts that every job has exactly one outcome, and that the counters are right."""
     final_state = coordinator.wait_ended(campaign)
     outcomes = coordinator.outcomes(campaign)
     jobs = Counter((outcome["case"], outcome["run"]) for outcome in outcomes)

@@ -1,4 +1,5 @@
-"""Finishes of a stream that was cut are still being stored while the next one is requested: none is lost for it."""
+"""A stream is cut, and finish events from it are still being stored when the next stream is requested. No event is
+lost."""
 
 from __future__ import annotations
 
@@ -18,18 +19,18 @@ from tests.waiting import until
 
 NAPS = 60
 ACKNOWLEDGED_BY_S = 4.0
-"""A coordinator acknowledges what is stored within a second of quiet."""
+"""A coordinator acknowledges stored events after a second without new events."""
 
 
 class Gate:
-    """A relay to a runner. It can close connections, or delay a stream of events while everything else passes."""
+    """A relay to a runner. It can close connections, or delay a stream of events while all other requests pass."""
 
     def __init__(self, url: str) -> None:
         self._to = urlsplit(url)
         self.finishes = 0
-        """Lines that were passed on to whoever reads the events."""
+        """Lines that were passed on to readers of the events."""
         self.waiting = 0
-        """Streams that were kept waiting so far."""
+        """The number of streams that were delayed so far."""
         self.acknowledgements = 0
         self.kept_waiting = False
         self._let_through = asyncio.Event()
@@ -49,7 +50,7 @@ class Gate:
         self._events.loop.call_soon_threadsafe(self._let_through.set)
 
     def cut(self) -> None:
-        """What was passed on arrives, and then every connection ends."""
+        """Let the data that was already passed on arrive, and then end every connection."""
         self._events.loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
@@ -97,7 +98,7 @@ class Gate:
 
 @pytest.fixture
 def gate(start_runner: Callable[..., RunnerProcess], coordinator: CoordinatorProcess) -> Iterator[Gate]:
-    """The way to a registered runner."""
+    """A relay to a registered runner."""
     with Gate(start_runner().ready["url"]) as gate:
         assert coordinator.register(gate.url, SECRET).status_code == 201
         yield gate
@@ -105,7 +106,8 @@ def gate(start_runner: Callable[..., RunnerProcess], coordinator: CoordinatorPro
 
 
 def test_a_stream_is_cut_while_its_finishes_are_stored(coordinator: CoordinatorProcess, gate: Gate) -> None:
-    """Acknowledged before the next stream is there, they would be missing from it, and every attempt be given up."""
+    """If they were acknowledged before the next stream begins, this stream would lack them, and all attempts would be
+    given up."""
     campaign = coordinator.submit("hazards.nap", runs=NAPS)
     coordinator.wait_done(campaign, 1)
     with table_locks(coordinator.dsn, "outcomes", mode="EXCLUSIVE"):

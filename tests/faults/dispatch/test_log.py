@@ -1,4 +1,5 @@
-"""The log of a real coordinator: ids are fields of its lines, every library's lines look alike, no secret is in it."""
+"""The log of a real coordinator: ids are fields of the lines, lines of all libraries have the same format, and no line
+has a secret."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class LoggedCoordinator(CoordinatorProcess):
         until(self._answers, "the coordinator answers")
 
     def log_entry(self, event: str) -> dict[str, Any]:
-        """The first line of an event, as soon as there is one."""
+        """Wait for the first line of an event."""
 
         def lines() -> list[dict[str, Any]]:
             entries = map(json.loads, self.log.read_text().splitlines())

@@ -1,4 +1,4 @@
-"""Runners are removed while their sessions are busy: the removal returns, and dispatch to the others goes on."""
+"""Runners are removed while their sessions are busy. The removal returns, and dispatch to other runners continues."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def pools(database: str) -> AsyncIterator[Pools]:
 
 
 async def running(name: str) -> asyncio.Task[None]:
-    """The task of this loop that runs the coroutine of this name, as soon as there is one."""
+    """The task of this loop that runs the coroutine with this name, as soon as there is one."""
     loop = asyncio.get_running_loop()
 
     def find() -> asyncio.Task[None] | None:
@@ -64,7 +64,7 @@ async def running(name: str) -> asyncio.Task[None]:
 
 
 async def test_a_removal_that_meets_a_failure_ends_the_session(database: str, pools: Pools) -> None:
-    """A group of tasks that is ending because one of them failed forgets that somebody cancelled it meanwhile."""
+    """A task group that ends because one of its tasks failed loses a cancellation that arrives meanwhile."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     dispatching = asyncio.create_task(Dispatcher(pools, database, "tests", TaskSupervisor()).run())
     try:

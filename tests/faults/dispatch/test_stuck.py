@@ -1,4 +1,4 @@
-"""Every wait has an end: jobs that never begin, never end, are refused for ever, or are reported late."""
+"""Every wait has an end: for jobs that never begin, never end, are always refused, or are reported late."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.waiting import until as sync_until
 
 ENDS_WITHIN_S = 120.0
 TIMES = replace(IMPATIENT_TIMES, start_s=2.0, absent_s=2.0, answer_s=3.0, quarantine_s=0.3, sweep_s=0.5)
-"""Some of these runners never begin a job, and it is for the coordinator to lose patience with them."""
+"""The times for these tests. Some runners never begin a job, and the coordinator must give it up."""
 
 
 @pytest.fixture
@@ -99,7 +99,8 @@ async def test_a_job_that_is_refused_for_ever_is_given_up(
 
 
 async def test_a_job_whose_elapsed_time_stands_still_is_a_timeout(api: httpx.AsyncClient) -> None:
-    """Its runner neither kills it nor lets itself be told to, and says at every heartbeat that it has just begun."""
+    """The runner neither stops the job nor reacts to DELETE, and reports in every heartbeat that the job has just
+    begun."""
     with scripted_runner(Script(ends=lambda job: not is_bad(job), kills=False, elapsed=lambda elapsed_s: 0.0)) as stub:
         campaign = await submit(api, stub)
         await until_done(api, campaign, 4)
@@ -131,7 +132,8 @@ async def test_a_deadline_holds_however_often_the_stream_breaks(api: httpx.Async
 
 
 async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed(api: httpx.AsyncClient) -> None:
-    """Longer than silence is waited for: its attempts are lost, and what it reports afterwards counts all the same."""
+    """The runner is silent for longer than the limit, so its attempts are lost. The outcomes that it reports afterwards
+    still count."""
     script, loop = Script(), asyncio.get_running_loop()
     silence_s = TIMES.silence_s + 1.5
 
@@ -148,7 +150,7 @@ async def test_a_runner_that_is_silent_in_each_case_and_then_reports_is_believed
 
 
 async def test_a_case_that_outlasts_many_silences_is_no_timeout(api: httpx.AsyncClient) -> None:
-    """The network is away as often as attempts may be lost, and each time the same attempt comes back."""
+    """The network fails as often as attempts may be lost, and each time the same attempt continues."""
     with scripted_runner(Script(ends=lambda job: False), cases=1) as stub:
         campaign = await submit(api, stub, timeout_s=600)
         await until(api, campaign, lambda _: stub.last_started() is not None)
@@ -189,7 +191,8 @@ async def test_a_stop_by_somebody_else_is_no_outcome(api: httpx.AsyncClient) -> 
 
 
 async def test_a_cancellation_over_a_slow_link_holds_up_nothing(api: httpx.AsyncClient) -> None:
-    """A runner that answers after 0.1 s holds hundreds of jobs; the next campaign waits for no stop of them."""
+    """A runner that responds after 0.1 s holds hundreds of jobs. The next campaign does not wait until they are
+    stopped."""
     with scripted_runner(cases=400) as stub:
         await wait_outcomes(api, await submit(api, stub))
         stub.script.starts = False
@@ -207,7 +210,7 @@ async def test_a_cancellation_over_a_slow_link_holds_up_nothing(api: httpx.Async
 
 
 async def test_a_lease_that_nobody_knows_of_is_found(api: httpx.AsyncClient, database: str) -> None:
-    """A claim that was committed after its connection had been given up: the database alone has it."""
+    """A claim was committed after its connection had been given up, so only the database has the lease."""
     held_back: list[Job] = []
 
     def waits(job: Job) -> bool:

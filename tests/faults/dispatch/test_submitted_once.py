@@ -1,4 +1,4 @@
-"""A submission whose answer is lost on the way is sent again, and makes one campaign."""
+"""A client sends a submission again because the response was lost. Only one campaign is created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One runner and two databases that know it, a copy or somebody else's: neither stops the other's jobs."""
+"""Two databases, a database and its copy or two independent ones, use one runner. Neither stops the other's jobs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.runner_process import RunnerProcess
 from tests.waiting import until
 
 RUNS = 20
-"""Naps of 0.2 s, so that the other coordinator comes in the middle."""
+"""Naps of 0.2 s, so that the other coordinator starts while they run."""
 
 
 @pytest.fixture
 def other(new_database: Callable[..., str], times: Times) -> Iterator[CoordinatorProcess]:
-    """A coordinator over a database of its own."""
+    """A coordinator with another database."""
     other = CoordinatorProcess(new_database(), times=times)
     yield other
     other.stop()
@@ -74,7 +74,7 @@ def try_submit(coordinator: CoordinatorProcess) -> int | None:
 
 @pytest.fixture
 def original(directory: Path) -> Iterator[Portolan]:
-    """A data directory on which an instance runs, with a runner."""
+    """A data directory in which an instance runs, with a runner."""
     portolan = Portolan(directory.parent)
     up = portolan.up("--targets", "hazards/cpu", "--port", "0")
     yield portolan

@@ -1,4 +1,4 @@
-"""An event that cannot be read costs the job that it is about, and nothing else."""
+"""An unreadable event loses only the job to which it belongs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_bad(event: Event) -> bool:
 
 
 def broken(change: Any) -> Any:
-    """Lines as they should be, but for the finish of one case."""
+    """The lines of a correct stream, except for the finish event of one case."""
     return lambda event: change(event) if is_bad(event) else encode(event)
 
 
@@ -67,7 +67,7 @@ def test_the_job_ends_with_the_reason_and_the_others_pass(coordinator: Coordinat
 
 @pytest.mark.parametrize("times", [replace(SHORT_TIMES, absent_s=1.2)], ids=["impatient"])
 def test_an_event_that_never_comes_costs_its_job_an_attempt(coordinator: CoordinatorProcess) -> None:
-    """A gap in the numbers: nobody can say which job it was, until heartbeats no longer name it."""
+    """A number is missing in the stream. The affected job is unknown until heartbeats no longer name it."""
     dropped_events: list[Event] = []
 
     def once(event: Event) -> bytes | None:

@@ -1,4 +1,5 @@
-"""Whoever watches a campaign goes on when PostgreSQL or the coordinator was away; an outage is 503, never 500."""
+"""Commands that follow a campaign continue after PostgreSQL or the coordinator was unavailable. An outage gives status
+503, never 500."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ API = ("campaigns", "campaigns/1", "campaigns/1/outcomes", "campaigns/1/matrix",
 
 
 class Watcher:
-    """``portolan submit --wait`` of naps, as somebody runs it in a terminal of their own."""
+    """``portolan submit --wait`` of naps, as a user runs it in another terminal."""
 
     def __init__(self, url: str, place: Path, **variables: str) -> None:
         self.lines: list[str] = []
@@ -87,7 +88,7 @@ def watching(url: str, place: Path, **variables: str) -> Iterator[Watcher]:
 
 @pytest.fixture
 def own_postgres(place: Path) -> Iterator[EmbeddedPostgres]:
-    """A server of this test's own, upgraded, to be killed."""
+    """An upgraded server for one test, which can kill it."""
     server = EmbeddedPostgres(place / "postgres")
     asyncio.run(upgrade(server.start()))
     yield server
@@ -123,7 +124,7 @@ def test_a_watcher_outlasts_a_killed_postgresql(
 
 
 def answer_to(coordinator: CoordinatorProcess, path: str) -> tuple[int, str | None]:
-    """Status and Retry-After of what a browser, or a program, is answered."""
+    """The status and the ``Retry-After`` header of a response to a browser, or to a program."""
     address = f"http://127.0.0.1:{coordinator.port}{path}"
     answer = httpx.get(address, headers={"Accept": "text/html", **AS_ADMIN}, timeout=LIMIT_S)
     return answer.status_code, answer.headers.get("Retry-After")
@@ -142,7 +143,7 @@ def test_a_watcher_outlasts_a_killed_coordinator(
 
 
 def test_a_query_whose_connection_is_ended_is_an_outage(coordinator: CoordinatorProcess) -> None:
-    """Of requests on their way while somebody ends every connection, none is answered with 500."""
+    """While somebody ends every database connection, no running request gets status 500."""
     statuses: set[int] = set()
     over = threading.Event()
 

@@ -1,6 +1,6 @@
-"""The matrix for hours: ``python -m tests.faults.matrix --seed 7 --minutes 60 --report FILE``.
+"""Runs the fault matrix for hours: ``python -m tests.faults.matrix --seed 7 --minutes 60 --report FILE``.
 
-With ``--only``, the kinds whose names contain these words, one trial for each: a kind by itself.
+With ``--only``, one trial runs for each kind of fault whose name contains these words, with no other kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from tests.faults.matrix.trial import Trial, progress
 from tests.faults.matrix.world import World
 
 TRIAL_S = 300.0
-"""A campaign must end now and then, and what is wrong be found near to where it went wrong."""
+"""The length of one trial in seconds. Campaigns must end now and then, so that a violation is found soon after its
+cause."""
 LONGEST_SEED = 2**31
 
 

@@ -1,6 +1,6 @@
-"""What must hold however many faults there were: invariants over rows, runner logs and answers. Pure.
+"""Invariants that must hold after any number of faults, over database rows, runner logs and responses. Does no I/O.
 
-Each invariant is a function that yields a sentence for everything that breaks it.
+Each invariant is a function that yields a sentence for every violation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ Row = Mapping[str, Any]
 TIMES = Times()
 
 ENDS_WITHIN_S = LONG_S + 120.0
-"""After the last fault was mended, which may have made the longest case begin anew."""
+"""Seconds from the repair of the last fault to the end of all campaigns. The longest case may have been restarted by
+this fault."""
 MOST_LOST = 3
 MOST_ATTEMPTS = 60
 SLACK_S = 5.0
-"""Between the moment of an event and the moment at which it is stored, on a busy machine."""
+"""Seconds between an event and its storage, on a busy machine."""
 RECOVERY_S = 2 * TIMES.grace_s + TIMES.silence_s
-"""What a job may take past its time limit until it is known that its runner does not end it."""
+"""Seconds that a job may take beyond its time limit until the coordinator knows that its runner does not end it."""
 COORDINATORS_RULES = frozenset(
     {
         "coordinator-deadline",
@@ -37,25 +38,25 @@ COORDINATORS_RULES = frozenset(
         "never-begun",
     }
 )
-"""Rules of outcomes that no runner reported."""
+"""The rules of outcomes that no runner reported."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """When a fault was there, by the clock of the database."""
+    """The period of a fault, by the database's clock."""
 
     name: str
     began: float
     ended: float
     excuses: bool = True
-    """Whether it holds up those who end jobs and store outcomes; what a runner does wrong holds up nobody."""
+    """Whether the fault delays those who end jobs and store outcomes. Faults of a runner delay only this runner."""
     step_s: float = 0.0
-    """By how much the database's clock stepped at its beginning, and back at its end."""
+    """The seconds by which the database's clock steps at the beginning. It steps back at the end."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page or a resource answered."""
+    """The response of a page or a REST resource."""
 
     path: str
     status: int
@@ -64,7 +65,7 @@ class Answer:
 
 @dataclass
 class Observation:
-    """All that the checker looks at."""
+    """The data that the checker examines."""
 
     campaigns: Sequence[Row] = ()
     targets: Sequence[Row] = ()
@@ -72,23 +73,24 @@ class Observation:
     attempts: Sequence[Row] = ()
     outcomes: Sequence[Row] = ()
     reported: Mapping[str, set[str]] = field(default_factory=dict)
-    """By scripted runner, the nonces that it sent."""
+    """For each scripted runner, the nonces that it sent."""
     unreadable: Mapping[str, set[str]] = field(default_factory=dict)
-    """Of these, the nonces of finishes whose line a fault had changed."""
+    """Those of these nonces whose finish line was changed by a fault."""
     forgotten: Mapping[str, int] = field(default_factory=dict)
-    """By scripted runner, up to which serial number a restored database does not know what it reported."""
+    """For each scripted runner, the last serial number whose report a restored database may have lost."""
     boots: Mapping[str, set[str]] = field(default_factory=dict)
-    """By scripted runner, the boots that it had."""
+    """For each scripted runner, its boots."""
     runner_names: Mapping[int, str] = field(default_factory=dict)
-    """Which scripted runner is which row of ``runners``."""
+    """For each scripted runner, its id in ``runners``."""
     planned: Mapping[int, int] = field(default_factory=dict)
-    """By campaign, how many jobs its submission was answered with."""
+    """For each campaign, the number of jobs in the response to its submission."""
     held: Mapping[str, int] = field(default_factory=dict)
-    """By scripted runner, how many jobs it still has at the end."""
+    """For each scripted runner, the number of jobs that it has at the end."""
     answers: Sequence[Answer] = ()
     windows: Sequence[Window] = ()
     ended_after_s: float | None = 0.0
-    """From the mending of the last fault to the end of the last campaign; None: not in time."""
+    """Seconds from the repair of the last fault to the end of the last campaign; None if the campaigns did not end in
+    time."""
 
 
 @dataclass(frozen=True)
@@ -321,32 +323,33 @@ INVARIANTS: tuple[Callable[[Observation], Iterator[str]], ...] = (
 
 
 def check(observation: Observation) -> list[Violation]:
-    """Everything that breaks an invariant."""
+    """Every violation of an invariant."""
     return [Violation(invariant.__name__, sentence) for invariant in INVARIANTS for sentence in invariant(observation)]
 
 
 def wire_id(job_id: int | None, attempt: Row) -> str:
-    """How the job is called on the wire: its lease's token before its number."""
+    """The id of the job in requests to runners: the token of its lease, then its number."""
     token = attempt.get("token")
     return f"{token}.{job_id}" if token else str(job_id)
 
 
 def _elapsed_s(windows: Sequence[Window], began: datetime, ended_at: datetime) -> float:
-    """Seconds from one time of the database to another: the fewest that its clock's steps allow, and none if it only
-    went back."""
+    """The seconds between two times of the database's clock. Steps of the clock may add time, so the smallest possible
+    number is returned, at least 0."""
     spans = [end - begin for begin in _moments(windows, began) for end in _moments(windows, ended_at)]
     return min((span for span in spans if span >= 0), default=0.0)
 
 
 def _moments(windows: Sequence[Window], moment: datetime) -> set[float]:
-    """When the database's clock may have told this time: without a step, or with that of a window which it is in."""
+    """The real times at which the database's clock may have shown this time: without a step, or with the step of a
+    period that contains it."""
     stepped_times = [(window, moment.timestamp() - window.step_s) for window in windows if window.step_s]
     within = {at for window, at in stepped_times if window.began - SLACK_S <= at <= window.ended + SLACK_S}
     return within | {moment.timestamp()}
 
 
 def _held_up_s(windows: Sequence[Window], began: float, ended_at: float) -> float:
-    """Seconds of this time in which a fault held everybody up, or had just done so."""
+    """The seconds in this period in which a fault delayed everybody, or had just ended."""
     spans = sorted(
         (max(window.began, began), min(window.ended + TIMES.silence_s, ended_at))
         for window in windows

@@ -1,4 +1,4 @@
-"""A fault: something that goes wrong in the world for a while, and is mended again."""
+"""A fault: something that breaks for a while, and is repaired again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Place(StrEnum):
-    """Where it goes wrong."""
+    """The part of the system that breaks."""
 
     coordinator = "coordinator"
     postgresql = "PostgreSQL"
@@ -22,38 +22,39 @@ class Place(StrEnum):
 
 
 class Fault(ABC):
-    """One kind a class. ``target`` is the runner that it befalls, for the kinds that befall one."""
+    """A fault. Each kind is a subclass. ``target`` is the affected runner, for kinds that affect one runner."""
 
     place: ClassVar[Place]
     name: ClassVar[str]
-    """What goes wrong, as the report says it; the same for no two kinds."""
+    """The description in the report; each kind has another."""
     lasts_s: ClassVar[float] = 4.0
     targets: ClassVar[tuple[str, ...]] = ("",)
-    """Which runners it can befall."""
+    """The runners that this kind can affect."""
     step_s: ClassVar[float] = 0.0
-    """By how much the clock of the database steps while it lasts."""
+    """The seconds by which the database's clock steps while the fault lasts."""
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What no other fault may touch meanwhile, besides its target."""
+    """Parts, in addition to the target, that no other fault may affect at the same time."""
 
     def __init__(self, target: str = "") -> None:
         self.target = target
 
     @property
     def holds(self) -> frozenset[str]:
-        """Two faults at once hold nothing in common: each can be made and mended while the other lasts."""
+        """The parts that this fault affects. Two simultaneous faults have no part in common, so that each can begin and
+        end while the other lasts."""
         return self.needs | {self.target} - {""}
 
     @classmethod
     def possible(cls, world: World) -> bool:
-        """Whether this machine lets it be made."""
+        """Whether this machine can make the fault."""
         return True
 
     @abstractmethod
     def inject(self, world: World) -> None:
-        """Make it."""
+        """Begin the fault."""
 
     def heal(self, world: World) -> None:
-        """Mend what does not mend itself. Called once, however ``inject`` ended."""
+        """Repair everything that does not recover without help. Called once, even if ``inject`` failed."""
         return
 
 

@@ -1,4 +1,4 @@
-"""The host's wall clock as coordinator and PostgreSQL see it: it can make a step while they run."""
+"""The host's wall clock as coordinator and PostgreSQL see it. It can step while they run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ VARIABLE = "PORTOLAN_TEST_CLOCK"
 
 
 class HostClock:
-    """A library to be preloaded, and the file from which it reads how wrong the clock is."""
+    """A library that processes preload, and the file from which it reads the error of the clock."""
 
     def __init__(self) -> None:
-        """Raises ``OSError`` where there is no C compiler."""
+        """Build the library. Raises ``OSError`` if there is no C compiler."""
         # Not in memory: such file systems often let nothing be executed.
         self.folder = Path(tempfile.mkdtemp(prefix="portolan-clock-"))
         self.folder.chmod(0o755)
@@ -29,7 +29,7 @@ class HostClock:
         self.variables = {"LD_PRELOAD": str(library), VARIABLE: str(self._file)}
 
     def step(self, seconds: float) -> None:
-        """From now on the clock is wrong by so much."""
+        """Set the error of the clock from now on."""
         with open(self._file, "r+b" if self._file.exists() else "wb") as file:
             file.write(struct.pack("d", seconds))
         self._file.chmod(0o644)
@@ -39,7 +39,7 @@ class HostClock:
 
 
 def host_clock() -> HostClock | None:
-    """None where it cannot be made."""
+    """The clock; None if it cannot be made here."""
     try:
         return HostClock()
     except OSError:

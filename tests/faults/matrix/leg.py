@@ -1,6 +1,6 @@
-"""A leg: the way of TCP connections between two processes, through a relay that can go wrong on command.
+"""A leg: the TCP connections between two processes, through a relay that can be broken on command.
 
-One leg lies between a coordinator and PostgreSQL, one between the coordinators and each runner.
+One leg is between a coordinator and PostgreSQL, and one between the coordinators and each runner.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ PIECE_BYTES = 1 << 16
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 Mangle = Callable[[bytes], tuple[bytes, bool]]
-"""What becomes of one piece of an answer, and whether the connection goes on after it."""
+"""A function that returns the changed form of one piece of a response, and whether the connection continues after this
+piece."""
 
 
 def cut_in_the_middle(piece: bytes) -> tuple[bytes, bool]:
@@ -26,34 +27,34 @@ def cut_in_the_middle(piece: bytes) -> tuple[bytes, bool]:
 
 
 def corrupt(piece: bytes) -> tuple[bytes, bool]:
-    """One byte becomes one that occurs in no valid UTF-8, so that the damage can be noticed."""
+    """One byte is replaced by a byte that is never part of valid UTF-8, so that readers can notice the damage."""
     middle = len(piece) // 2
     return piece[:middle] + b"\xff" + piece[middle + 1 :], True
 
 
 def garble(piece: bytes) -> tuple[bytes, bool]:
-    """Something arrives that is of no protocol."""
+    """The piece is replaced by bytes of no protocol."""
     return b"\xff" * 16, True
 
 
 @dataclass
 class Weather:
-    """How a leg treats what passes now."""
+    """The current behavior of a leg."""
 
     delay_s: float = 0.0
     bytes_per_s: float | None = None
     silent: bool = False
-    """What is sent goes nowhere, and nobody is told: connections of this time are never mended."""
+    """Data goes nowhere, without an error for the sender. Connections from this time never recover."""
     deaf: bool = False
-    """As ``silent``, for what comes back only: requests arrive, answers do not."""
+    """Like ``silent``, but only for responses: requests arrive."""
     doubled: bool = False
-    """What is sent on a connection is sent to the same place once more, on another."""
+    """Data that is sent on a connection is sent a second time, on another connection to the same port."""
     mangle: Mangle | None = None
-    """For the next piece that comes back."""
+    """Changes the next piece that comes back."""
 
 
 class _Cut(Exception):
-    """The connection ends here."""
+    """Raised to end the connection."""
 
 
 @dataclass(eq=False)
@@ -72,11 +73,11 @@ class _Connection:
 
 @dataclass
 class Leg:
-    """A relay to ``target_port``; ``weather`` may be exchanged at any time, from any thread."""
+    """A relay to ``target_port``. ``weather`` can be replaced at any time, from any thread."""
 
     target_port: int
     run: Callable[[Coroutine[Any, Any, Any]], Any]
-    """Runs a coroutine on the loop of the relays and waits for it."""
+    """Runs a coroutine on the event loop of the relays and waits for its end."""
     weather: Weather = field(default_factory=Weather)
     port: int = 0
     _connections: set[_Connection] = field(default_factory=set)
@@ -93,7 +94,7 @@ class Leg:
         self.weather = Weather()
 
     def forget_connections(self) -> None:
-        """As a firewall does that lost its table: the present connections carry nothing any more."""
+        """Let current connections carry no data any more, like a firewall that lost its table."""
         self.run(self._silence())
 
     def forget_answers(self) -> None:

@@ -1,4 +1,4 @@
-"""Which faults happen when: a schedule, from a seed. The same seed gives the same schedule. Pure."""
+"""Draws the schedule of faults from a seed. The same seed gives the same schedule. Does no I/O."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from tests.faults.matrix.fault import Fault
 
 LANES = 4
-"""So many faults last at once, as far as what they hold allows."""
+"""The maximum number of simultaneous faults. They must not affect the same parts."""
 PAUSE_S = (0.3, 1.5)
-"""Between two faults of a lane."""
+"""Seconds between two faults of a lane."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One fault of the schedule; seconds count from its beginning."""
+    """One fault of the schedule. Its seconds count from the schedule's beginning."""
 
     kind: type[Fault]
     target: str
@@ -32,10 +32,8 @@ class Planned:
 
 
 def schedule(kinds: Sequence[type[Fault]], seed: int, seconds: float | None = None) -> list[Planned]:
-    """Each kind once, in an order drawn from the seed; with ``seconds``, again and again until then.
-
-    Faults that hold nothing in common overlap, up to ``LANES`` of them.
-    """
+    """A schedule with each kind once, in an order drawn from the seed; with ``seconds``, kinds repeat until that time.
+    Up to ``LANES`` faults overlap if they have no part in common."""
     generator = random.Random(seed)
     lanes = [0.0] * LANES
     free: dict[str, float] = {}
@@ -61,6 +59,6 @@ def schedule(kinds: Sequence[type[Fault]], seed: int, seconds: float | None = No
 
 
 def _free_at(fault: tuple[type[Fault], str], free: Mapping[str, float]) -> float:
-    """When nobody holds any more what it needs."""
+    """The time at which no other fault affects the needed parts any more."""
     kind, target = fault
     return max((free.get(name, 0.0) for name in kind(target).holds), default=0.0)

@@ -26,7 +26,7 @@ their tests.
 
 
 def report(verdicts: Sequence[Verdict], minutes: float) -> str:
-    """All trials of one call, added up. ``minutes`` is what the call asked for."""
+    """The report of all trials of one command, added up. ``minutes`` is the duration that the command requested."""
     return "\n".join(
         [
             HEAD.format(minutes=minutes, seed=verdicts[0].seed),

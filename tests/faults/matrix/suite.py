@@ -1,4 +1,4 @@
-"""The suite of the scripted runners, and the campaign that runs all of it."""
+"""The suite of the scripted runners, and the campaigns that run it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.scripted_runner import Case
 
 QUICK_CASES = 12
 LONG = "matrix.long"
-"""For the faults that last as long as it; no other campaign has it."""
+"""The name of the long case, for faults that last as long as this case. Only one campaign has it."""
 LONG_S = 100.0
 SUITE = "matrix"
 CAMPAIGN: dict[str, Any] = {
@@ -19,7 +19,7 @@ CAMPAIGN: dict[str, Any] = {
     "timing": "off",
     "timeout_s": 4.0,
 }
-"""A submission of all of it but what is long."""
+"""A submission of all cases except the long case."""
 
 TIMED: dict[str, Any] = {
     "suite": "hazards",
@@ -29,12 +29,11 @@ TIMED: dict[str, Any] = {
     "timing": "quick",
     "timeout_s": 20.0,
 }
-"""A submission of what waits for the host's timing lock."""
+"""A submission of the cases that wait for the host's timing lock."""
 
 
 def cases() -> list[Case]:
-    """The suite: mostly quick cases, one that fails, one that takes a while, one that has to be killed,
-    one that is long."""
+    """The suite: mostly quick cases, and one each that fails, takes a while, must be killed, or is long."""
     quick = [Case(f"quick/{number}", "matrix.quick", 0.05 + 0.03 * number) for number in range(QUICK_CASES)]
     others = [
         Case("wrong/0", "matrix.wrong", 0.1, "failed"),

@@ -1,4 +1,4 @@
-"""Every invariant of the matrix can fail: a sound observation, broken in each of the ways that it is to notice."""
+"""Each invariant of the matrix can fail: a valid observation is broken in each way that the invariant must detect."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def attempt(job: int) -> dict[str, Any]:
 
 @pytest.fixture
 def observation() -> Any:
-    """A campaign of three jobs that went well."""
+    """A valid observation of a campaign with three jobs."""
     numbers = range(1, JOBS + 1)
     counters = {"total": JOBS, "done": JOBS, "passed": JOBS, "failed": 0, "skipped": 0, "incomplete": 0, "cancelled": 0}
     return Observation(
@@ -175,7 +175,7 @@ def test_every_invariant_is_broken_here() -> None:
 
 
 def test_the_time_of_a_fault_is_nobody_s(observation: Any) -> None:
-    """A job may take as long as the fault did that held it up."""
+    """A job may take longer by the duration of the fault that delayed it."""
     observation.attempts[0].update(ended_at=BEGAN + timedelta(seconds=600))
     observation.windows = [Window("the network was away", BEGAN.timestamp() + 1, BEGAN.timestamp() + 560)]
     assert check(observation) == []
@@ -183,7 +183,8 @@ def test_the_time_of_a_fault_is_nobody_s(observation: Any) -> None:
 
 @pytest.mark.parametrize(("longer_s", "invariants"), [(0, []), (300, ["none_past_its_time"])])
 def test_a_step_of_the_clock_is_no_time_of_a_job(observation: Any, longer_s: int, invariants: list[str]) -> None:
-    """It began an hour behind, and ended three seconds later, or longer, 20 seconds behind."""
+    """The job began while the clock was an hour behind, and ended three seconds later or more, with the clock 20
+    seconds behind."""
     began = BEGAN.timestamp()
     observation.attempts[0].update(
         started_at=BEGAN + timedelta(hours=-1, seconds=5), ended_at=BEGAN + timedelta(seconds=8 - 20 + longer_s)

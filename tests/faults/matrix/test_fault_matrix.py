@@ -1,7 +1,7 @@
-"""The fault matrix for a minute: kinds of faults in the order of the seed of the change.
+"""Runs the fault matrix for one minute, with kinds of faults in an order drawn from the seed of the change.
 
-At level 2 it takes three minutes. ``PORTOLAN_FAULT_MINUTES`` says for how long faults befall, ``PORTOLAN_FAULT_SEED``
-in which order. A schedule is repeated by ``python -m tests.faults.matrix --seed SEED``.
+At level 2 it runs for three minutes. ``PORTOLAN_FAULT_MINUTES`` sets the duration, ``PORTOLAN_FAULT_SEED`` the order.
+``python -m tests.faults.matrix --seed SEED`` repeats a schedule.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tests.faults.matrix.trial import Trial, progress
 from tests.faults.matrix.world import World
 
 MINUTES = {1: "1", 2: "3"}
-"""By level."""
+"""Minutes by level."""
 ENDS_S = 30.0
-"""What the last campaigns of a trial usually take to end, once its faults are over."""
+"""The usual time that the last campaigns of a trial need after its last fault."""
 LONGEST_IN_CI_S = 20.0
-"""Kinds that last longer are for hours on demand, unless there is more time than usual."""
+"""Kinds that last longer run only in longer trials, which are started by hand."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The schedule of faults: drawn from a seed and from nothing else, whole, and never two where one must be alone."""
+"""The schedule of faults depends only on the seed, is complete, and never combines faults that exclude each other."""
 
 from __future__ import annotations
 

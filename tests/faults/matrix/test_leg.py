@@ -1,4 +1,4 @@
-"""A relay does to a connection what its weather says: otherwise the matrix would be sunny throughout."""
+"""A relay treats a connection as its weather says. Otherwise the matrix would test nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTION = b"0123456789"
 
 
 class Echo:
-    """A server that answers with what it gets, and keeps it."""
+    """A server that sends received data back, and stores it."""
 
     def __init__(self) -> None:
         self.got: list[bytes] = []
@@ -75,7 +75,7 @@ def connect(leg: Leg) -> socket.socket:
 
 
 def ask(leg: Leg, patience_s: float = LIMIT_S) -> bytes:
-    """What comes back first on a new connection; nothing if it is closed."""
+    """The first data that comes back on a new connection; empty if the connection is closed."""
     with connect(leg) as connection:
         connection.sendall(QUESTION)
         connection.settimeout(patience_s)

@@ -1,4 +1,4 @@
-"""The page of promises names tests that exist, and every kind of fault that the matrix makes."""
+"""The page of promises names existing tests, and every kind of fault of the matrix."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_some_test_is_of_level_1(promise: str) -> None:
 
 
 def is_of_level_1(file: str, name: str) -> bool:
-    """Neither the test nor its file needs a level, and a draw keeps it: it keeps one of each function's parameters."""
+    """Whether neither the test nor its file needs level 2. A draw always keeps one of each function's parameters."""
     module = ast.parse((TESTS / file).read_text())
     of_file = [ast.unparse(node) for node in module.body if isinstance(node, ast.Assign)]
     marks = [ast.unparse(mark) for mark in function_of(file, name).decorator_list]

@@ -1,4 +1,4 @@
-"""A trial: a schedule of faults befalls a world at work; afterwards it is looked at whether all holds."""
+"""A trial: a schedule of faults is executed on a working system, and afterwards all invariants are checked."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
 
 PATIENCE_S = 20.0
-"""A reader gives up then; that is no violation, the coordinator or its database may be away."""
+"""Seconds after which a reader gives up. This is no violation, because the coordinator or its database may be
+unavailable."""
 READS_EVERY_S = 0.4
 SUBMITS_EVERY_S = 2.0
 RUNNING_AT_ONCE = 3
 LOOKS_EVERY_S = 0.5
 HOLDING_UP = frozenset({Place.coordinator, Place.postgresql, Place.network, Place.disk})
-"""Where a fault keeps the coordinator from ending jobs and from storing outcomes."""
+"""Parts whose faults keep the coordinator from ending jobs and storing outcomes."""
 SHOWN = 10
-"""Violations of one invariant that are told one by one."""
+"""The maximum number of violations of one invariant that are listed."""
 CAMPAIGNS: list[dict[str, Any]] = [
     CAMPAIGN,
     {
@@ -46,7 +47,7 @@ CAMPAIGNS: list[dict[str, Any]] = [
 
 @dataclass
 class Verdict:
-    """What a trial found, with the counts that the report shows."""
+    """The result of a trial: its violations, and the counts for the report."""
 
     seed: int
     seconds: float
@@ -56,18 +57,18 @@ class Verdict:
     outcomes: Counter[str]
     """By verdict."""
     rules: Counter[str]
-    """By rule, of the outcomes that no runner reported."""
+    """Outcomes that no runner reported, by rule."""
     attempts: Counter[str]
-    """By how they ended."""
+    """Attempts by ending."""
     answers: Counter[int]
-    """By status."""
+    """Responses by status."""
     ended_after_s: float | None
     violations: list[Violation]
 
 
 @dataclass
 class Client:
-    """A user: keeps the world at work, and reads pages, whatever becomes of either."""
+    """A user: submits and cancels campaigns and reads pages, whether or not the requests succeed."""
 
     world: World
     planned: dict[int, int] = field(default_factory=dict)
@@ -77,7 +78,7 @@ class Client:
     works: bool = True
 
     def begin(self) -> None:
-        """Put the world to work while all is well: some schedules let no submission through before they end."""
+        """Submit campaigns before the first fault, because during some schedules no submission succeeds."""
         for body in CAMPAIGNS:
             self._submit(body)
         assert len(self.planned) == len(CAMPAIGNS), self.answers
@@ -93,7 +94,8 @@ class Client:
             thread.join()
 
     def cancel_what_nobody_can_run(self) -> None:
-        """As its page says to: no runner serves the revision of the suite any more that it was planned for."""
+        """Cancel campaigns that no runner can serve any more, as their page advises: no runner has the suite's revision
+        for which they were planned."""
         for campaign in self.world.rows("SELECT id FROM campaigns WHERE state = 'running'"):
             address = f"/api/v1/campaigns/{campaign['id']}"
             answer = self._ask("GET", address)
@@ -105,7 +107,7 @@ class Client:
                 self._ask("POST", f"{address}/cancel")
 
     def forget(self) -> None:
-        """Of campaigns that a restored database does not have, nothing is to be expected."""
+        """Forget campaigns that a restored database does not have. Nothing is expected of them."""
         stored_ids = {row["id"] for row in self.world.rows("SELECT id FROM campaigns")}
         self.planned = {campaign: jobs for campaign, jobs in self.planned.items() if campaign in stored_ids}
 
@@ -116,7 +118,7 @@ class Client:
                 self._submit(next(suites))
 
     def _running(self) -> int:
-        """How many campaigns are known to run; many, if that cannot be asked."""
+        """The number of running campaigns; a large number if it cannot be read."""
         answer = self._ask("GET", "/api/v1/campaigns")
         if answer is None or answer.status_code != 200:
             return RUNNING_AT_ONCE
@@ -161,14 +163,14 @@ class Client:
 
 
 def _is_left_alone(target: dict[str, Any]) -> bool:
-    """It has jobs left, and every runner that there is could be had and serves something else."""
+    """Whether the campaign still has jobs, all runners are available, and each serves something else."""
     counters = target["counters"]
     left = counters["total"] - counters["done"] - counters["cancelled"]
     return bool(left and not target["live_runners"] and not target["held_up_by"])
 
 
 class Trial:
-    """``hold`` carries the schedule out and judges. One world may see several trials, one after the other."""
+    """A trial. ``hold`` executes the schedule and checks the invariants. Several trials can use one world."""
 
     def __init__(self, world: World, seed: int, faults: Sequence[Planned]) -> None:
         self.world = world
@@ -178,7 +180,8 @@ class Trial:
         self.client = Client(world)
 
     def hold(self, limit_s: float | None = None) -> Verdict:
-        """With a limit, no fault begins after it; those that have begun are mended."""
+        """Execute the schedule and check the invariants. If there is a limit, no fault begins after it; faults that
+        have begun are repaired."""
         began = time.time()
         first = self._newest_campaign()
         self.world.at_restore.append(self.client.forget)
@@ -196,7 +199,7 @@ class Trial:
         return self._judge(first, began, ended_after_s, held_jobs)
 
     def _befall(self, limit_s: float | None) -> None:
-        """A fault that could not begin at its time begins late, and lasts as long all the same."""
+        """Begin a fault. If it cannot begin at its time, it begins later and has the same duration."""
         beginning = time.time()
         waiting = [planned_fault for planned_fault in self.planned if planned_fault.kind.possible(self.world)]
         present: dict[Future[Window], Planned] = {}
@@ -219,7 +222,7 @@ class Trial:
         return elapsed_s >= planned_fault.begins_s and len(present) < LANES and not planned_fault.holds & held_resources
 
     def _endure(self, planned_fault: Planned) -> Window:
-        """One fault, from its making to its mending."""
+        """Execute one fault from its beginning to its repair."""
         fault = planned_fault.kind(planned_fault.target)
         began = time.time()
         try:
@@ -260,7 +263,7 @@ class Trial:
         )
 
     def _observe(self, first: int) -> Observation:
-        """Rows of this trial's campaigns, and what the runners' logs say."""
+        """Read the rows of this trial's campaigns, and the runners' logs."""
         ours = f"campaign_id > {first}"
         address = {f"http://127.0.0.1:{leg.port}": name for name, leg in self.world.legs.items() if name != REAL}
         runners = self.world.rows("SELECT id, url FROM runners")
@@ -282,7 +285,7 @@ class Trial:
 
 
 def progress(verdict: Verdict) -> Iterator[str]:
-    """A trial in a few lines."""
+    """A trial in a few lines of text."""
     after = "not in time" if verdict.ended_after_s is None else f"{verdict.ended_after_s:.0f} s after the last fault"
     yield (
         f"seed {verdict.seed}: {verdict.faults.total()} faults of {len(verdict.faults)} kinds in "

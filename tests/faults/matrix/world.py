@@ -1,8 +1,8 @@
-"""The world that faults befall: real processes, and relays between them that can go wrong.
+"""The system that faults affect: real processes, and relays between them that can be broken.
 
-One PostgreSQL, one coordinator (more for a while), three scripted runners on two targets, and one
-real runner of the hazards. Who speaks to whom goes through a leg. A thread of its own runs the
-loop of relays and scripted runners.
+It consists of one PostgreSQL, one coordinator (sometimes more), three scripted runners on two targets, and one real
+runner of the hazards. Every connection goes through a leg. A separate thread runs the event loop of relays and scripted
+runners.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ REAL_SECRET = "the-secret-of-delta"
 
 
 class PatientCoordinator(CoordinatorProcess):
-    """Takes a start for done when somebody listens: its database may be away, or never answer."""
+    """A coordinator that counts as started when its port is open, because its database may be unavailable, or never
+    respond."""
 
     def start(self) -> None:
         while True:
@@ -57,7 +58,7 @@ class PatientCoordinator(CoordinatorProcess):
 
 
 class World:
-    """Begins whole and at work; ``close`` ends everything that it started."""
+    """The complete system. ``close`` ends everything that it started."""
 
     def __init__(self, folder: Path) -> None:
         self._stack = contextlib.ExitStack()
@@ -79,7 +80,7 @@ class World:
             self._stack.callback(self.clock.close)
         self.variables = {} if self.clock is None else self.clock.variables
         self.at_restore: list[Callable[[], None]] = []
-        """Called when the database has become an older one."""
+        """Called when the database was replaced by an older one."""
         self.disk = self._disk(folder / "disk", DISK_BYTES, "755")
         self.scratch = self._disk(folder / "scratch", SCRATCH_BYTES, "1777")
         self.backup = folder / "backup"
@@ -111,7 +112,8 @@ class World:
         self.database_leg = self._leg(urlsplit(self.dsn).port or 0)
 
     def _preload_into_postgres(self) -> None:
-        """The server is given no variable of ours, and must be to have another clock."""
+        """Preload the clock's library into PostgreSQL. The server receives none of the test's variables, but needs
+        another clock."""
         server_environment = embedded._environment
         self._stack.callback(setattr, embedded, "_environment", server_environment)
         embedded._environment = lambda: server_environment() | self.variables
@@ -146,7 +148,7 @@ class World:
         )
 
     def restart_real(self) -> None:
-        """A new process under the same address; the old one is dead by now."""
+        """Start a new process under the address of the old process, which has ended."""
         self.real.stop()
         self.real = self._start_real()
 
@@ -169,7 +171,7 @@ class World:
         return int((cluster / "postmaster.pid").read_text().split()[0])
 
     def execute(self, *statements: str) -> None:
-        """Each statement by itself, on a connection that goes round the leg."""
+        """Execute each statement separately, on a connection that does not use the leg."""
 
         async def work() -> None:
             connection = await asyncpg.connect(self.dsn, timeout=LOOP_LIMIT_S)
@@ -193,19 +195,19 @@ class World:
         return list(self.run(work()))
 
     def restart_postgres(self) -> None:
-        """As `portolan up` does it: mend what is there, on the same port."""
+        """Restart PostgreSQL like `portolan up`: repair the existing data directory, and use the same port."""
         self.postgres.stop()
         assert self.postgres.start() == self.dsn, "another port: something else took the old one"
 
     def back_up(self) -> None:
-        """Keep a copy of the database as it is."""
+        """Store a copy of the current database."""
         self.postgres.stop()
         shutil.rmtree(self.backup, ignore_errors=True)
         subprocess.run(["cp", "-a", self.postgres.directory / "cluster", self.backup], check=True)
         self.postgres.start()
 
     def restore(self) -> None:
-        """What happened since the copy was made is not known to the database any more."""
+        """Replace the database by the copy, so that everything since the copy is lost."""
         self.postgres.stop()
         cluster = self.postgres.directory / "cluster"
         shutil.rmtree(cluster)
@@ -217,7 +219,7 @@ class World:
             callback()
 
     def upgraded_dsn(self, database: str) -> str:
-        """The DSN of another database of the server, with today's schema."""
+        """The DSN of another database on the server, with the current schema."""
         dsn = urlunsplit(urlsplit(self.dsn)._replace(path=f"/{database}"))
         asyncio.run(upgrade(dsn))
         return dsn
@@ -234,7 +236,7 @@ class World:
             self.others.pop().stop()
 
     def quiet(self, limit_s: float = 30.0) -> dict[str, int]:
-        """How many jobs the scripted runners still hold once nothing is left to do, after some patience."""
+        """Wait until nothing is left to do. Returns the number of jobs that the scripted runners still hold."""
         end = time.monotonic() + limit_s
         while any(runner.holds for runner in self.runners.values()) and time.monotonic() < end:
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Everything that shows a campaign, asked for over HTTP: each answers 200 and says finite numbers only."""
+"""Requests everything that shows a campaign. Each response has status 200 and only finite numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number that cannot be comes on every way in; what shows the campaign that it was for goes on."""
+"""An impossible number arrives in every way in which numbers arrive. The affected campaign can still be shown."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.runner_process import RunnerProcess
 from tests.waiting import LIMIT_S, async_until
 
 TIMES = (0.0, -0.0, 5e-324, 1e-12, 1e-6, 1.0, 3.0, 1e12)
-"""All that a clock may say, from nothing to the longest."""
+"""Durations that a clock may report, from zero to the longest."""
 CASES = tuple(f"f{place}" for place in range(len(TIMES)))
 
 
 class Device(toy.Toy):
-    """A toy of a device's own; ``measure`` says what an attempt of the n-th case reports."""
+    """A toy runner with its own device. ``measure`` returns the report of an attempt of the n-th case."""
 
     def __init__(self, device: str, device_class: str, measure: Callable[[int], dict[str, Any]]) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ def timing_of(milliseconds: float) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the toys have to offer."""
+    """The cases of the toy runners."""
     monkeypatch.setattr(toy, "CASES", CASES)
     monkeypatch.setattr(toy, "QUEUE_LIMIT", 100)
 
@@ -94,7 +94,7 @@ async def outcomes(client: httpx.AsyncClient, campaign: int) -> list[dict[str, A
 
 
 async def test_whatever_a_clock_may_say_every_figure_is_finite(client: httpx.AsyncClient) -> None:
-    """Zero has no logarithm and divides nothing, and the least divides the greatest."""
+    """Zero has no logarithm and cannot be a divisor, and the largest value is divided by the smallest."""
     cpu = Device("cpu", "cpu", lambda case: timing_of(TIMES[case]))
     gpu = Device("gpu", "gpu", lambda case: timing_of(TIMES[-1 - case]))
     async with AsyncExitStack() as stack:
@@ -115,7 +115,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "a sample below zero": {"timing": {"samples_ms": [1.0, -1.0]}},
     "a log past the column": {"log_bytes": 2**63},
 }
-"""Some of what ``test_messages.py`` has in full."""
+"""A selection of the values that ``test_messages.py`` has completely."""
 
 
 @pytest.mark.drawn(4)
@@ -128,7 +128,7 @@ async def test_on_a_stream_it_costs_no_other_target_anything(client: httpx.Async
             campaign = await submit(client, "toy", runs=1)
 
             async def says_so() -> bool:
-                """The coordinator has seen it, and says so: of the runner, or of the job."""
+                """Whether the coordinator reports the impossible number, for the runner or for the job."""
                 runner_row = await ask(client, "GET", f"/runners/{runner}", 200)
                 rows = await outcomes(client, campaign)
                 good = sum(row["device"] == "cpu" for row in rows)

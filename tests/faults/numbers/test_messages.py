@@ -1,4 +1,4 @@
-"""Every message: a number, text or list in it can be stored, or the message is refused. No field is left out."""
+"""Every number, text or list in every message can be stored, or the message is refused. No field is left out."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ for module in pkgutil.iter_modules(protocol.__path__):
 MESSAGES = sorted(Message.__subclasses__(), key=lambda message: message.__name__)
 NUMBERS = st.floats() | st.integers() | st.integers(2**62, 2**70) | st.integers(-(2**70), -(2**62))
 CHECKED_BY_ITSELF = {"Enrolment.url"}
-"""A web address of printable ASCII, or none."""
+"""A web address of printable ASCII, or null."""
 OUTCOME: dict[str, Any] = {"verdict": "passed", "ending": "returned", "duration_s": 0.0}
 
 
 def unbounded_places(schema: dict[str, Any], path: str) -> Iterator[str]:
-    """The places in a JSON Schema at which a value could be of any size."""
+    """The places in a JSON Schema at which a value has no size limit."""
     for choice in schema.get("anyOf", []):
         yield from unbounded_places(choice, path)
     match schema.get("type"):
@@ -161,7 +161,7 @@ def test_a_moment_can_be_told_in_any_zone() -> None:
 
 
 def test_what_got_past_the_checks_is_not_written_as_not_measured() -> None:
-    """Null would be read as *not measured*; what is no JSON, every reader refuses."""
+    """Null would mean *not measured*, while invalid JSON is refused by every reader."""
     bad_timing = Timing().model_copy(update={"cold_ms": math.inf})
     with pytest.raises(ValidationError, match="finite"):
         Timing.model_validate_json(bad_timing.model_dump_json())

@@ -1,6 +1,7 @@
-"""A clock goes wrong in a child of our own runner: that attempt is incomplete, and says which number it was.
+"""A clock is wrong in a child process of Portolan's own runner. This attempt is incomplete, and its reason names the
+wrong number.
 
-It is never the device's failure, and the stream goes on.
+It never counts as a failure of the device, and the stream of events continues.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def fit_for_the_next(runner: RunnerProcess) -> Iterator[None]:
 
 
 def reason_of(outcome: Outcome) -> str:
-    """Why an attempt is incomplete."""
+    """The reason why an attempt is incomplete."""
     assert (outcome.verdict, outcome.ending) == (Verdict.incomplete, Ending.harness_failed)
     assert outcome.evidence is not None
     assert outcome.evidence.reason is not None
@@ -51,7 +52,7 @@ def test_what_the_harness_cannot_have_measured_is_its_own_failure(runner: Runner
 
 
 def test_a_first_call_of_infinite_length_too(runner: RunnerProcess) -> None:
-    """The case that breaks the clock measures right; the next one in its process does not."""
+    """The case that breaks the clock is measured correctly. The next case in its process is not."""
     jobs = [runner.job(f"one_of/{case}", timing="steady") for case in ("measure-infinite", "two")]
     assert runner.post(*jobs) == ["queued", "queued"]
     outcomes = runner.finished(2)

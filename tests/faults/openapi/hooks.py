@@ -1,4 +1,4 @@
-"""What schemathesis must learn of our media types: newline-delimited JSON, sent as it is and read line by line."""
+"""Hooks for schemathesis: newline-delimited JSON is sent unchanged and read line by line."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def serialize(context: Any, value: Any) -> Any:
 
 @schemathesis.deserializer(NDJSON)
 def deserialize(context: Any, response: Any) -> Any:
-    """The schema is that of one line: the last, if there is any."""
+    """Return the last line, if there is one, because the schema describes one line."""
     lines = response.content.splitlines()
     return json.loads(lines[-1]) if lines else None

@@ -1,7 +1,8 @@
-"""NUL and lone surrogates, which are no text: refused wherever a route takes a text, and no route fails over them.
+"""NUL and lone surrogates, which are no valid text, are refused by every route that accepts text, and make no route
+fail.
 
-The routes of REST come from the OpenAPI document, with their parameters and bodies, and those of the pages from the
-application: a new one is covered by being there.
+REST routes, with their parameters and bodies, come from the OpenAPI document, and routes of pages from the application.
+So a new route is tested automatically.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ HEADERS = (
     *("User-Agent", "X-Forwarded-For", "X-Forwarded-Proto", "X-Request-ID"),
 )
 KNOWN = {"a": "1", "b": "1", "target": "listed/cpu", "case": "listed.one/0", "framework": "listed"}
-"""Values that lead somewhere, so that what is refused is refused for the hostile one beside them."""
+"""Values that exist, so that a request is refused only for the invalid text."""
 UNKNOWN = "no_such_field"
 BODIES = {
     "TokenRequest": {"name": "ada", "role": "viewer"},
@@ -47,19 +48,19 @@ BODIES = {
 
 @dataclass(frozen=True)
 class Hostile:
-    """One request with one value that is no text."""
+    """One request with one value that is no valid text."""
 
     method: str
     path: str
     refused: bool
-    """Whether it must be; a surrogate in an address is read as U+FFFD, which is a text like any other."""
+    """Whether the request must be refused. A surrogate in an address is read as U+FFFD, which is valid text."""
     content: bytes = b""
     media: str = ""
     form: Mapping[str, str] = field(default_factory=dict)
 
 
 def resolve(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without references and, of several, the first; null is the last of ours."""
+    """The schema without references. Of several alternatives it is the first, because null is always the last."""
     while "$ref" in schema or "anyOf" in schema:
         reference = schema.get("$ref", "").rpartition("/")[2]
         schema = DOCUMENT["components"]["schemas"][reference] if reference else schema["anyOf"][0]
@@ -84,7 +85,7 @@ def example(schema: Mapping[str, Any]) -> Any:
 
 
 def spoil(value: Any, text: str) -> Iterator[Any]:
-    """The value with this text in the place of each of its texts in turn, and as a name in each of its objects."""
+    """Yield the value with this text in place of each of its texts in turn, and as a key in each of its objects."""
     if isinstance(value, str):
         yield text
     for key, member in list(enumerate(value) if isinstance(value, list) else getattr(value, "items", list)()):
@@ -105,7 +106,7 @@ def address(path: str, values: Mapping[str, str]) -> str:
 def in_addresses(
     method: str, path: str, places: list[tuple[str, str, bool]], required_parameters: Mapping[str, str]
 ) -> Iterator[Hostile]:
-    """Each parameter in turn; a place is where it stands, its name, and whether it is a text."""
+    """Each parameter in turn: its location, its name, and whether it is a text."""
     inside = {name: KNOWN.get(name, "x") if is_text else "1" for where, name, is_text in places if where == "path"}
     for where, name, is_text in places:
         for text in (*NUL, *SURROGATE):
@@ -174,7 +175,7 @@ def parameters(dependant: Dependant) -> Iterator[tuple[str, str, Any]]:
 
 @pytest.fixture(scope="module")
 def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess]:
-    """With an ended campaign, number 1, so that what is asked of it is not refused for its number."""
+    """A coordinator with a finished campaign, number 1, so that no request is refused for its campaign number."""
     coordinator = Serve(new_database())
     runner = ListingRunner(cases("listed.one"), "listed")
     assert coordinator.register(runner.url, "").json()["id"] == 1
@@ -186,7 +187,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 
 def complaint(answer: httpx.Response, request: Hostile) -> str | None:
-    """What is wrong with the answer."""
+    """A description of the error in the response; None if there is none."""
     description = f"{request.method} {request.path} {request.form or request.content[:200]!r}: {answer.status_code}"
     if answer.status_code >= 500 or (request.refused and answer.status_code < 400):
         return f"{description} {answer.text[:200]}"
@@ -199,7 +200,7 @@ def complaint(answer: httpx.Response, request: Hostile) -> str | None:
 
 
 def test_the_document_and_the_pages_are_all_there() -> None:
-    """What is asked below is asked of all that takes a text."""
+    """The tests below cover all routes that accept text."""
     requests = [*of_document(), *of_pages()]
     assert len(requests) > 500
     assert {"/api/v1/audit", "/api/v1/compare", "/audit", "/login"} <= {
@@ -237,7 +238,8 @@ def test_pages_refuse_what_is_no_text(coordinator: CoordinatorProcess) -> None:
 
 
 def test_no_header_that_is_no_text_makes_a_route_fail(coordinator: CoordinatorProcess) -> None:
-    """Campaigns that are not there, so that nothing is made or changed; the last two read headers themselves."""
+    """The campaigns in the requests do not exist, so nothing is changed. The last two routes read headers
+    themselves."""
     routes = {
         (method, address(str(route.path), {name: "999999" for _, name, _ in parameters(dependant)}))
         for route in iter_route_contexts(APP.routes)

@@ -1,6 +1,7 @@
-"""Both OpenAPI documents are what is served: schemathesis sends what they allow, and what they do not.
+"""Both OpenAPI documents describe the servers correctly: schemathesis sends requests that they allow, and requests that
+they do not.
 
-It runs every check that it has, by a fixed seed; what is left out stands in ``*.toml``, with the reason.
+All checks of schemathesis run, with a fixed seed. Excluded checks are listed in ``*.toml``, with the reason.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from tests.runner_process import ROOT, RunnerProcess
 HERE = Path(__file__).parent
 SECRET = "a-secret-of-the-tests"
 KEY = "an-enrolment-key-of-the-tests-only"
-"""``coordinator.toml`` has a token that was made with it."""
+"""The key with which the token in ``coordinator.toml`` was made."""
 EXAMPLES = {1: ("--max-examples", "4"), 2: ()}
-"""How many requests of each operation are tried, by level; at level 2 as many as ``*.toml`` says."""
+"""The number of requests for each operation, by level; at level 2 the number in ``*.toml``."""
 RUN_LIMIT_S = 900.0
-"""For a machine that does much else; alone, both runs together take two minutes."""
+"""The time limit on a busy machine. On an idle machine, both runs together take two minutes."""
 
 
 def check(document: str, configuration: str, *options: str, cwd: Path) -> None:
-    """Run schemathesis on the document. It fails with all that it found."""
+    """Run schemathesis on the document. Fails with all errors that it found."""
     process = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(HERE / configuration)),

@@ -1,4 +1,4 @@
-"""Values that no database holds and bodies that nobody can read: each is refused with a problem, on pages too."""
+"""Values that a database cannot store, and unreadable bodies, are refused with a problem, on pages too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runner that cannot tell where its cases ran: whatever figure is asked for, none counts them as on the device."""
+"""A runner cannot tell where its cases ran. No figure counts these cases as on the device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def coordinator(new_database: Callable[..., str]) -> Iterator[CoordinatorProcess
 
 @pytest.fixture(scope="module")
 def campaign(coordinator: CoordinatorProcess) -> Iterator[int]:
-    """Seven cases that pass and one that fails, each in two runs, on a device that counts no fallbacks."""
+    """Seven passing cases and one failing case, each in two runs, on a device that counts no fallbacks."""
     runner = RunnerProcess(device="unwatched", PORTOLAN_RUNNER_SECRET=SECRET)
     try:
         assert coordinator.register(runner.ready["url"], SECRET).status_code == 201

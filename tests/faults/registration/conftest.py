@@ -1,4 +1,5 @@
-"""A coordinator for the tests of a module, and for each a framework of its own, whose runners list what it likes."""
+"""Fixtures: a coordinator for the tests of a module, and for each test a framework whose runners serve the cases that
+the test chooses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that answers each request with whatever bytes a test likes, at whatever pace."""
+"""A server that answers each request with bytes that a test chooses, at a speed that the test chooses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ Pieces = Callable[[], Iterable[bytes]]
 
 @contextlib.asynccontextmanager
 async def answering(pieces: Pieces, *, pause_s: float = 0.0, host: str = "127.0.0.1") -> AsyncIterator[str]:
-    """Its URL. Every connection gets the pieces, the first of which begins with the status line."""
+    """Start the server, and yield its URL. Every connection gets the pieces, of which the first begins with the status
+    line."""
 
     callers: set[asyncio.Task[None]] = set()
 

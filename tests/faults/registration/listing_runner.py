@@ -1,6 +1,6 @@
-"""A small runner whose catalogue a test can change, under whatever revision: every case of it passes at once.
+"""A small runner whose catalogue and revision a test can choose. All of its cases pass immediately.
 
-It stands beside our own, whose revision is a hash of its cases and cannot be forgotten.
+Portolan's own runner cannot be used here, because its revision is a hash of its cases.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ HEARTBEAT_S = 1.0
 
 
 def cases(*functions: str, **fields: Any) -> list[Case]:
-    """One case of each function, as a catalogue lists it."""
+    """One case of each function, in the form of a catalogue."""
     return [{"id": f"{function}/0", "function": function, **fields} for function in functions]
 
 
 class ListingRunner:
-    """A runner in a thread. ``restart`` makes it another boot, with another catalogue if one is given."""
+    """A runner in a thread. ``restart`` begins a new boot, with another catalogue if one is given."""
 
     def __init__(self, case_rows: list[Case], framework: str, *, hardware: str = "a listed device") -> None:
         self.framework = framework
@@ -73,7 +73,7 @@ class ListingRunner:
         }
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """All jobs start and pass at once."""
+        """Report that all jobs start and pass immediately."""
         outcome = {"verdict": "passed", "ending": "returned", "placement": "on_device", "duration_s": 0.0}
         with self._changed:
             for job in batch["jobs"]:
@@ -84,7 +84,7 @@ class ListingRunner:
         return {"jobs": [{"id": job["id"], "attempt": job["attempt"], "status": "queued"} for job in batch["jobs"]]}
 
     def next_events(self, boot_id: str, after: int) -> list[dict[str, Any]] | None:
-        """Those after this number, or a heartbeat; None once it is another boot."""
+        """The events after this number, or a heartbeat; None if a new boot has begun."""
         with self._changed:
             self._changed.wait_for(lambda: self.boot_id != boot_id or len(self.events) > after, HEARTBEAT_S)
             if self.boot_id != boot_id:
@@ -147,6 +147,6 @@ def _handler(runner: ListingRunner) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Tests say what they need to say."""
+            """Print nothing."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""A framework of a test's own on a coordinator: its runners, what it offers, and what it charted."""
+"""A framework for one test on a coordinator: its runners, their cases, and its campaigns."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Place:
         self._started: list[ListingRunner] = []
 
     def start(self, case_rows: list[Case], **options: str) -> ListingRunner:
-        """A runner that lists these cases, not yet registered."""
+        """Start a runner that serves these cases, without registering it."""
         runner = ListingRunner(case_rows, self.framework, **options)
         self._started.append(runner)
         return runner
 
     def close(self) -> None:
-        """Take the runners off the chart and stop them."""
+        """Remove and stop the runners."""
         for runner in self.runner_rows():
             assert self.coordinator.http.delete(f"/runners/{runner['id']}").status_code == 204
         for started_runner in self._started:
@@ -48,18 +48,18 @@ class Place:
         )
 
     def run(self) -> int:
-        """A campaign over all that is offered, to its end."""
+        """Run a campaign of all available cases to its end."""
         campaign = self.coordinator.submit(suite="paper", functions=["*"], targets=[f"{self.framework}/cpu"])
         final_state = self.coordinator.wait_ended(campaign)
         assert final_state["counters"]["passed"] == final_state["counters"]["total"]
         return campaign
 
     def cells(self, campaign: int) -> list[tuple[str, str]]:
-        """Function and case of each outcome, as the chart shows them now."""
+        """Function and case of each outcome that the matrix shows now."""
         return sorted((row["function"], row["case"]) for row in self.coordinator.outcomes(campaign))
 
     def runner_rows(self) -> list[dict[str, Any]]:
-        """The runners, without what goes on changing."""
+        """The rows of the runners, without columns that change all the time."""
         runners = self.coordinator.http.get("/runners").json()["runners"]
         ours = [runner for runner in runners if runner["framework"] == self.framework]
         return [{key: value for key, value in runner.items() if key != "last_seen"} for runner in ours]

@@ -1,4 +1,4 @@
-"""An imported campaign and a dispatched one of the same revision are compared as two dispatched ones are."""
+"""An imported campaign and a dispatched campaign of one revision are compared like two dispatched campaigns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNS = bundles.RUNS
 
 @pytest.fixture
 def coordinator(database: str) -> Iterator[CoordinatorProcess]:
-    """One for each test: the same bundle is stored once."""
+    """A coordinator for each test, because a bundle can be imported only once."""
     coordinator = CoordinatorProcess(database)
     yield coordinator
     coordinator.stop()
@@ -26,14 +26,14 @@ def coordinator(database: str) -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def runner() -> Iterator[RunnerProcess]:
-    """Not yet registered."""
+    """A runner that is not yet registered."""
     runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     yield runner
     runner.stop()
 
 
 def comparison_of(coordinator: CoordinatorProcess, a: int, b: int) -> dict[str, Any]:
-    """One pair, all of it but which campaigns it is of."""
+    """The comparison of two campaigns, without the parts that name the campaigns."""
     answer = coordinator.http.get("/compare", params={"a": str(a), "b": str(b)}).json()
     assert answer["left_out"] == []
     (pair,) = answer["pairs"]

@@ -1,4 +1,5 @@
-"""An answer that does not end, or is not what it seems, costs a registration, and no memory and no hours."""
+"""A response that never ends, or that differs from its description, makes a registration fail. It takes little memory
+and little time."""
 
 from __future__ import annotations
 
@@ -80,14 +81,14 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 async def _grows_by_kib(url: str) -> int:
-    """The memory that a process takes in which this URL is probed."""
+    """The memory that a process gains while it probes this URL."""
     child = await asyncio.create_subprocess_exec(*(sys.executable, "-c", PROBE, url), stdout=asyncio.subprocess.PIPE)
     output, _ = await child.communicate()
     return int(output)
 
 
 async def test_a_bomb_costs_no_memory() -> None:
-    """1 MB of gzip that stands for 1 GB."""
+    """The response is 1 MB of gzip that expands to 1 GB."""
     packer = zlib.compressobj(level=1, wbits=31)
     archive = b"".join(packer.compress(BLANKS) for _ in range(1024)) + packer.flush()
     bomb: list[bytes] = [head("Content-Encoding: gzip", f"Content-Length: {len(archive)}"), archive]
@@ -117,7 +118,7 @@ def headers_without_end() -> Iterable[bytes]:
     ids=["the head", "the body", "chunks", "headers", "go on"],
 )
 async def test_a_byte_at_a_time_ends_at_the_total(pieces: Pieces) -> None:
-    """However lively it seems: no read of it waits long."""
+    """The total time is limited, although each single read succeeds quickly."""
     began = time.monotonic()
     error = await failure(pieces, pause_s=0.05, times=Times(probe_s=1.0))
     assert isinstance(error, RunnerUnreachableError)
@@ -167,7 +168,7 @@ async def test_a_redirect_leads_nowhere(status: str) -> None:
 
 
 async def test_a_name_is_checked_each_time_that_it_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that leads to this machine when it is registered, and to a cloud's keys a moment later."""
+    """The name leads to this machine at registration, and to a cloud's metadata service a moment later."""
     from coordinator.runner_requests import transport as runner_transport
 
     answers = iter(["127.0.0.1", "169.254.169.254", "127.0.0.2"])

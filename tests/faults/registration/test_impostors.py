@@ -1,4 +1,5 @@
-"""An impostor gets no job of another runner: copied boots, tokens of others, another device by a restart."""
+"""An impostor gets no job of another runner: with a copied boot id, with another runner's token, or with another device
+after a restart."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
 
 
 def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
-    """Registered as itself, it restarts as the other."""
+    """A runner registers as itself, and restarts with the identity of another."""
     honest, impostor = place.start(LISTED), place.start(LISTED)
     mine, other = place.register_or_fail(honest)["id"], place.register_or_fail(impostor)["id"]
     impostor.restart()
@@ -64,7 +65,7 @@ def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
 
 
 def test_a_runner_that_restarts_as_another_framework_is_off(place: Place) -> None:
-    """Else whoever holds the port of one runner would get the jobs of any target."""
+    """Without this rule, whoever owns the port of one runner would get the jobs of any target."""
     runner = place.start(LISTED)
     place.register_or_fail(runner)
     was, runner.framework = runner.framework, "torch"
@@ -91,7 +92,7 @@ def test_a_token_is_of_no_use_under_another_name_or_for_another_target(place: Pl
 
 
 def test_a_token_that_was_read_does_not_take_the_place_of_its_runner(place: Place) -> None:
-    """A case can read its own runner's token; the runner that is alive stays."""
+    """A case can read the token of its own runner. The runner that is alive keeps its place."""
     honest, impostor = place.start(LISTED), place.start(LISTED)
     assert place.enrol(honest, "alpha").status_code == 201
     assert "belongs to the runner at" in detail(place.enrol(impostor, "alpha"), 409)

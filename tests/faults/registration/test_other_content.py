@@ -1,4 +1,5 @@
-"""A revision keeps its cases: who brings others under it is refused with the difference, and nothing changes."""
+"""The cases of a revision never change: a runner with other cases under the same revision is refused with the
+differences, and nothing changes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from tests.short_times import SHORT_TIMES
 from tests.waiting import until
 
 SHOWN_WITHIN_S = 20.0
-"""Before it is quarantined, which is for those that stay away for 30 s."""
+"""Seconds before a quarantine, which is for runners that do not respond for 30 s."""
 STORED = cases("listed.cat", "listed.dot", "listed.sum")
 CHANGED = [{**STORED[0], "function": "listed.mean"}, STORED[1], *cases("listed.max")]
 
@@ -59,7 +60,7 @@ def test_another_runner_with_other_content_is_refused_and_the_chart_stays(place:
 
 
 def test_as_many_cases_and_other_ones(place: Place) -> None:
-    """A count of cases tells nothing."""
+    """The numbers of cases are equal, so a comparison of counts would not show the difference."""
     place.register_or_fail(place.start(STORED))
     other_cases = [*STORED[:2], {**STORED[2], "function": "listed.prod"}]
     answer = place.register(place.start(other_cases))
@@ -165,7 +166,7 @@ def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_ta
 
 
 def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Place, dsn: str) -> None:
-    """Through two coordinators: nobody waits for ever, and no two contents get in."""
+    """The runners register through two coordinators. Nobody waits forever, and only one content is stored."""
     other = CoordinatorProcess(dsn, times=SHORT_TIMES)
     try:
         runners = [place.start(CHANGED if number % 2 else STORED, hardware=f"h{number}") for number in range(8)]

@@ -1,4 +1,5 @@
-"""Two requests for one runner: the other is stored after one has looked who is on the chart, and before it stores."""
+"""Two simultaneous requests for one runner: the second is stored after the first has read the registered runners, and
+before the first stores."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def enrolling(url: str, name: str) -> Callable[[AsyncEngine], Awaitable[Registry
 
 
 def forestall(engine: AsyncEngine, database: str, other: Asks) -> list[Any]:
-    """Have the other done when the engine's next request looks for a twin; its answer comes into the list."""
+    """Run the second request when the first searches for a runner with the same identity. Its response is added to the
+    list."""
     answers: list[Any] = []
 
     async def do() -> Any:

@@ -1,4 +1,4 @@
-"""One runner serves all hazards of a module: each must leave it fit for the next."""
+"""Fixtures: one runner serves all hazards of a module. After each hazard it must be able to run the next case."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 @pytest.fixture(scope="module")
 def note(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where hazards that leave processes behind write their ids."""
+    """The file to which hazards that leave processes behind write process ids."""
     return tmp_path_factory.mktemp("hazards") / "note"
 
 
@@ -32,7 +32,7 @@ def runner(note: Path, slots: int) -> Iterator[RunnerProcess]:
 
 @pytest.fixture
 def fit_for_the_next(runner: RunnerProcess, note: Path, slots: int) -> Iterator[None]:
-    """Whatever a test did to the runner, the next job passes and nothing is left."""
+    """After each test, check that the runner's next job passes and that no process is left."""
     note.unlink(missing_ok=True)
     yield
     assert runner.run("add/0").verdict is Verdict.passed

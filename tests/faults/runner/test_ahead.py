@@ -1,4 +1,4 @@
-"""Cases of one function follow each other without a pause, and each still answers for itself alone."""
+"""Cases of one function run one after another without a pause, and each has the outcome of its own behavior only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 
 def run(runner: RunnerProcess, *cases: str, **fields: object) -> list[Outcome]:
-    """Cases of one function posted together, to their outcomes."""
+    """Post cases of one function together, and return their outcomes."""
     return runner.run_all(*(f"one_of/{case}" for case in cases), **fields)
 
 

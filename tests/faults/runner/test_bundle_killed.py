@@ -1,4 +1,4 @@
-"""A bundle whose runner was killed or interrupted is continued by the same command, to the same end."""
+"""A bundle whose runner was killed or interrupted is completed by repeating the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.waiting import until
 
 SLOW = ("hazards.nap", "hazards.process_id")
 RUNS = 20
-"""Of five cases: longer than a busy machine takes to send a signal."""
+"""The duration of five cases, which is longer than a busy machine takes to send a signal."""
 
 
 def _begin(out: Path, note: Path, runs: int) -> subprocess.Popen[str]:
@@ -53,7 +53,7 @@ def test_it_is_continued(number: signal.Signals, tmp_path: Path) -> None:
     assert kept_bytes.endswith(b"\n")
     if number == signal.SIGINT:
         assert first.returncode == 130
-        assert f"{count} of {5 * RUNS} are kept in {part}; the same command continues there" in output
+        assert f"{count} of {5 * RUNS} are stored in {part}: repeat the command to continue" in output
 
     with _begin(out, note, runs=RUNS) as second:
         _, output = second.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""A suite of one's own that is edited while its runner serves: no case runs under a revision that it does not have."""
+"""A user's suite is edited while its runner serves it. No case runs under a revision to which it does not belong."""
 
 from __future__ import annotations
 

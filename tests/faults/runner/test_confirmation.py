@@ -1,4 +1,5 @@
-"""A failure after other cases of its process is confirmed alone in a fresh one before it is reported."""
+"""If a case fails after other cases of its process, it is repeated alone in a new process before the failure is
+reported."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("fit_for_the_next")
 
 
 def run(runner: RunnerProcess, *cases: str, timeout_s: float = LIMIT_S, timing: str = "off") -> list[Outcome]:
-    """Cases of one function posted together, to their outcomes."""
+    """Post cases of one function together, and return their outcomes."""
     return runner.run_all(*(f"one_of/{case}" for case in cases), timeout_s=timeout_s, timing=timing)
 
 
@@ -57,7 +58,7 @@ def test_the_first_case_of_a_process_needs_no_confirmation(runner: RunnerProcess
 
 
 def test_both_runs_share_one_deadline(runner: RunnerProcess, note: Path) -> None:
-    """The confirmation takes too long for what is left, so the failure stands as it was."""
+    """The repetition would take longer than the remaining time, so the first failure is reported."""
     _, outcome, later = run(runner, "leave", "stumble-late", "two", timeout_s=5)
     assert len(note.read_text().split()) == 2
     note.unlink()

@@ -1,4 +1,4 @@
-"""A disk for temporary files that cannot be written to for a while: the runner waits, and goes on."""
+"""The disk for temporary files is not writable for a while. The runner waits, and then continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A case that goes wrong costs that case only: what it is told as, and that the next job passes."""
+"""A case with a bad behavior affects only its own outcome: the tests check this outcome, and that the next job
+passes."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ def test_a_segfault_leaves_its_stack_in_the_log(runner: RunnerProcess) -> None:
 
 @pytest.mark.parametrize("case", ["hang/0", "hang_holding_the_gil/0", "hang_ignoring_signals/0", "stop_itself/0"])
 def test_a_hang_is_killed_at_its_deadline_and_within_a_second(runner: RunnerProcess, case: str) -> None:
-    """Of a few, since on a busy machine a kill may have to wait for its turn."""
+    """The best of a few attempts counts, because on a busy machine a kill may be delayed."""
     runner.run("add/0")
     for _ in range(5):
         began = time.monotonic()
@@ -106,7 +107,8 @@ def test_a_hang_is_killed_at_its_deadline_and_within_a_second(runner: RunnerProc
 
 
 def test_a_call_that_came_back_in_time_passes_where_none_is_left_to_make_it_again(runner: RunnerProcess) -> None:
-    """It naps for 0.2 s, and three calls take longer than it has. Of a few, as a busy machine may delay the first."""
+    """The call takes 0.2 s, and three calls would exceed the limit. The best of a few attempts counts, because a busy
+    machine may delay the first call."""
     outcomes = (runner.run("nap/0", timeout_s=0.55) for _ in range(5))
     passed_outcome = next((outcome for outcome in outcomes if outcome.verdict is Verdict.passed), None)
     assert passed_outcome is not None
@@ -139,7 +141,7 @@ def test_detached_children_go_with_the_case_that_is_killed(runner: RunnerProcess
 
 
 def _files(note: Path) -> list[Path]:
-    """What a case wrote, where, and where its temporary files belong, three times over."""
+    """The files that a case wrote, their folder, and the folder for its temporary files, of three runs."""
     return [Path(part) for part in note.with_name("note.files").read_text().split()]
 
 

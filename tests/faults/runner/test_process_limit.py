@@ -1,6 +1,6 @@
-"""No process can be started for a while, as when those that a case left are killed and not yet buried.
+"""For a while no process can be started, for example because killed processes of a case still count.
 
-A limit of processes binds no superuser, so the fork of the zygote, and of it alone, is refused as the kernel does.
+A limit on processes does not bind a superuser. So only the fork of the zygote is refused, with the kernel's error.
 """
 
 from __future__ import annotations

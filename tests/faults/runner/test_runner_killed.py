@@ -1,4 +1,4 @@
-"""A runner that is killed leaves nothing behind, whichever part of it dies."""
+"""A runner that is killed leaves no process behind, whichever of its processes dies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def runner(note: Path) -> Iterator[RunnerProcess]:
 
 @pytest.fixture
 def busy(runner: RunnerProcess, note: Path) -> list[int]:
-    """Every process below a runner whose case hangs beside children that it detached."""
+    """All processes of a runner with a hanging case that has detached children."""
     job = runner.job("leave_children_and_hang/0")
     runner.post(job)
     until(lambda: note.exists() and len(note.read_text().split()) >= 2, "the case has left its children")
@@ -66,7 +66,7 @@ def test_kill_9_of_the_zygote_costs_the_case_only(runner: RunnerProcess, busy: l
 
 
 def test_what_two_kills_at_once_leave_is_killed_by_the_next_start(tmp_path: Path) -> None:
-    """Supervisor and zygote dead in one instant: only their mark is left to know orphans by."""
+    """Supervisor and zygote are killed at the same instant, so orphans can be recognized only by their mark."""
     mark = f"999999999.1.{os.stat('/proc/self/ns/pid').st_ino}"
     with subprocess.Popen(["sleep", "3600"], env=environment(**{processes.MARK: mark})) as orphan:
         until(lambda: processes.mark_of(orphan.pid) == mark, "the orphan has its mark")

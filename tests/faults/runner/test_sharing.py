@@ -1,4 +1,4 @@
-"""Untimed cases of several functions share a process, and none of them answers for another function's doing."""
+"""Untimed cases of several functions share a process, and no case is blamed for what another function did."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_one_that_another_function_hung_is_begun_anew(runner: RunnerProcess) -> 
 
 
 def test_one_of_which_nobody_knows_where_it_ran_is_run_alone(runner: RunnerProcess) -> None:
-    """Here what returns no array; on a device whatever an earlier function may have sent elsewhere."""
+    """A function whose place of execution is unknown runs alone. Here it is a function that returns no array."""
     outcomes = runner.run_all("subtract/0", "one_of/one", "one_of/two", "add/1")
     assert [outcome.verdict for outcome in outcomes] == [Verdict.passed] * 4
     assert positions(outcomes) == [0, 0, 1, 2]

@@ -1,4 +1,4 @@
-"""A runner with two slots runs two untimed cases at once, and neither answers for what the other does."""
+"""A runner with two slots runs two untimed cases at the same time, and neither is blamed for what the other does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def slots() -> int:
 
 
 def at_work(runner: RunnerProcess, count: int) -> list[set[str]]:
-    """The jobs that were at work after each of the next events, until so many have finished; acknowledged."""
+    """The running jobs after each of the next events, until this many jobs have finished. Acknowledges the events."""
     jobs_at_work: list[set[str]] = [set()]
     finished_count = 0
     with runner.stream() as events:

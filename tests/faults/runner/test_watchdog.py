@@ -1,4 +1,4 @@
-"""A runner that hangs ends, so that it can be started again; a runner that works does not."""
+"""A runner that hangs is ended, so that it can be restarted. A runner that works is not ended."""
 
 from __future__ import annotations
 

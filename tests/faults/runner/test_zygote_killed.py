@@ -1,4 +1,4 @@
-"""The zygote ends, as a case may kill it, while the process of another case is being made: that case is not blamed."""
+"""A case kills the zygote while the zygote is creating the process of another case. The other case is not blamed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the tests within a framework's own environment share: running a case, and making its function wrong."""
+"""Parts that all tests in a framework's environment share: running a case, and making its function wrong."""

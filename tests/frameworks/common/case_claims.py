@@ -1,4 +1,5 @@
-"""The claims about every case of a suite: right on the CPU, unique, and all that the study tested is there."""
+"""Tests of every case of a suite: it is right on the CPU, its id is unique, and every function of the study has
+cases."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tests.frameworks.common.subject import Subject
 
 
 def test_every_case_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Selection) -> None:
-    """The references and the function agree where nothing is in the way."""
+    """The references agree with the function where no other device is involved."""
     check_cases(selection.every(cases(subject.framework)), lambda case: assert_right(cpu, case, subject))
 
 

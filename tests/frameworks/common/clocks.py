@@ -1,4 +1,4 @@
-"""A call whose length is known, for a clock to tell."""
+"""Calls of known duration, with which a clock is checked."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def hold() -> None:
 
 
 def assert_told(call: timing.Call, wait: timing.Wait) -> None:
-    """No sample of a call that holds is shorter than it; other processes lengthen some, and not all."""
+    """Check that no sample is shorter than the call. Other processes make some samples longer, but not all."""
     times_ms = timing.steady(call, wait, budget_s=timing.BUDGET_S).milliseconds
     assert HELD_MS <= min(times_ms) < 2 * HELD_MS

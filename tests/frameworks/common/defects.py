@@ -1,4 +1,4 @@
-"""The defects on ``docs/explanation/defects.md``: each script as it stands there, and what it is to print."""
+"""The defects on ``docs/explanation/defects.md``: each script of the page, and its expected output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Defect:
     title: str
     script: str
     prints: str
-    """What it prints, or the signal that it dies of."""
+    """The output of the script, or the signal that ends it."""
 
     @property
     def signal(self) -> signal.Signals | None:
@@ -33,7 +33,7 @@ class Defect:
 
 
 def defects(section: str) -> list[Defect]:
-    """The defects of one section of the page, in its order."""
+    """The defects in one section of the page, in its order."""
     (body,) = [body for title, body in _SECTION.findall(PAGE.read_text()) if title == section]
     page_defects = [Defect(*groups) for groups in _DEFECT.findall(body)]
     assert len(page_defects) == body.count("### "), "a defect of the page lacks its script, or what that prints"
@@ -41,12 +41,13 @@ def defects(section: str) -> list[Defect]:
 
 
 def each_of(section: str) -> Any:
-    """The decorator of a test that runs once per defect."""
+    """A decorator for a test that runs once per defect."""
     return pytest.mark.parametrize("defect", defects(section), ids=lambda defect: defect.title.replace("`", ""))
 
 
 def assert_there(defect: Defect) -> None:
-    """The script does what the page says; where it does not, the framework has mended it: take it off the page."""
+    """Check that the script gives the page's result. If not, the framework has corrected the defect, which must be
+    removed from the page."""
     if defect.signal is not None:
         assert -in_own_process(defect).returncode == defect.signal
         return

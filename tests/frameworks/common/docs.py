@@ -1,4 +1,5 @@
-"""Assertions about a framework's suite ``docs``: complete, right on the CPU, noticing what is wrong, apart."""
+"""Assertions about a framework's suite ``docs``: it is complete, right on the CPU, detects wrong values, and its
+examples are independent."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def functions_of(framework: Framework) -> list[Function]:
 
 
 def kinds_of(functions: Sequence[Function]) -> Mapping[str, int]:
-    """How many functions are compared, and how many merely run."""
+    """The number of functions whose values are compared, and the number of those that only run."""
     kinds = [case.kind for function in functions for case in function.cases]
     return {"value": kinds.count("value"), "behaviour": kinds.count("behaviour")}
 
@@ -53,7 +54,8 @@ def assert_every_public_name_is_charted_or_left_out(framework: Framework, functi
 
 
 def assert_says_what_is_compared(functions: Sequence[Function]) -> None:
-    """One case a function; of itself, or of its form alone with the reason."""
+    """Check that each function has one case, which compares its values, or only their form and then gives the
+    reason."""
     assert len({function.name for function in functions}) == len(functions)
     for function in functions:
         (case,) = function.cases
@@ -72,13 +74,14 @@ def example_of(case: Case) -> FrozenExample:
 
 
 def assert_a_changed_value_is_noticed(cpu: Device, case: Case) -> None:
-    """An example whose first value is another fails, or says that a line which does not use the function is wrong."""
+    """Check that an example with a changed first value fails, or reports that a line that does not use the function is
+    wrong."""
     outcome = run(cpu, _without_its_first_value(case))
     assert outcome.verdict in (Verdict.failed, Verdict.skipped), outcome.ending
 
 
 def _without_its_first_value(case: Case) -> Case:
-    """The case whose last statement binds its first wanted value to another."""
+    """The case with its last statement changed: its first expected value is another one."""
     example_call = example_of(case)
     example = Example.read(example_call.example)
     label = example.wanted[0]
@@ -95,7 +98,7 @@ def _without_its_first_value(case: Case) -> Case:
 def case_of(
     example_call: FrozenExample, case: Case, sources: Sequence[str], labels: Sequence[str], result: Any
 ) -> Case:
-    """A value case of these statements, like another."""
+    """A value case with these statements, otherwise like another case."""
     statements = tuple(Statement(place, source) for place, source in enumerate(sources, 1))
     example_text = Example(case.function, statements, tuple(labels)).written()
     return dataclasses.replace(
@@ -106,7 +109,8 @@ def case_of(
 def assert_settings_do_not_reach_the_next(
     cpu: Device, functions: Sequence[Function], turning: Sequence[str], asking: str, as_it_comes: Any
 ) -> None:
-    """An example that turns a setting, then one that asks for it, in one process: it is as it comes."""
+    """Check with two examples in one process that a setting that the first changes has its default value in the
+    second."""
     case = next(
         case for function in functions for case in function.cases if case.kind == "value" and not case.host_only
     )

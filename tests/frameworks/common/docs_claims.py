@@ -1,4 +1,4 @@
-"""The claims about the frozen suite ``docs``: complete, right on the CPU, and noticing another value."""
+"""Tests of the frozen suite ``docs``: it is complete, right on the CPU, and detects a changed value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
 SHARE = 12
-"""Of the examples that are changed: each is changed in the same way."""
+"""The share of the examples that are changed. All are changed in the same way."""
 
 
 def test_the_catalogue_is_read_without_the_framework(subject: Subject) -> None:

@@ -1,8 +1,8 @@
-"""Calls that double an array, with the host's help behind the device's back or without: the same for every framework.
+"""Calls that double an array, with or without silent work on the host. All frameworks share them.
 
-``PLANTS`` work on the host, in every way that the rule of ``runners/suite/host_work.py`` names, and have to be seen;
-``HONEST`` calls look alike and stay on the device. Each is written once, in the words of ``Operations``, which a
-framework fills; on all of them the verdict must be the same.
+``PLANTS`` work on the host, in each way that the rule of ``runners/suite/host_work.py`` names, and must be detected.
+``HONEST`` calls look similar and stay on the device. Each call is written once, with the functions of ``Operations``,
+which each framework implements. The verdict must be the same for all frameworks.
 """
 
 from __future__ import annotations
@@ -27,74 +27,77 @@ from protocol.enums import Placement, TimingPolicy
 from runners.suite.cases import Case, Context, Function
 
 NUMBERS = 6
-"""Of the array that is doubled."""
+"""The length of the array that is doubled."""
 
 
 class Operations(Protocol):
-    """A framework's own ways to do what the calls are made of. ``x`` is an array on the device, of one dimension."""
+    """The operations of a framework from which the calls are composed. ``x`` is an array on the device with one
+    dimension."""
 
     reads: dict[str, Callable[[Any], Any]]
-    """Ways to read all numbers of an array on the host, by name: an array on the device in, a NumPy array out."""
+    """Ways to read all numbers of an array on the host, by name. Each takes an array on the device and returns a NumPy
+    array."""
 
     def double(self, x: Any) -> Any:
-        """Twice ``x``, on the device."""
+        """Twice ``x``, computed on the device."""
 
     def add(self, x: Any, y: Any) -> Any:
-        """The sum of two arrays, on the device."""
+        """The sum of two arrays, computed on the device."""
 
     def scale(self, x: Any, number: float) -> Any:
-        """``x`` times a number of Python's, on the device."""
+        """``x`` times a Python number, computed on the device."""
 
     def total(self, x: Any) -> Any:
-        """The sum of all numbers, as an array of no dimension on the device."""
+        """The sum of all numbers, as an array without dimensions on the device."""
 
     def entry(self, x: Any, place: int) -> Any:
-        """One number from an array, picked in the framework's usual way; it stays on the device if the framework keeps
-        it there.
-        """
+        """One number of an array, picked in the framework's usual way. It stays on the device if the framework keeps it
+        there."""
 
     def entries(self, x: Any) -> list[Any]:
-        """The array's numbers as Python iterates over them."""
+        """The array's numbers, as iteration in Python yields them."""
 
     def apart(self, x: Any) -> list[Any]:
-        """All numbers, each as an array of no dimension, taken apart by the device in one step."""
+        """All numbers, each as an array without dimensions. The device separates them in one step."""
 
     def first(self, x: Any, count: int) -> list[Any]:
-        """The first few numbers, each as an array of no dimension, picked on the device itself."""
+        """The first few numbers, each as an array without dimensions, picked on the device."""
 
     def join(self, numbers: list[Any]) -> Any:
-        """An array on the device of arrays of no dimension there."""
+        """An array on the device, joined from arrays without dimensions on the device."""
 
     def array(self, values: Any) -> Any:
-        """An array on the device, of a list or a NumPy array."""
+        """An array on the device, from a list or a NumPy array."""
 
     def flags(self, x: Any) -> Any:
-        """Which numbers equal themselves, an array of truth values made on the device."""
+        """A Boolean array made on the device: true for each number that equals itself."""
 
     def places(self, x: Any) -> Any:
-        """0, 1, 2, …: as many whole numbers as ``x`` has, made on the device."""
+        """0, 1, 2, …: as many integers as ``x`` has numbers, made on the device."""
 
     def take(self, x: Any, places: list[int]) -> Any:
-        """The numbers at these places, on the device."""
+        """The numbers at these indexes, taken on the device."""
 
     def newton(self, x: Any) -> Any:
-        """One step from ``x``, an array of no dimension, towards the square root of four; on the device."""
+        """One Newton step from ``x``, an array without dimensions, toward the square root of four, computed on the
+        device."""
 
     def elsewhere(self, x: Any) -> Any:
-        """Twice ``x``, computed on the host or on another device by an operation of the framework, and brought back."""
+        """Twice ``x``, computed by an operation of the framework on the host or on another device, and moved back."""
 
     def called_back(self, function: Callable[[Any], Any], x: Any) -> Any:
-        """The array on the device of what a function of Python's, called by the framework, makes of the numbers."""
+        """An array on the device with the result of a Python function that the framework calls with the numbers."""
 
     def gradient(self, x: Any) -> Any:
-        """The gradient of the sum of squares, on the device."""
+        """The gradient of the sum of squares, computed on the device."""
 
     def choose(self, x: Any) -> Any:
-        """Twice ``x`` where it equals itself, zero elsewhere; on the device."""
+        """Twice ``x`` where it equals itself, and zero elsewhere, computed on the device."""
 
 
 class ArrayOperators:
-    """The part of ``Operations`` that is the same wherever an array's own operators run on its device."""
+    """The part of ``Operations`` that is the same for all frameworks whose array operators run on the array's
+    device."""
 
     def add(self, x: Any, y: Any) -> Any:
         return x + y
@@ -126,20 +129,21 @@ Call = Callable[[Operations, Any], Any]
 
 @dataclass(frozen=True)
 class Trial:
-    """A call with its verdict."""
+    """A call, and its expected verdict."""
 
     name: str
     call: Call
     placement: Placement
     timing: TimingPolicy = TimingPolicy.off
-    """Off where the number of calls is all the same."""
+    """False if the number of calls does not matter."""
     calls: range | None = None
-    """Of a plant that hides in some calls only, and doubles on the device in the others: their numbers, from 0."""
+    """For a fallback that happens only in some calls, the numbers of these calls, from 0. In other calls the array is
+    doubled on the device."""
     constructs: bool = False
-    """Whether ``call`` is to be constructed with the array, by the case, before it is called with it."""
+    """Whether the case constructs ``call`` with the array before it calls ``call`` with the array."""
 
     def case(self, operations: Operations, function: str) -> Case:
-        """The call as the one case of a function, under a public name of the framework's."""
+        """The call as the only case of a function, under a public name of the framework."""
         call: Any = functools.partial(self.call, operations)
         prepare = _plain_call
         if self.calls is not None:
@@ -158,7 +162,7 @@ def _in_some_calls(call: Callable[[Any], Any], other: Callable[[Any], Any], call
 
 
 def _plain_call(context: Context, x: Any) -> Callable[[], Any]:
-    """As it is, and not compiled as a whole: then nothing could be read."""
+    """The call as it is, not compiled as a whole, because a compiled program cannot read values."""
     return lambda: context.function(x)
 
 
@@ -172,12 +176,13 @@ def host_doubles(values: Any) -> Any:
 
 
 def bring_to_device(operations: Operations, x: Any, values: Any) -> Any:
-    """The values on the device, which adds nothing to them: a call that executes nothing there is nowhere."""
+    """Move values to the device, and add zero to them, because a call that executes nothing on the device has an
+    unknown placement."""
     return operations.add(operations.array(values), operations.scale(x, 0.0))
 
 
 def numpy(operations: Operations, x: Any) -> Any:
-    """The plant that the others hide: all numbers are read, doubled by NumPy, and brought back."""
+    """The basic fallback: all numbers are read, doubled by NumPy, and moved back."""
     return bring_to_device(operations, x, host_doubles(operations.reads["NumPy"](x)))
 
 
@@ -209,7 +214,7 @@ def factor_by_read(name: str) -> Call:
 
 
 def by_text(text: Callable[[Any], str]) -> Call:
-    """Its text is made and not used: no watch can know that."""
+    """The text is made but not used, which no watch can know."""
 
     def call(operations: Operations, x: Any) -> Any:
         assert text(x)
@@ -219,7 +224,7 @@ def by_text(text: Callable[[Any], str]) -> Call:
 
 
 def numbers_filled_in(operations: Operations, x: Any) -> Any:
-    """Each comes back as a number of Python's, by which a one on the device is multiplied."""
+    """Each number comes back as a Python number, with which a one on the device is multiplied."""
     one = operations.array([1.0])
     return operations.add(
         operations.double(x),
@@ -243,7 +248,7 @@ def numbers_of_products(operations: Operations, x: Any) -> Any:
 
 
 def numbers_computed(operations: Operations, x: Any) -> Any:
-    """None is picked out of the array: each is a sum that the device makes of a part of it."""
+    """No number is picked from the array: each is a sum of a part of the array, computed on the device."""
     numbers = [float(operations.total(operations.take(x, [place]))) for place in range(NUMBERS)]
     return operations.array(host_doubles(numbers))
 
@@ -253,7 +258,7 @@ def numbers_joined(operations: Operations, x: Any) -> Any:
 
 
 def numbers_of_parts(operations: Operations, x: Any) -> Any:
-    """Each is the first of a part of its own."""
+    """Each number is the first of a part of the array."""
     numbers = [float(operations.entry(x[place:], 0)) for place in range(NUMBERS)]
     return operations.add(operations.double(x), operations.array([0.0 * sum(numbers)] * NUMBERS))
 
@@ -264,7 +269,7 @@ def numbers_backwards(operations: Operations, x: Any) -> Any:
 
 
 def numbers_compared(operations: Operations, x: Any) -> Any:
-    """The signs alone are read, and the host puts them on what the device made of the magnitudes."""
+    """Only the signs are read. The host applies them to the magnitudes that the device computed."""
     signs = [1.0 if number > 0 else -1.0 for number in operations.entries(x)]
     return operations.add(operations.double(x), operations.array([0.0 * sign for sign in signs]))
 
@@ -289,7 +294,7 @@ def places_one_by_one(operations: Operations, x: Any) -> Any:
 
 
 def places_by_range(operations: Operations, x: Any) -> Any:
-    """Each number is the end of a range."""
+    """Each number is read as the end of a range."""
     places = [len(range(place)) for place in operations.entries(operations.places(x))]
     return operations.double(operations.take(x, places))
 
@@ -309,7 +314,7 @@ POOL = ThreadPoolExecutor(1)
 
 
 def in_a_lasting_pool(call: Call) -> Call:
-    """Its thread was there before the call."""
+    """The thread existed before the call."""
     POOL.submit(int).result()
     return lambda operations, x: POOL.submit(call, operations, x).result()
 
@@ -378,7 +383,7 @@ def in_a_finalizer(call: Call) -> Call:
 
 def half(call: Call) -> Call:
     def halve(operations: Operations, x: Any) -> Any:
-        """The other half is taken twice: what the host doubled is its half of the result."""
+        """The host doubles one half of the array, the device the other."""
         numbers, rest = range(NUMBERS // 2), range(NUMBERS // 2, NUMBERS)
         products = call(operations, operations.take(x, list(numbers)))
         rest = operations.double(operations.take(x, list(rest)))
@@ -388,7 +393,7 @@ def half(call: Call) -> Call:
 
 
 def read_twice(operations: Operations, x: Any) -> Any:
-    """Once to see whether all is well, and once for the result's sake."""
+    """The numbers are read once for a check, and once for the result."""
     assert np.isfinite(operations.reads["NumPy"](x)).all()
     products = operations.double(x)
     operations.reads["list"](products)
@@ -406,7 +411,7 @@ def sorted_on_the_host(operations: Operations, x: Any) -> Any:
 
 
 def sorted_by_python(operations: Operations, x: Any) -> Any:
-    """Each comparison is the device's; their results are read one by one."""
+    """The device makes each comparison, and their results are read one by one."""
     numbers = operations.entries(x)
     order = sorted(
         range(NUMBERS), key=functools.cmp_to_key(lambda one, other: 1 if numbers[one] > numbers[other] else -1)
@@ -450,14 +455,14 @@ def by_a_machine_array(operations: Operations, x: Any) -> Any:
 
 
 def by_a_closure(operations: Operations, x: Any) -> Any:
-    """What is read stays in a function that is called only after the device has gone on."""
+    """The read numbers stay in a function that is called only after the device has continued."""
     values = operations.reads["NumPy"](x)
     later = functools.partial(host_doubles, values)
     return operations.add(operations.scale(x, 0.0), operations.array(later()))
 
 
 class Constructed:
-    """A function whose object is made by the case, before it is called."""
+    """A function whose object the case constructs before it calls it."""
 
     operations: Operations
 
@@ -476,7 +481,7 @@ class ReadsInItsConstructor(Constructed):
 
 
 class ReadsAsItIsMade(Constructed):
-    """It has no ``__init__``."""
+    """The class has no ``__init__``."""
 
     doubled: Any
 
@@ -584,7 +589,7 @@ PLANTS: tuple[Trial, ...] = (
 
 
 def decide_by(number: Callable[[Any], Any]) -> Call:
-    """The device's sum decides which way is gone."""
+    """The sum of the device decides between two branches."""
 
     def call(operations: Operations, x: Any) -> Any:
         return operations.double(x) if number(operations.total(x)) is not None else operations.scale(x, 2.0)
@@ -597,7 +602,7 @@ def decided_by_a_comparison(operations: Operations, x: Any) -> Any:
 
 
 def decided_by_many_losses(operations: Operations, x: Any) -> Any:
-    """Each is computed by the device and read; the array that comes to it then is made of none of them."""
+    """The device computes each loss, and it is read. No later array is made from these numbers."""
     losses = [float(operations.total(x)) for _ in range(4 * NUMBERS)]
     return operations.add(operations.double(x), operations.array([0.0] * NUMBERS)) if losses else x
 
@@ -622,7 +627,7 @@ def decided_by_its_first_numbers(operations: Operations, x: Any) -> Any:
 
 
 def decided_by_a_number_of_each(operations: Operations, x: Any) -> Any:
-    """Arrays of one size, and of each one number is read."""
+    """One number is read from each of several arrays of one size."""
     for _ in range(NUMBERS):
         [first] = operations.first(operations.double(x), 1)
         x = x if float(first) < 1e9 else operations.double(x)
@@ -630,7 +635,7 @@ def decided_by_a_number_of_each(operations: Operations, x: Any) -> Any:
 
 
 def decided_by_numbers_together(operations: Operations, x: Any) -> Any:
-    """As a sampler that rejects: numbers of a new array decide together, round after round, and so does their sum."""
+    """Like in a rejection sampler, numbers of a new array decide together in each round, and so does their sum."""
     total = operations.total(x)
     for _ in range(3):
         first, second = operations.first(operations.double(x), 2)

@@ -1,4 +1,4 @@
-"""The claims about work on the host that hold on every framework, over the one list of calls."""
+"""Tests of work on the host that hold for every framework, with one common list of calls."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
 
 Tried = Callable[[Trial], Outcome]
-"""The outcome of a call on the framework's device."""
+"""A function that returns the outcome of a call on the framework's device."""
 
 
 @pytest.fixture(scope="session")
 def try_out(xla: Device, subject: Subject) -> Tried:
-    """On the framework's XLA device; a framework without one has a fixture of its own."""
+    """Runs a call on the framework's XLA device. A framework without this device has its own fixture."""
     assert subject.operations is not None
     operations = subject.operations(xla)
     return lambda trial: run(xla, trial.case(operations, subject.doubling), trial.timing)

@@ -1,4 +1,5 @@
-"""The claims about what cases give: every keyword that decides values, and NaN to every function on floats."""
+"""Tests of the arguments in cases: some case passes each keyword that affects values, and each function of floats gets
+NaN."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tests.frameworks.common.selection import Selection
 from tests.frameworks.common.subject import Subject
 
 SHARE = 4
-"""Of the functions: all calls of each are recorded."""
+"""The share of the functions that are tested. All calls of each are recorded."""
 
 
 def function_of(cases: Sequence[Case]) -> str:
@@ -38,7 +39,8 @@ def test_every_word_that_decides_no_value_is_a_keyword_of_some_function(cpu: Dev
 
 
 def assert_given(cpu: Device, function_cases: Sequence[Case], subject: Subject) -> None:
-    """Some case gives each keyword that decides values; one that none gives, and no other, has its reason."""
+    """Check that some case passes each keyword that affects values. A keyword without such a case, and no other, is
+    listed with a reason."""
     recorder = Recorder(cpu, subject.reading)
     missing = recorder.asked_of(function_cases) - subject.without_value.keys()
     for case in function_cases:

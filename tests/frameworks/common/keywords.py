@@ -1,9 +1,9 @@
-"""Keywords: which of a function's own keywords its cases give, seen at the calls.
+"""Keywords: which keywords of a function its cases pass, recorded at the calls.
 
-``Recorder`` is a device whose functions note how they are called: an argument counts as given when the call returns
-and its value is another than the default. A case that some processors have no kernel for is believed as it stands,
-so that every processor counts the same. Signatures are read by ``inspect``; a framework whose functions have none
-brings its own reading of them (``Signatures``).
+``Recorder`` is a device whose functions record their arguments. An argument counts as passed if the call returns and
+the value differs from the default. If some processors have no kernel for a case, its arguments count without a call, so
+that the result is the same on every processor. ``inspect`` reads the signatures. A framework whose functions have no
+Python signatures has its own function for this (``Signatures``).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from runners.suite.device import Device
 from runners.suite.replacing import replacing
 
 Signatures = Callable[[Any], Sequence[inspect.Signature]]
-"""The signatures of a function, one for each of its overloads; none where nothing tells."""
+"""The signatures of a function, one for each overload; empty if no source has them."""
 Methods = Callable[[type], Sequence[str]]
-"""The methods of a class whose keywords decide what its instances compute."""
+"""The methods of a class whose keywords affect what its instances compute."""
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -35,32 +35,32 @@ def of_python(function: Any) -> list[inspect.Signature]:
 
 @dataclass
 class Reading:
-    """The reading of one framework's functions."""
+    """How the keywords of one framework's functions are read."""
 
     signatures: Signatures = of_python
     methods: Methods = lambda owner: ["__init__"]
     wrap: Wrap = lambda function: function
     """Keeps the framework's compiler away from the recording function."""
     by_call: tuple[type, ...] = ()
-    """Classes whose instances are of another class, so that only the call shows what was given."""
+    """Classes whose instances belong to another class, so that only the call shows the arguments."""
 
 
 @dataclass
 class Recorder:
-    """A device on which every function looked up notes the keywords that its calls give."""
+    """A device on which every function records the keywords of its calls."""
 
     device: Device
     reading: Reading
     given: set[str] = field(default_factory=set)
     believed: bool = False
-    """A call counts also if it raises."""
+    """Whether a call that raises also counts."""
     _patches: ExitStack = field(default_factory=ExitStack)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.device, name)
 
     def asked_of(self, function_cases: Iterable[Case]) -> set[str]:
-        """Every keyword of the functions of these cases, as far as this version of the framework has them."""
+        """Every keyword of the functions of these cases that this version of the framework has."""
         keywords: set[str] = set()
         for name in {case.looked_up for case in function_cases}:
             with suppress(LookupError):
@@ -70,7 +70,8 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Within, classes note their calls too; they stay the same objects, which others derive from."""
+        """During the block, classes also record their calls. They stay the same objects, because other classes derive
+        from them."""
         with self._patches:
             yield
 
@@ -108,7 +109,7 @@ class Recorder:
 
 
 def optional_in(signatures: Sequence[inspect.Signature]) -> set[str]:
-    """The names that a call may leave out: those with a default, and those that some overload does without."""
+    """The names that a call may omit: those with a default, and those that some overload does not have."""
     by_name = [_by_name(signature) for signature in signatures]
     every = {name for parameters in by_name for name in parameters}
     required_names = set.intersection(
@@ -118,7 +119,8 @@ def optional_in(signatures: Sequence[inspect.Signature]) -> set[str]:
 
 
 def given_in(signatures: Sequence[inspect.Signature], arguments: Sequence[Any], options: Mapping[str, Any]) -> set[str]:
-    """The names that a call gives another value than the default; of overloads, by all that the call fits."""
+    """The names to which a call passes another value than the default. If several overloads fit the call, all of them
+    count."""
     names: set[str] = set()
     for signature in signatures:
         try:

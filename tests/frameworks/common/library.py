@@ -1,4 +1,5 @@
-"""Assertions about a framework's frozen suite ``library``: read without it, right on the CPU, apart from ``paper``."""
+"""Assertions about a framework's frozen suite ``library``: it can be read without the framework, is right on the CPU,
+and is independent of ``paper``."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def output_of(program: str, cwd: Path = PROJECT) -> str:
 
 
 def assert_read_without_the_framework(framework: Framework, *others: str, suite: str = "library") -> None:
-    """The catalogue is read without the framework, and without the packages that it brings."""
+    """Check that the catalogue can be read without the framework, and without the packages that the framework
+    installs."""
     module = framework.suites[suite]
     program = f"import sys; from {module} import FUNCTIONS; print(len(FUNCTIONS)); print(*sys.modules)"
     words = output_of(program).split()
@@ -60,7 +62,8 @@ def assert_read_without_the_framework(framework: Framework, *others: str, suite:
 
 
 def assert_covers(framework: Framework, *, least: float) -> None:
-    """``library`` and ``paper`` chart at least that share of the certain uses of the release that it was drawn from."""
+    """Check that ``library`` and ``paper`` cover at least this share of the certain uses of the release from which
+    ``library`` was drawn."""
     version = Pack(folder_of(framework) / PACK).about[framework.name]
     suites = framework.load_suites()
     charted_names = {function.name for suite in ("library", "paper") for function in suites[suite].functions}
@@ -72,7 +75,7 @@ def assert_covers(framework: Framework, *, least: float) -> None:
 
 
 def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
-    """The revision of ``paper`` is the same where the library's suites do not exist: in a copy without them."""
+    """Check that ``paper`` has the same revision in a copy without the library's suites."""
     for package in ("runners", "protocol"):
         shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
     home = copy / "runners" / framework.name
@@ -88,14 +91,14 @@ def assert_apart_from_paper(framework: Framework, copy: Path) -> None:
 
 
 def assert_small(framework: Framework, suite: str = "library") -> None:
-    """The files are small, and one names the release that it was drawn from."""
+    """Check that the files are small, and that one names the release from which the suite was drawn."""
     for name in (PACK, LISTED):
         assert (folder_of(framework, suite) / name).stat().st_size < MOST_BYTES
     assert str(Pack(folder_of(framework, suite) / PACK).about[framework.name]).count(".") == 2
 
 
 def assert_small_variants(framework: Framework) -> None:
-    """The same of the variants, which are from the release that the cases they are made of are from."""
+    """Check the same for variants. Their release is that of the cases from which they were made."""
     folder = folder_of(framework)
     assert (folder / VARIANTS_PACK).stat().st_size < MOST_BYTES_OF_VARIANTS
     assert (folder / LISTED_VARIANTS).stat().st_size < MOST_BYTES
@@ -103,7 +106,7 @@ def assert_small_variants(framework: Framework) -> None:
 
 
 def assert_says_what_judged(functions: Sequence[Function]) -> None:
-    """A result is judged by one reference or by its form, and a refusal by neither."""
+    """Check that a result is judged by one reference or by its form, and an expected error by neither."""
     for function in functions:
         for case in function.cases:
             judges = [tag for tag in case.tags if tag.startswith("judged-by-") or tag == "form-only"]
@@ -141,7 +144,7 @@ def assert_quick_meets_every_kind(framework: Framework) -> None:
 
 
 def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, least: float) -> None:
-    """Of all the wrong functions that come to bear on these cases, at least this share fails its case."""
+    """Check that at least this share of all effective mutants of the functions fails these cases."""
     mutant_count, survivors = 0, []
     for case in cases:
         for name, has_survived in wrong_outcomes(cpu, case, subject):
@@ -153,10 +156,10 @@ def assert_noticed(cpu: Device, cases: Sequence[Case], subject: Subject, *, leas
 
 
 def wrong_outcomes(cpu: Device, case: Case, subject: Subject) -> list[tuple[str, bool]]:
-    """The mutants that come to bear on a case, and whether it passes all the same.
+    """Yield the mutants that affect a case, and whether the case passes nevertheless.
 
-    On a case that returns gradients a mutant bears only if it changes one. A function's integer results have no
-    gradient, and where it saturates a wrong value has the slope of the right one: 0.
+    For a case that returns gradients, a mutant counts only if it changes a gradient. Integer results have no gradient,
+    and where a function saturates, right and wrong values both have the gradient 0.
     """
     outcomes = []
     for mutant in _mutants_of(case, subject):
@@ -170,7 +173,7 @@ def wrong_outcomes(cpu: Device, case: Case, subject: Subject) -> list[tuple[str,
 
 
 def _return_same(one: Device, other: Device, case: Case) -> bool:
-    """Whether a case returns the same values on two devices, NaN equal to NaN."""
+    """Whether a case returns the same values on two devices. NaN counts as equal to NaN."""
     try:
         compare(_result(one, case), wrap(_result(other, case)), case.dtype, EXACT)
     except Mismatch:
@@ -179,7 +182,7 @@ def _return_same(one: Device, other: Device, case: Case) -> bool:
 
 
 def _result(device: Device, case: Case) -> Any:
-    """The host copy of what a case returns."""
+    """The host copy of the result of a case."""
     results = []
 
     def keep(result: Any, *_: Any, **__: Any) -> None:

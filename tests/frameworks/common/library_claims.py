@@ -1,4 +1,4 @@
-"""The claims about the frozen suite ``library``: right on the CPU, and noticing wrong functions."""
+"""Tests of the frozen suite ``library``: its cases are right on the CPU, and detect wrong functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def test_every_case_is_right_on_the_cpu(cpu: Device, subject: Subject, selection
 
 
 def _assert_right(cpu: Device, case: Case, subject: Subject) -> None:
-    """Where the processor's kernels decide, the case may differ, be refused or accepted, and ends in no other way."""
+    """Check that a case passes. If the processor's kernels decide, its result may differ, or its error may be raised or
+    missing, but nothing else."""
     by_processor = subject.by_processor_in_library
     if by_processor and by_processor.search(case.function):
         assert run(cpu, case).ending in (Ending.returned, Ending.mismatched, Ending.raised, Ending.accepted)
@@ -31,7 +32,8 @@ def _assert_right(cpu: Device, case: Case, subject: Subject) -> None:
 
 
 def test_wrong_functions_are_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:
-    """Nearly all, as inputs are drawn: a few mutants change nothing that a case could see."""
+    """Nearly all mutants are detected. Because inputs are random, a few mutants change nothing that a case could
+    detect."""
     values = cases(subject.framework, "value", suite="library")
     drawn_cases = selection.drawn(values, subject.library_mutants_share, "library mutants")
     assert_noticed(cpu, drawn_cases, subject, least=LEAST_NOTICED)

@@ -1,4 +1,4 @@
-"""The claims that cases can fail: each notices when its function is slightly wrong, now or at a later call."""
+"""Tests that cases can fail: each detects when its function is slightly wrong, in the first call or later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
 SHARE = 8
-"""Of the claims that one more mutant is noticed."""
+"""The share of the cases that must detect one more mutant."""
 
 
 def test_a_slightly_wrong_function_is_noticed(cpu: Device, subject: Subject, selection: Selection) -> None:

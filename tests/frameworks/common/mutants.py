@@ -1,12 +1,10 @@
-"""Slightly wrong functions: what every value case must notice.
+"""Slightly wrong functions (mutants), which every value case must detect.
 
-A mutant wraps the function under test and changes what comes out of it: one element a little
-off, another dtype, or the input handed back untouched; or it writes over an input, or is right
-only once. ``swapped`` wraps plain functions;
-each kind of class whose instances do the work has a wrapper of its own in the framework's
-``wrappers.py``. ``Wrong`` is a device that looks up the wrong function, ``WrongLater`` one on
-which it is right at first. How a framework's
-arrays are altered is its ``Arrays``.
+A mutant wraps the function under test and changes its result: one element is slightly wrong, the dtype is another, or
+the input is returned unchanged. Other mutants overwrite an input, or are right only once. ``swapped`` wraps plain
+functions. Classes whose instances do the work have wrappers in the framework's ``wrappers.py``. ``Wrong`` is a device
+that looks up the wrong function, and on ``WrongLater`` the function is right at first. ``Arrays`` changes a framework's
+arrays.
 """
 
 from __future__ import annotations
@@ -21,18 +19,20 @@ from typing import Any, Protocol
 from runners.suite.device import Device, Proof
 
 Alter = Callable[["Mutant", Any, tuple[Any, ...], Mapping[str, Any]], Any]
-"""From the right result and the call's arguments to a wrong one; says in the mutant when it has changed something."""
+"""A function that makes a wrong result from the right result and the call's arguments, and records in the mutant when
+it has changed something."""
 Wrapper = Callable[[Any], Callable[[Any, "Mutant"], Any] | None]
-"""Chooses how a looked-up object is made wrong; None for a plain function."""
+"""A function that chooses how an object is made wrong; None for a plain function."""
 UNCHANGED = object()
 FUNCTIONS = (FunctionType, functools.partial)
 
 STEP: Mapping[str, float] = {"bfloat16": 0.02}
-"""1 % for all but bfloat16, whose neighbours lie up to 0.8 % apart: one rounding more is no error there."""
+"""1 % for all dtypes except bfloat16. The neighbors of a bfloat16 number are up to 0.8 % apart, so one rounding more is
+no error there."""
 
 
 class Arrays(Protocol):
-    """What a mutant does with one framework's arrays; they may be traced ones, without values yet."""
+    """The operations of mutants on one framework's arrays. The arrays may be traced and have no values yet."""
 
     functions: tuple[type, ...]
     """The framework's own types of functions that a function may return."""
@@ -40,51 +40,53 @@ class Arrays(Protocol):
     def is_array(self, value: Any) -> bool: ...
 
     def off(self, array: Any) -> Any:
-        """Booleans are flipped, integers one more, others off by ``STEP`` in the largest finite element."""
+        """A slightly wrong array: Booleans are flipped, integers are one larger, and in other arrays the largest finite
+        element is wrong by ``STEP``."""
 
     def retype(self, array: Any) -> Any:
         """The array in another dtype."""
 
     def differ(self, argument: Any, result: Any) -> bool:
-        """Whether ``given`` could pass for ``result`` by shape and dtype, and is another."""
+        """Whether ``given`` has the shape and dtype of ``result`` but other values."""
 
     def make_unfilled(self, array: Any) -> Any:
-        """What an ``out=`` holds that was never filled."""
+        """The content of an ``out=`` array that was never filled."""
 
     def load_dice(self, array: Any) -> Any:
-        """Random numbers of which every tenth is the smallest that was drawn."""
+        """Random numbers of which every tenth is replaced by the smallest."""
 
     def clobber(self, array: Any) -> bool:
-        """Write another first value over the array itself; False where that cannot be done."""
+        """Write another first value into the array itself. Returns False if this is not possible."""
 
     def zero(self, array: Any) -> Any:
-        """Zeros in its place; ``UNCHANGED`` if it holds no others."""
+        """Zeros in place of the value; ``UNCHANGED`` if the value has no other numbers."""
 
     def map_container(self, value: Any, change: Callable[[Any], Any]) -> Any:
-        """A container of the framework's own with every array in it changed; ``UNCHANGED`` if it is none."""
+        """A container of the framework with every array in it changed; ``UNCHANGED`` if the value is no such
+        container."""
 
 
 @dataclass
 class Mutant:
-    """One way of being wrong, and whether it has come to bear in the calls so far."""
+    """One way of being wrong. It records whether it has changed anything in the calls so far."""
 
     name: str
     alter: Alter
     applied: bool = False
     places: int = 0
-    """How many values it has counted in a result, where it counts them."""
+    """The number of values that it has counted in a result."""
     awake: bool = True
-    """Whether it changes anything yet."""
+    """Whether it changes anything already."""
 
     def __call__(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         return self.alter(self, result, arguments, options) if self.awake else self._waiting(result)
 
     def _waiting(self, result: Any) -> Any:
-        """A function that was returned goes wrong when the mutant wakes."""
+        """Wrap a returned function, which becomes wrong when the mutant becomes active."""
         return swap_returned(result, self) if isinstance(result, FUNCTIONS) else result
 
     def instead(self, wrong: Any, right: Any) -> Any:
-        """``altered``, unless that is ``UNCHANGED``."""
+        """Return ``altered``, unless that is ``UNCHANGED``."""
         if wrong is UNCHANGED:
             return right
         self.applied = True
@@ -92,7 +94,7 @@ class Mutant:
 
 
 def off_in(arrays: Arrays, position: int) -> Mutant:
-    """The array or number at ``position`` of the result has one value a little off."""
+    """The array or number at ``position`` of the result has one slightly wrong value."""
     return _at(f"value {position} off", arrays, position, lambda value: _off(arrays, value))
 
 
@@ -104,7 +106,7 @@ def of_another_dtype(arrays: Arrays, position: int) -> Mutant:
 
 
 def input_returned(arrays: Arrays) -> Mutant:
-    """The input comes back as it was; a function that was returned does so when it is called."""
+    """The result is the unchanged input. If the result is a function, this function returns its input."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         if isinstance(result, (*FUNCTIONS, *arrays.functions)):
@@ -122,7 +124,7 @@ def load_dice(arrays: Arrays) -> Mutant:
 
 
 def clobber_input(arrays: Arrays) -> Mutant:
-    """The result is right, and the first array that was given holds another value."""
+    """The result is right, but the first value of the first array argument is overwritten."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         if isinstance(result, (*FUNCTIONS, *arrays.functions)):
@@ -141,7 +143,8 @@ def clobber_input(arrays: Arrays) -> Mutant:
 
 
 def zeros(arrays: Arrays) -> Mutant:
-    """Every array and number of the result is zero. With ``WrongLater``: right once, and zeros from then on."""
+    """All arrays and numbers in the result are zero. With ``WrongLater``, the first result is right, and later ones are
+    zero."""
 
     def zero(value: Any) -> Any:
         if isinstance(value, (bool, int, float, complex)):
@@ -152,7 +155,7 @@ def zeros(arrays: Arrays) -> Mutant:
 
 
 class Wrong:
-    """A device on which every function looked up is wrong in the same way."""
+    """A device on which every function is wrong in the same way."""
 
     def __init__(self, device: Device, mutant: Mutant, wrapper_of: Wrapper) -> None:
         self._device = device
@@ -168,7 +171,7 @@ class Wrong:
 
 
 class WrongLater(Wrong):
-    """A device on which every function is right until a case's first call has been made, checked and traced."""
+    """A device on which every function is right until the first call of a case has been made, checked and traced."""
 
     def __init__(self, device: Device, mutant: Mutant, wrapper_of: Wrapper) -> None:
         super().__init__(device, mutant, wrapper_of)
@@ -182,7 +185,7 @@ class WrongLater(Wrong):
 
 
 def swap(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
-    """A plain function: its result is altered."""
+    """Make a plain function wrong: its result is altered."""
 
     def alter_result(*arguments: Any, **options: Any) -> Any:
         return mutant(function(*arguments, **options), arguments, options)
@@ -191,7 +194,8 @@ def swap(function: Callable[..., Any], mutant: Mutant) -> Callable[..., Any]:
 
 
 def swap_returned(function: Any, change: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that a function returned (a derivative, a compiled one): what it returns is altered."""
+    """Make a function wrong that another function returned (a derivative, a compiled function): its result is
+    altered."""
 
     class Altered:
         def __call__(self, *arguments: Any, **options: Any) -> Any:
@@ -204,10 +208,10 @@ def swap_returned(function: Any, change: Callable[..., Any]) -> Callable[..., An
 
 
 def _first_argument(arrays: Arrays, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """The first array as it came in, where it could pass for the result by shape and dtype; else unchanged.
+    """The first array argument if it has the result's shape and dtype, otherwise the unchanged result.
 
-    With ``out=``, the array that should have been filled stays as it was: zeros. A list of what
-    was changed in place (``wrappers.py``) comes back as it was before.
+    With ``out=``, the array that should have been filled stays zero. For a list of what was changed in place
+    (``wrappers.py``), the list from before the call.
     """
     if isinstance(result, list) and arguments and isinstance(arguments[0], list):
         return arguments[0] if _differ(arrays, arguments[0], result) else UNCHANGED
@@ -231,7 +235,8 @@ def _members(tree: Any) -> Iterator[Any]:
 
 
 def _at(name: str, arrays: Arrays, position: int | None, change: Callable[[Any], Any]) -> Mutant:
-    """The value at ``position`` is changed, counted through containers and on into returned functions; None: all."""
+    """The result with the value at ``position`` changed. Values are counted through containers and into returned
+    functions; None changes all."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         return _Walk(mutant, arrays, position, change)(result)
@@ -241,7 +246,7 @@ def _at(name: str, arrays: Arrays, position: int | None, change: Callable[[Any],
 
 @dataclass
 class _Walk:
-    """One way through a result; ``place`` counts its values."""
+    """One traversal of a result. ``place`` counts its values."""
 
     mutant: Mutant
     arrays: Arrays
@@ -265,7 +270,8 @@ class _Walk:
         return self.mutant.instead(self.change(tree) if self.position in (None, self.place) else UNCHANGED, tree)
 
     def result(self, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-        """What a returned function returns: its values count on from those before the function, at each call."""
+        """The result of a returned function. At each call its values are counted from the number of values before the
+        function."""
         return replace(self)(result)
 
 

@@ -1,4 +1,4 @@
-"""NaN: which functions on floats have a case that is fed one."""
+"""NaN: the functions of floats for which a case has NaN in its input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from runners.suite.cases import Case
 
 
 def assert_fed(function_cases: Sequence[Case], exceptions: Mapping[str, str]) -> None:
-    """A function whose values are compared, and that takes arrays of floats, is fed NaN, or it is known why not."""
+    """Check that a function with compared values and floating-point arguments gets NaN in some case, or is listed with
+    a reason."""
     value_cases = [case for case in function_cases if case.kind == "value" and case.host_only is None]
     arrays = [
         array for case in value_cases for argument in case.arguments(case.inputs()) for array in floating(argument)
@@ -21,7 +22,7 @@ def assert_fed(function_cases: Sequence[Case], exceptions: Mapping[str, str]) ->
 
 
 def floating(tree: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """Every array of floating or complex numbers, and every list of them that becomes one."""
+    """Every array of floating-point or complex numbers, and every list that becomes such an array."""
     if isinstance(tree, (np.ndarray, np.generic)):
         if tree.dtype.kind in "fc":
             yield np.asarray(tree)

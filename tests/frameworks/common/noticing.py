@@ -1,4 +1,4 @@
-"""Does a case notice a slightly wrong function?"""
+"""Decides whether a case detects a slightly wrong function."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ MOST_POSITIONS = 40
 
 
 def mutants(arrays: Arrays) -> Iterator[Mutant]:
-    """Every position of the result a little off, then of another dtype, until a position has nothing to alter."""
+    """The mutants: for every position of the result a wrong value, then another dtype, until no position is left."""
     yield input_returned(arrays)
     for make in (off_in, of_another_dtype):
         yield from _at_each_position(arrays, make)
 
 
 def gradient_mutants(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
-    """The mutants of a case that returns gradients: every position of the function's result off, and its gradients off.
+    """The mutants of a case that returns gradients: every position of the function's result is wrong, and its gradients
+    are wrong.
 
-    None has another dtype. The gradient by an array has the dtype of that array, whatever the dtype of the result is;
-    weights that the other dtype holds come back from it unchanged. The cases of the plain call notice that dtype.
+    No mutant has another dtype, because a gradient has the dtype of its input, whatever the result's dtype is. The
+    cases of the plain call detect a wrong dtype.
     """
     yield input_returned(arrays)
     yield from _at_each_position(arrays, off_in)
@@ -56,7 +57,7 @@ def _at_each_position(arrays: Arrays, make: Callable[[Arrays, int], Mutant]) -> 
 
 
 def assert_noticed(cpu: Device, case: Case, subject: Subject) -> None:
-    """Every mutant that comes to bear fails the case, or some of them do; none does only where that is known."""
+    """Check that every effective mutant fails the case, or for listed cases some mutants or none."""
     case = with_its_reference_kept(case)
     right = run(cpu, case)
     if right.verdict is not Verdict.passed:
@@ -77,13 +78,14 @@ def assert_noticed(cpu: Device, case: Case, subject: Subject) -> None:
 
 
 def assert_clobbering_noticed(cpu: Device, case: Case, subject: Subject) -> None:
-    """A function that writes over its input fails the case, unless the case or its function is named."""
+    """Check that the case fails if its function overwrites its input, unless the case or the function is listed."""
     mutant = clobber_input(subject.arrays)
     _assert_noticed(Wrong(cpu, mutant, subject.wrapper_of), case, mutant, subject.written_over_unseen)
 
 
 def assert_right_once_noticed(cpu: Device, case: Case, subject: Subject) -> None:
-    """A function that is right at first and gives zeros afterwards fails the case, unless that or itself is named."""
+    """Check that the case fails if its function is right at first and returns zeros later, unless the case or the
+    function is listed."""
     mutant = zeros(subject.arrays)
     _assert_noticed(WrongLater(cpu, mutant, subject.wrapper_of), case, mutant, subject.right_once_unseen)
 
@@ -99,7 +101,7 @@ def _assert_noticed(wrong: Wrong, case: Case, mutant: Mutant, surviving: Contain
 
 
 def with_its_reference_kept(case: Case) -> Case:
-    """The inputs are the same for every mutant, so a slow reference is computed once."""
+    """The case with a cached reference. Inputs are the same for every mutant, so a slow reference is computed once."""
     results: list[Any] = []
 
     def reference(*arguments: Any, **options: Any) -> Any:

@@ -1,8 +1,8 @@
-"""More ways of being slightly wrong, beside those of ``mutants.py``, for the mutation score.
+"""Further ways of being slightly wrong, in addition to those of ``mutants.py``, for the mutation score.
 
-What a framework's arrays can do for them is its ``Dialect``, in ``dialect.py`` of its folder.
-A mutant counts only where it came to bear: an ignored keyword must have changed the result, a
-detached result must have had a gradient.
+``Dialect`` has the functions on a framework's arrays that they need. It is in ``dialect.py`` of the framework's folder.
+A mutant counts only if it had an effect: an ignored keyword must have changed the result, and a detached result must
+have had a gradient.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from tests.frameworks.common.mutants import STEP, UNCHANGED, Arrays, Mutant, Wra
 
 
 class Dialect(Protocol):
-    """What the operators need of one framework's arrays."""
+    """The functions on one framework's arrays that the operators need."""
 
     def values(self, array: Any) -> np.ndarray | None:
-        """The values, as NumPy computes with them; None of an array that has none yet, or none of numbers."""
+        """The values as NumPy arrays; None if an array has no values yet, or no numbers."""
 
     def like(self, array: Any, values: np.ndarray) -> Any:
-        """These values as ``array`` holds its own, a gradient through it kept."""
+        """These values in the form of ``array``. A gradient through them is kept."""
 
     def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
-        """The same values, with a gradient 1 % too large; ``applied`` is called where one is taken."""
+        """The same values, with a gradient that is 1 % too large. ``applied`` is called when a gradient is taken."""
 
     def detach(self, array: Any) -> Any:
-        """The same values without a gradient; ``UNCHANGED`` if there was none."""
+        """The same values without a gradient; ``UNCHANGED`` if they had none."""
 
     def copy(self, array: Any) -> Any:
-        """An array of its own."""
+        """A copy that shares no memory."""
 
     def clobber(self, array: Any) -> bool:
-        """Change an argument in place, where arrays can be."""
+        """Change an argument in place, if the framework's arrays can be changed."""
 
 
 def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
-    """Those that look at a result, or at the arguments of its call."""
+    """The operators that change a result, or the arguments of its call."""
     yield _change_mutant("last element off", arrays, dialect, _last_off)
     yield _change_mutant("negatives lost", arrays, dialect, lambda values, step: _positive(values))
     yield _change_mutant("wrong stride", arrays, dialect, lambda values, step: _reorder(values))
@@ -49,7 +49,8 @@ def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
 
 
 def gradients_off(arrays: Arrays, dialect: Dialect) -> Mutant:
-    """All values are right, and the gradient by each is 1 % too large; it applies where such a gradient is taken."""
+    """All values are right, and the gradient with respect to each is 1 % too large. Applies only if a gradient is
+    taken."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
         def note() -> None:
@@ -65,7 +66,7 @@ def gradients_off(arrays: Arrays, dialect: Dialect) -> Mutant:
 
 
 def right_once(arrays: Arrays, dialect: Dialect) -> Mutant:
-    """The first call is right, and every later one gives zeros."""
+    """The first call is right, and every later call returns zeros."""
     calls = 0
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
@@ -81,7 +82,7 @@ def right_once(arrays: Arrays, dialect: Dialect) -> Mutant:
 
 
 class Ignoring:
-    """A device whose functions ignore one keyword; without a name it only notes which are used."""
+    """A device whose functions ignore one keyword. Without a name, it only records which keywords are used."""
 
     def __init__(self, device: Device, arrays: Arrays, dialect: Dialect, wrapper_of: Wrapper, name: str = "") -> None:
         self._device = device
@@ -124,7 +125,8 @@ class Ignoring:
         return self._dialect.copy(tree) if self._arrays.is_array(tree) else tree
 
     def _same(self, one: Any, other: Any) -> bool:
-        """What cannot be compared counts as the same, so that no mutant is counted that may be none."""
+        """Whether two results are equal. Results that cannot be compared count as equal, so that no doubtful mutant is
+        counted."""
         if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
             return len(one) == len(other) and all(self._same(a, b) for a, b in zip(one, other, strict=True))
         if isinstance(one, dict) and isinstance(other, dict):
@@ -139,7 +141,8 @@ class Ignoring:
 
 
 Change = Callable[[np.ndarray, float], "np.ndarray | None"]
-"""From right values and a step that is no rounding to wrong ones; None if they would be the same."""
+"""A function that makes wrong values from right ones, with an error larger than any rounding; None if they would be
+equal."""
 
 
 def _change_mutant(name: str, arrays: Arrays, dialect: Dialect, change: Change) -> Mutant:

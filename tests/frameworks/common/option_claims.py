@@ -1,4 +1,4 @@
-"""The claim about options: what is listed beside a case is how it calls its function."""
+"""Tests of options: the listed options of a case are those with which it calls its function."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.frameworks.common.subject import Subject
 
 SHARE = 20
 KNOWN = 0.95
-"""The share of a suite's cases whose calls are known."""
+"""The smallest share of a suite's cases whose calls are known."""
 
 
 class Recorder:
-    """Stands in the function's place: keeps the arguments of the first call, and ends the case."""
+    """Replaces the function: records the arguments of the first call, and then ends the case."""
 
     def __init__(self) -> None:
         self.given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None

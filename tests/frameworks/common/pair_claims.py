@@ -1,4 +1,4 @@
-"""The claims about every framework's suite ``pairs``."""
+"""Tests of every framework's suite ``pairs``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.frameworks.common.selection import Selection, check_cases
 from tests.frameworks.common.subject import Subject
 
 SHARE = 4
-"""Of one case in so many it is asked whether it is right on the CPU, as each is compiled in some frameworks."""
+"""One in this many cases is checked on the CPU, because some frameworks compile each case."""
 
 
 def test_every_pair_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Selection) -> None:

@@ -1,4 +1,5 @@
-"""Assertions about a framework's suite ``pairs``: read without it, hundreds of pairs, and each alone on the host."""
+"""Assertions about a framework's suite ``pairs``: it can be read without the framework, has hundreds of pairs, and each
+passes on the host."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def written_of(case: Case) -> str:
 
 
 def assert_hundreds_that_programs_have(framework: Framework, counted: Sequence[tuple[str, str, int]]) -> None:
-    """At least 400 pairs, all of them counted ones."""
+    """Check that there are at least 400 pairs, all of which occur in counted programs."""
     pairs = pairs_of(framework)
     assert len(pairs) >= LEAST_PAIRS
     assert pairs <= {(first, second) for first, second, _ in counted}
@@ -44,7 +45,8 @@ def assert_reasons_are_counted(framework: Framework) -> None:
 
 
 def assert_the_first_function_is_called(device: Device, framework: Framework, first: str, other: str) -> None:
-    """Pairs of that first function fail where it is another one; all but those whose second function hides that."""
+    """Check that the pairs of a first function fail if this function is replaced, except pairs whose second function
+    hides the change."""
     pairs = [case for case in framework.load_suites()[SUITE].cases if first_of(written_of(case)).function == first]
     swapped = [written_of(case).replace(json.dumps(first), json.dumps(other)) for case in pairs]
     outcomes = [
@@ -55,7 +57,7 @@ def assert_the_first_function_is_called(device: Device, framework: Framework, fi
 
 
 def assert_drawn_as_stored(suite: PairSuite, first: str, second: str, folder: Path) -> None:
-    """A pair that is drawn anew gives the cases and the arrays that the suite has of it."""
+    """Check that a pair that is drawn again gives the stored cases and arrays."""
     suite.draw_one(f"{first} {second}", suite.cases(), folder / "0000.npz")
     new = Pack(folder / "0000.npz")
     stored = Pack(suite.suites / SUITE / PACK)

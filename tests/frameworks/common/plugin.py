@@ -1,4 +1,4 @@
-"""Fixtures of every framework's tests; a ``conftest.py`` names this module as its plugin."""
+"""Fixtures of every framework's tests. Each ``conftest.py`` names this module as a plugin."""
 
 from __future__ import annotations
 

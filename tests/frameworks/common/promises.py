@@ -1,4 +1,4 @@
-"""What every device of every framework promises: arrays arrive as they were made and come back as they are, in time."""
+"""Promises of every device of every framework: arrays arrive unchanged, come back unchanged, and are waited for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DTYPES = (*FLOATING, *COMPLEX, *INTEGERS)
 
 
 def no_device(*files: str) -> bool:
-    """Whether this machine has none of the device files of an accelerator."""
+    """Whether this machine has no device files of an accelerator."""
     return not any(Path(file).exists() for file in files)
 
 
@@ -35,7 +35,7 @@ NO_TPU = no_device("/dev/accel0", "/dev/vfio/0")
 
 
 def assert_taken_back(device: Device, dtype: str) -> None:
-    """An array of a dtype comes back with every value, in that dtype, from this device."""
+    """Check that an array of a dtype comes back from this device with all values, in the same dtype."""
     values = np.linspace(-3, 3, 24).reshape(2, 3, 4)
     if dtype in FLOATING:
         expected = rounded(values, dtype)
@@ -50,7 +50,8 @@ def assert_taken_back(device: Device, dtype: str) -> None:
 
 
 def assert_only_floating_arrays_take_the_dtype(device: Device, dtype: str, kinds: list[str]) -> None:
-    """Of int64, bool, complex and empty float64 arrays in a tree, which stays as it is."""
+    """Check that in a tree of int64, Boolean, complex and empty float64 arrays, only the floating-point arrays get the
+    case's dtype."""
     tree = {"a": [np.arange(3), (np.array([True]), "word")], "b": np.array(1 + 2j), "c": np.zeros((0, 2))}
     with device.scope(dtype):
         leaves = device.to_host(device.to_device(tree, dtype))
@@ -60,11 +61,11 @@ def assert_only_floating_arrays_take_the_dtype(device: Device, dtype: str, kinds
 
 
 def assert_waits(device: Device, compute: Callable[[], Any], fetch: Callable[[Any], Any]) -> float:
-    """What is left of a long computation after the wait is its copy to the host, a small part of it.
+    """Check that after the wait only the copy to the host, a small part of a long computation, remains.
 
-    Returns what is left of it without any wait, over what is left after one. Other processes lengthen
-    a computation and its copy, and may give a computation that is not waited for the time to end: of
-    several rounds the one that was least disturbed counts.
+    Returns the time that remains without a wait, divided by the time that remains after a wait. Other processes can
+    delay a computation and its copy, or give an unawaited computation time to end. So the least disturbed of several
+    rounds counts.
     """
 
     def seconds(*, wait: bool) -> tuple[float, float]:
@@ -90,7 +91,7 @@ def assert_gone(device: Device, name: str, version: str) -> None:
 
 
 def in_a_process(code: str, **variables: str) -> str:
-    """What a fresh process of this environment prints."""
+    """The output of a new process in this environment."""
     answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         cwd=ROOT,
@@ -105,7 +106,7 @@ def in_a_process(code: str, **variables: str) -> str:
 
 
 def assert_forkable(framework: str, device: str) -> None:
-    """The zygote's way: whatever ``device()`` did on import, a forked child can still open the device."""
+    """Check that a forked child can open the device after ``device()`` has imported the framework, as in the zygote."""
     code = (
         f"import os; from runners.{framework} import FRAMEWORK as framework\n"
         f"os.environ.update(framework.devices[{device!r}].variables)\n"
@@ -121,7 +122,8 @@ def assert_forkable(framework: str, device: str) -> None:
 
 
 def assert_refused_at_start(framework: str, device: str, words: str) -> None:
-    """A runner whose device is not there says so in one line, ends with 2 and announces nothing."""
+    """Check that a runner whose device is missing reports this in one line, ends with exit code 2, and announces
+    nothing."""
     answer = subprocess.run(
         [sys.executable, "-P", "-m", "runners", "serve", framework, device, "--port", "0"],
         env={key: value for key, value in os.environ.items() if key not in VARIABLES} | {"PYTHONPATH": str(ROOT)},
@@ -137,18 +139,18 @@ def assert_refused_at_start(framework: str, device: str, words: str) -> None:
 
 
 VARIABLES = ("JAX_PLATFORMS", "PJRT_DEVICE", "CUDA_VISIBLE_DEVICES")
-"""What the tests' own process was started with; a runner sets its own."""
+"""The variables with which the test process was started. A runner sets its own."""
 
 
 def assert_the_wheel(module: ModuleType) -> None:
-    """``runners`` has a folder of the framework's name, which must never be taken for it."""
+    """Check that ``import`` finds the framework and not the folder of ``runners`` with the same name."""
     assert module.__file__ is not None
     assert "site-packages" in Path(module.__file__).parts
     assert ROOT not in Path(module.__file__).resolve().parents
 
 
 def assert_told_without_import(framework: str, devices: list[str]) -> None:
-    """Its devices are known before the framework is imported."""
+    """Check that the devices are known before the framework is imported."""
     code = (
         f"import sys; from runners.{framework} import FRAMEWORK\n"
         f"print(sorted(FRAMEWORK.devices), {framework!r} in sys.modules)"

@@ -1,4 +1,4 @@
-"""Recording within a test's own process: what a recorder tells of some work, and its calls as a suite."""
+"""Records calls within the test process: returns the recorder's reports on a function, and its calls as a suite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.frameworks.common.running import run
 
 Entries = list[dict[str, Any]]
 Recording = Callable[[Book, str, RecordingOptions], AbstractContextManager[Callable[[], None]]]
-"""The context in which a framework's recorder is at work."""
+"""The context in which a framework's recorder is active."""
 
 
 def record(
@@ -29,7 +29,7 @@ def record(
     with_values: bool = False,
     target: str | None = None,
 ) -> Entries:
-    """All that is told of the work: of each entry its kind, its facts, its count and its sites."""
+    """Record a function. Returns the reported entries, each with its kind, its facts, its count and its sites."""
     entries: dict[int, dict[str, Any]] = {}
 
     def tell(message: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ def of_kind(entries: Entries, kind: str) -> Entries:
 
 
 def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
-    """How often each function was called; calls of one function that differ add up."""
+    """The number of calls of each function. Different calls of one function are added up."""
     calls: dict[str, int] = {}
     for entry in of_kind(entries, kind):
         calls[entry["function"]] = calls.get(entry["function"], 0) + entry["count"]
@@ -60,7 +60,7 @@ def counts(entries: Entries, kind: str = CALL) -> dict[str, int]:
 
 
 def cases(entries: Entries, framework: str, case_of: Callable[[RecordedCall], Case], folder: Path) -> list[Case]:
-    """The calls as the suite that they are; two that are written alike are one."""
+    """The recorded calls as cases. Calls with equal descriptions are one case."""
     file = folder / "recording.json"
     head = {"type": "portolan-recording", "format": 1, "portolan": "0", "framework": framework}
     calls = {(entry["function"], entry["name"]): entry for entry in of_kind(entries, CALL)}
@@ -69,11 +69,11 @@ def cases(entries: Entries, framework: str, case_of: Callable[[RecordedCall], Ca
 
 
 def not_passed(device: Device, replay_cases: list[Case]) -> Mapping[str, object]:
-    """The outcomes of cases that did not pass, by their ids."""
+    """The outcomes of the cases that did not pass, by id."""
     outcomes = {case.id: run(device, case) for case in replay_cases}
     return {case: outcome for case, outcome in outcomes.items() if outcome.verdict is not Verdict.passed}
 
 
 def attack(entry: Mapping[str, Any], function: str, argument: str) -> dict[str, Any]:
-    """A recorded call that was changed to call another function with a text."""
+    """A recorded call, changed so that it calls another function with a text."""
     return {**entry, "function": function, "call": {"tuple": [[argument], {"mapping": []}]}, "gradient": None}

@@ -1,4 +1,4 @@
-"""Refusals: cases that expect an error in place of a result, told from the others by what their functions do."""
+"""Refusals: cases that expect an error instead of a result. They are recognized by what their functions do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ERRORS: tuple[Callable[[], Exception], ...] = (
 
 
 def assert_marked(cpu: Device, case: Case, subject: Subject) -> None:
-    """A case is marked as a refusal if, and only if, an error is all that it expects of its function."""
+    """Check that a case is marked as a refusal exactly if it expects only an error from its function."""
     try:
         function = cpu.lookup(case.looked_up)
     except LookupError:
@@ -43,11 +43,11 @@ def assert_marked(cpu: Device, case: Case, subject: Subject) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ErrorsMet:
-    """The errors that a passing case met: in the calls of its function, or by name in what it looks at."""
+    """The errors that a passing case met: raised by calls of its function, or named by its check."""
 
     some: bool
     alone: bool
-    """Whether it met nothing else."""
+    """Whether the case met only errors."""
 
 
 def _errors_met(cpu: Device, case: Case, function: Any) -> ErrorsMet:
@@ -76,7 +76,7 @@ def _passes(cpu: Device, case: Case, function: Callable[..., Any] | None) -> boo
 
 
 def _watch(function: Any, ends: list[bool]) -> Any:
-    """The function, which notes of each call whether it returned."""
+    """Wrap the function so that it records for each call whether the call returned."""
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:

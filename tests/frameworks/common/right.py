@@ -1,4 +1,4 @@
-"""Is a case right where nothing is in the way: on the host's CPU?"""
+"""Checks that a case is right on the host's CPU, where no other device is involved."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ STUDY = Path(__file__).resolve().parents[3] / "coordinator" / "reference" / "dat
 
 
 def assert_right(cpu: Device, case: Case, subject: Subject) -> None:
-    """It passes; or its function is known to be gone, to raise without a device of its own, or to be wrong here.
+    """Check that a case passes, or that a list of exceptions has it.
 
-    A frozen case that is wrong here says so by its tag.
-    By processor: wrong on some only, and then with just this mismatch. Refused by some: on some processors
-    there is no kernel for it. Now and then: right, or once in a while no better than a narrower float type.
+    Listed cases may lack their function, raise without a certain device, or be wrong here. A frozen case that is wrong
+    here has a tag. Listed by processor, a case may be wrong on some processors only, with exactly this mismatch, or
+    lack a kernel on some. Other listed cases are sometimes only as exact as a narrower float type.
     """
     outcome = run(cpu, case)
     if case.id in subject.by_processor and outcome.ending is Ending.mismatched:
@@ -56,7 +56,7 @@ def assert_unique(framework: Framework) -> None:
 
 
 def assert_charts_the_study(framework: Framework) -> None:
-    """Every function that the study tested has cases under the name that it printed; it says pytorch for torch."""
+    """Check that every function of the study has cases under the name that the study uses (``pytorch`` for torch)."""
     with STUDY.open(newline="", encoding="utf-8") as file:
         study_functions = {row["function"] for row in csv.DictReader(file) if row["framework"].endswith(framework.name)}
     assert len(study_functions) >= 63
@@ -64,7 +64,7 @@ def assert_charts_the_study(framework: Framework) -> None:
 
 
 def assert_known(framework: Framework, names: Iterable[str]) -> None:
-    """Every name of a list of exceptions is a function or a case of today's suites."""
+    """Check that every name in a list of exceptions is a function or a case of the current suites."""
     every = [case for suite in framework.load_suites().values() for case in suite.cases]
     known_names = {case.function for case in every} | {case.id for case in every}
     assert [name for name in names if name not in known_names] == []

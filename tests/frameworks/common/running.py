@@ -1,4 +1,4 @@
-"""A framework's cases, and one of them run within this process."""
+"""Lists a framework's cases, and runs a case within the test process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from runners.suite.framework import Framework
 
 
 class Alone:
-    """The report of a process that shares its host with no other target."""
+    """The channel of a process that shares its host with no other target."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)
 
 
 def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> Outcome:
-    """The outcome as a supervisor reads it from the channel."""
+    """Run a case. Returns the outcome as a supervisor reads it from the channel."""
     observation = run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
     return Outcome.model_validate_json(encode(as_message(as_storable(observation))))
 

@@ -23,14 +23,14 @@ from tests.frameworks.common.subject import Subject, subject_of
 
 @dataclass(frozen=True)
 class Trials:
-    """One framework's value cases on the host, and what makes its functions wrong."""
+    """The value cases of one framework on the host, and the functions that make its functions wrong."""
 
     cpu: Device
     cases: list[Case]
     subject: Subject
 
     def of(self, case: Case) -> Iterator[tuple[str, bool]]:
-        """Each operator that came to bear on the case, and whether the case noticed."""
+        """Each operator that affected the case, and whether the case detected it."""
         case = with_its_reference_kept(case)
         if run(self.cpu, case).verdict is not Verdict.passed:
             return
@@ -66,7 +66,7 @@ class Trials:
 
 @cache
 def trials(framework: str) -> Trials:
-    """Of the framework of this environment."""
+    """The trials of the framework in this environment."""
     framework_module = importlib.import_module(f"runners.{framework}").FRAMEWORK
     os.environ.update(framework_module.devices["cpu"].variables)
     cpu = framework_module.load_device("cpu")

@@ -1,4 +1,4 @@
-"""The claims about every framework's cases of a second shape."""
+"""Tests of every framework's cases with a second shape."""
 
 from __future__ import annotations
 

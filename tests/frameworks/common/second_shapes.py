@@ -1,4 +1,4 @@
-"""Assertions about the cases of a second shape: which functions have one, and what they notice."""
+"""Assertions about the cases with a second shape: which functions have such a case, and which errors it detects."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def cases_of(framework: Framework, function: str | None = None) -> list[Case]:
 
 
 def assert_charted(framework: Framework, *, least: int) -> None:
-    """So many functions have such a case, and none has two."""
+    """Check that at least this many functions have such a case, and none has two."""
     functions = [case.function for case in cases_of(framework)]
     assert len(functions) >= least
     assert len(functions) == len(set(functions))
 
 
 def assert_a_kept_shape_is_noticed(device: Device, framework: Framework, function: str) -> None:
-    """A function that goes on with the shape of its first call is right in each case but that of a second shape."""
+    """Check that if a function keeps the shape of its first call, only the case with a second shape fails."""
     (case,) = cases_of(framework, function)
     (alone,) = [other for other in cases(framework, suite="library") if f"{other.id}-{RECOMPILED}" == case.id]
     own = device.lookup(function)
@@ -40,7 +40,7 @@ def alone_with(case: Case, function: Any) -> Case:
 
 
 def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function wrongly: with any shape but that of its first call its values are others."""
+    """A wrong form of the function: with another shape than that of its first call, its values are wrong."""
     shapes: list[Any] = []
 
     def wrong(*arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,5 @@
-"""A selection says which cases a run asks its claims about: a sample, those that the change touches, or those named."""
+"""Selects the cases that a run tests: a sample, the cases that the change touches, or the cases named on the command
+line."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ from tests.levels import ROOT, drawn, touched
 
 
 class Selection:
-    """The cases of one run; ``word`` is in the id of each, if the command line gave one (``--cases``)."""
+    """The selected cases of one run. ``word`` (the option ``--cases``), if given, occurs in the id of each."""
 
     def __init__(self, framework: Framework, word: str | None = None) -> None:
         self._framework = framework
         self._word = word
 
     def every(self, cases: Iterable[Case]) -> list[Case]:
-        """All of these; of those that a word chooses, a test of none is skipped."""
+        """All of these cases. With ``--cases``, only those with its word; a test without cases is skipped."""
         every = list(cases)
         if self._word is None:
             return every
@@ -43,7 +44,8 @@ class Selection:
         *,
         always: Callable[[Case], bool] = lambda case: False,
     ) -> list[Case]:
-        """One in ``share`` of these, and all that the change touches; every one that a word chooses."""
+        """One in ``share`` of these cases, and all that the change touches. With ``--cases``, all cases with its
+        word."""
         if self._word is not None:
             return self.every(cases)
 
@@ -53,7 +55,7 @@ class Selection:
         return drawn(cases, share, f"{self._framework.name} {purpose}", always=is_kept)
 
     def by_function(self, cases: Iterable[Case], share: int, purpose: str) -> list[list[Case]]:
-        """The same of functions: all cases of each, or none."""
+        """Like ``drawn``, but for functions: all cases of a function, or none."""
         groups: dict[str, list[Case]] = {}
         for case in cases:
             groups.setdefault(case.function, []).append(case)
@@ -70,7 +72,7 @@ class Selection:
 
     @cached_property
     def _touched(self) -> frozenset[str]:
-        """The cases that a changed file defines: its ``FUNCTIONS``, or those frozen beside it."""
+        """The cases that a changed file defines: its ``FUNCTIONS``, or the cases frozen beside it."""
         self._framework.load_suites()
         files = touched()
         return frozenset(
@@ -83,7 +85,7 @@ class Selection:
 
 
 def _definitions(framework: str) -> Iterator[tuple[set[str], list[Function]]]:
-    """The files of each module of cases, relative to the project, and the functions that it lists."""
+    """The files of each module of cases, relative to the project, and the functions in its list."""
     for name, module in list(sys.modules.items()):
         functions = getattr(module, "FUNCTIONS", None)
         if name.startswith(f"runners.{framework}.suites.") and functions and module.__file__:
@@ -98,5 +100,5 @@ def _definitions(framework: str) -> Iterator[tuple[set[str], list[Function]]]:
 
 
 def check_cases(cases: Iterable[Case], check: Callable[[Case], Any]) -> None:
-    """Check a claim on every case; its failure names each that breaks it."""
+    """Check a property of every case. The failure names each case without it."""
     check_each(cases, check, name=attrgetter("id"))

@@ -1,4 +1,4 @@
-"""The walk over the framework of this environment, in a process of its own as the command has it."""
+"""Enumerates the framework of this environment in a separate process, like the command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERRUPTED_AFTER_S = 600.0
 
 
 def walk(framework: str) -> dict[str, Any]:
-    """Return the entries of a walk by name, its end, and the modules that could not be imported."""
+    """Return the entries by name, the final message, and the modules that could not be imported."""
     ours, theirs = os.pipe()
     variables = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
@@ -39,7 +39,8 @@ def walk(framework: str) -> dict[str, Any]:
 
 
 def initialised_after(framework: str, question: str) -> str:
-    """Import the public modules as the walk does, and answer a question about the framework afterwards."""
+    """Import the public modules like the enumeration does. Then evaluate an expression about the framework, and return
+    its value."""
     program = (
         "from runners import frameworks\n"
         "import importlib\n"

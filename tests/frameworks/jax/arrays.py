@@ -1,6 +1,6 @@
-"""How a mutant alters JAX's arrays, those without values yet among them.
+"""Changes JAX's arrays for mutants, including traced arrays without values.
 
-An array that has values is altered by NumPy: JAX would compile every shape anew.
+An array with values is changed by NumPy, because JAX would compile a program for each shape.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ANOTHER_DTYPE: Mapping[str, str] = {
     "uint32": "int32",
     "bool": "uint8",
 }
-"""Never 64 bits, which JAX has only where they are switched on; and of real numbers never there and back:
-a case that calls its function twice would see nothing."""
+"""Other dtypes, for the mutant that changes the dtype. 64 bits are excluded, because JAX has them only on request. Two
+real dtypes are never each other's replacement: a case that calls its function twice would detect nothing."""
 
 
 class JaxArrays:
@@ -87,7 +87,7 @@ class JaxArrays:
         return _like(array, xp.reshape(with_smallest.astype(array.dtype), array.shape))
 
     def clobber(self, array: Any) -> bool:
-        """JAX's arrays are immutable to whoever asks JAX; a program that reuses the wrong buffer does not ask."""
+        """Write into the array. JAX does not allow this, but a program that reuses the wrong buffer would do it."""
         if isinstance(array, jax.core.Tracer) or not self.is_array(array) or not array.size or _kind(array) == "other":
             return False
         values = np.asarray(array)

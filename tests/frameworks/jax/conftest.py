@@ -1,4 +1,4 @@
-"""The device under test: the host, forced before JAX is imported."""
+"""Fixtures: the device under test, which is the host. It is selected before JAX is imported."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ def subject() -> Subject:
 
 
 XLA_CACHE = Path(sys.prefix) / "compiled-for-tests"
-"""What XLA compiled in earlier runs, by program, flags and version; it goes with its environment.
-
-Compilation is more than half of what these tests cost. A program that is new, or was changed, is compiled as ever.
-"""
+"""The folder for XLA's compiled programs of earlier runs. It is deleted with its environment. Compilation takes more
+than half of the time of these tests. A new or changed program is compiled as usual."""
 
 
 @pytest.fixture(scope="session")

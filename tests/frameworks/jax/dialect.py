@@ -1,4 +1,4 @@
-"""What the mutation score's operators need of JAX's arrays."""
+"""The functions on JAX's arrays that the operators of the mutation score need."""
 
 from __future__ import annotations
 

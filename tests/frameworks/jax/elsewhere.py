@@ -1,4 +1,4 @@
-"""Run as a process of its own, with two devices: forced to the second, does anything run on the first?
+"""A separate process with two devices: if calls are forced onto the second, does anything run on the first?
 
 Prints the outcome of each call by its name, as JSON.
 """
@@ -29,7 +29,7 @@ def with_vmap(context: Context, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def with_gradient(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """Of ``x + y``, sent back from ``x + y``: what came in is what comes out."""
+    """The gradient of ``x + y``. It equals the incoming gradient."""
     return lambda: jax.vjp(context.function, x, y)[1](context.function(x, y))[0]
 
 

@@ -1,4 +1,4 @@
-"""JAX's ways to do what the calls of ``tests/frameworks/common/host_work.py`` are made of."""
+"""JAX's operations for the calls of ``tests/frameworks/common/host_work.py``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _copied_out(x: Any) -> Any:
 
 
 class JaxOperations(ArrayOperators):
-    """On the second of two devices, where arrays are made by default (``second.py``)."""
+    """Operations on the second of two devices, on which arrays are created by default (``second.py``)."""
 
     reads: ClassVar[dict[str, Callable[[Any], Any]]] = {
         "NumPy": np.asarray,

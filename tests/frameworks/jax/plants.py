@@ -1,6 +1,6 @@
-"""Calls that double their array, most of them by way of the host or of another device, and some that only look so.
+"""Calls that double their array. Most use the host or another device; some only look similar.
 
-Run as a process of its own, it prints the outcome of each by its name, as JSON.
+Run as a separate process, this module prints the outcome of each call by its name, as JSON.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def by_a_compiled_callback(x: Any) -> Any:
 
 
 def by_a_mask(x: Any) -> Any:
-    """JAX itself turns a mask into indices with NumPy, on the host."""
+    """JAX itself converts a mask to indices with NumPy, on the host."""
     return twice(x[x == x].reshape(3, 4))
 
 
@@ -226,7 +226,7 @@ def by_dynamic_index(x: Any) -> Any:
 
 
 def only_at(calls: range) -> Call:
-    """By way of NumPy in some calls alone: the first one, the one that is traced, or those that are timed."""
+    """Uses NumPy only in some calls: the first call, the traced call, or the timed calls."""
     turns = count()
     return lambda x: by_asarray(x) if next(turns) in calls else twice(x)
 
@@ -309,7 +309,7 @@ def by_decision(x: Any) -> Any:
 
 
 def with_sizes_by_jax(x: Any) -> Any:
-    """``nonzero`` looks at one number, the size of its result."""
+    """``nonzero`` reads one number, the size of its result."""
     rows, columns = jnp.nonzero(jnp.ones((3, 4)))
     return twice(x[rows, columns].reshape(3, 4))
 
@@ -339,7 +339,8 @@ def across_both_devices(x: Any) -> Any:
 
 
 def with_nans_looked_for(x: Any) -> Any:
-    """JAX takes the hook by which executions are counted for this, and gives up its own afterwards."""
+    """For the search for NaN, JAX uses the hook with which executions are counted, and removes its own hook
+    afterwards."""
     with jax.debug_nans(True):
         return double(x)
 

@@ -1,7 +1,7 @@
-"""A stand-in for an accelerator: the second of two host devices, which is not the host's own.
+"""The second of two host devices, used in place of an accelerator.
 
-As on a machine whose one platform is an accelerator, arrays are made there unless a function asks for another
-device; leaving it is possible, as the first device is there. For a process of its own.
+Arrays are created on it unless a function names another device, as on a machine with only one platform. A call can
+leave it, because the first device exists. Only for a separate process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Second(JaxDevice):
 
 
 def start() -> Second:
-    """The primed device; every array of this process is made on it by default."""
+    """Return the primed device. By default, every array of this process is created on it."""
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
     jax.config.update("jax_platforms", "cpu")
     device = Second()

@@ -1,4 +1,4 @@
-"""JAX as its tests know it: how its functions are read, and which exceptions from the claims are known."""
+"""The subject JAX: how signatures of its functions are read, and the known exceptions in its tests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ GONE: dict[str, str] = {
     "jax._src.core.get_aval": "jax.typeof",
     "jax.lax.infeed": "jax.experimental.io_callback",
 }
-"""Names as the paper printed them that this JAX does not have, and what stands for them today."""
+"""Names in the paper that this JAX version does not have, each with its current replacement."""
 
 FAULTY: dict[str, str] = {
     "jax.numpy.all/complex64-imaginary": "a number without a real part counts as false",
 }
-"""Cases that this JAX gets wrong on the CPU too, and how."""
+"""Cases that this JAX version also gets wrong on the CPU, each with its error."""
 
 
 A_COPY = "the call gets a copy that the case has made"
@@ -30,7 +30,7 @@ WRITTEN_OVER_UNSEEN: dict[str, str] = {
     # Of the whole function: whether one of its cases notices it depends on where buffers lie in a long process.
     "jax.tree_util.Partial": "what is called holds other arrays, which the case has mapped",
 }
-"""Functions and cases that do not notice when the array that they are given is written over, and why."""
+"""Functions and cases that do not detect an overwritten array argument, each with the reason."""
 
 A_KEY = "zeros are a key as good as any other"
 RIGHT_ONCE_UNSEEN: dict[str, str] = {
@@ -42,7 +42,7 @@ RIGHT_ONCE_UNSEEN: dict[str, str] = {
     "jax.vjp/other-shape-is-refused": "the error alone, which the derivative raises before it has a result",
     "jax.vjp/whole-numbers-for-floating-ones-are-refused": "the error alone, which comes before a result",
 }
-"""Cases that do not notice zeros in place of a later result, and why."""
+"""Cases that do not detect zeros in a later result, each with the reason."""
 
 READING = Reading()
 
@@ -52,7 +52,7 @@ WITHOUT_VALUE: dict[str, str] = {
     "out_sharding": "it places the result on several devices",
     "sharding": "it places the callback on several devices",
 }
-"""Keywords that decide no value, wherever they stand."""
+"""Keywords that affect no value in any function."""
 
 UNUSED: dict[str, dict[str, str]] = {
     "jax.lax.all_gather": {"to": "it marks the result for shard_map's own checks"},
@@ -74,7 +74,7 @@ UNUSED: dict[str, dict[str, str]] = {
     },
     "jax.vjp": {"reduce_axes": "JAX refuses all but the default"},
 }
-"""Keywords that could decide values and that no case gives, and why."""
+"""Keywords that could affect values but are passed in no case, each with the reason."""
 
 NOT_FED: dict[str, str] = {
     "jax.lax.infeed": "this JAX has none",
@@ -84,7 +84,7 @@ NOT_FED: dict[str, str] = {
     "jax.scipy.linalg.lu": "nothing is promised of a factorisation of NaN",
     "jax.vjp": "the functions that it differentiates have their own cases",
 }
-"""Functions on floats that no case feeds NaN, and why."""
+"""Functions of floats for which no case has NaN, each with the reason."""
 
 SUBJECT = Subject(
     framework=FRAMEWORK,

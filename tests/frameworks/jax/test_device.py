@@ -1,4 +1,4 @@
-"""What a JAX device promises: arrays arrive as they were made, come back as they are, in time."""
+"""Promises of a JAX device: arrays arrive unchanged, come back unchanged, and are waited for."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_dtype_that_there_is_not_is_named(cpu: Device) -> None:
     ],
 )
 def test_only_floating_arrays_take_the_dtype_of_the_case(cpu: Device, dtype: str, kinds: list[str]) -> None:
-    """And without 64-bit types, integers are what JAX makes of them."""
+    """Without 64-bit types, integers get the type that JAX gives them."""
     promises.assert_only_floating_arrays_take_the_dtype(cpu, dtype, kinds)
 
 
@@ -91,7 +91,7 @@ def test_results_of_every_kind_are_taken(cpu: Device) -> None:
 
 @pytest.fixture(scope="module")
 def power(cpu: Device) -> Any:
-    """Launches a product that takes a while."""
+    """Start a product of matrices that takes a while."""
     matrix = cpu.to_device(np.random.default_rng(0).standard_normal((1200, 1200)), "float32")
 
     @jax.jit
@@ -125,7 +125,7 @@ def test_waiting_really_waits(cpu: Device, power: Any, nest: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(FRAMEWORK.devices))
 def test_no_device_compiles_more_than_the_host_beside_it(name: str) -> None:
-    """So a repetition on the host tells what a call does in a program there, and no other graph is needed."""
+    """So a repetition on the host shows the behavior of a compiled call, and no other graph is needed."""
     device, call = FRAMEWORK.load_device(name), object
     host = device.host()  # type: ignore[attr-defined]
     assert device.compiled(call) is host.compiled(call) is call

@@ -1,4 +1,4 @@
-"""Of a wrong result, the first primitive is named that the device computes otherwise than the host."""
+"""For a wrong result, the report names the first primitive whose result on the device differs from the host's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def the_case(
 
 
 def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> ObservedEvidence:
-    """The evidence of a case that fails, once it has been explained."""
+    """Run a case that fails, and return the evidence with the explanation."""
     before: Observation = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     assert before.ending is ending, before.evidence
     after = add_explanation(device, case, before)
@@ -70,7 +70,7 @@ def with_own_derivative(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def with_gradient(context: Context, values: Any) -> Callable[[], Any]:
-    """Of the sum the gradient is one, so the value goes on as it is."""
+    """The gradient of the sum is one, so the value is passed on unchanged."""
     return lambda: jax.value_and_grad(lambda leaf: jnp.sum(context.function(leaf)))(values)[0]
 
 
@@ -92,7 +92,7 @@ def test_in_a_gradient_too(accelerator: Device) -> None:
 
 
 def test_the_first_of_two_is_named(accelerator: Device) -> None:
-    """The loop is wrong by what its body holds."""
+    """The loop is wrong because of the operation inside it."""
 
     def loop(values: Any) -> Any:
         return wrong_tanh(jax.lax.fori_loop(0, 2, lambda _, carry: wrong_tanh(carry), values))
@@ -102,7 +102,7 @@ def test_the_first_of_two_is_named(accelerator: Device) -> None:
 
 
 def test_right_operations_with_a_wrong_sum_are_not_accused(accelerator: Device) -> None:
-    """The function is wrong on every device: none of its operations is."""
+    """The function is wrong on every device, but each of its operations is right."""
     evidence = explain(accelerator, the_case(lambda values: jnp.sin(values) * 2, lambda values: np.sin(values) * 3))
     assert evidence.operation is None
     assert evidence.on_host == "failed_alike"
@@ -114,7 +114,7 @@ def test_nothing_is_compared_on_the_host(cpu: Device) -> None:
 
 
 def test_what_cannot_be_traced_names_nothing(accelerator: Device) -> None:
-    """Its shape needs the values."""
+    """The function cannot be traced, because a shape depends on values."""
     evidence = explain(accelerator, the_case(lambda values: wrong_tanh(values[values > 0]), lambda values: values))
     assert evidence.operation is None
 

@@ -1,4 +1,4 @@
-"""The suite ``docs`` of JAX: complete, right on the CPU, and leaving the process as it was."""
+"""JAX's suite ``docs`` is complete and right on the CPU, and its examples leave the process unchanged."""
 
 from __future__ import annotations
 

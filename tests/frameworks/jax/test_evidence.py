@@ -1,4 +1,5 @@
-"""At a failure the primitive in flight and its lowerings are named from JAX's own tables, not from its messages."""
+"""After a failure, the primitive in flight and its lowerings are read from JAX's own tables, not from error
+messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Work on the host is seen on a device of JAX as on every framework (``tests/frameworks/common/host_work.py``).
+"""Work on the host is detected on a JAX device, with the calls that all frameworks share
+(``tests/frameworks/common/host_work.py``).
 
-Run as a process of its own, this module prints the outcome of each call by its name, as JSON.
+Run as a separate process, this module prints the outcome of each call by its name, as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def try_out() -> Tried:
-    """Made on the second of two devices, which a process has from its start."""
+    """Run the calls on the second of two devices, in a process that has two devices from its start."""
     command = [sys.executable, "-m", "tests.frameworks.jax.test_host_work"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr[-4000:]

@@ -1,4 +1,4 @@
-"""The suite ``library`` of JAX: what holds of every such suite, and that its names are the catalogue's."""
+"""JAX's suite ``library``: the tests of every such suite, and that its names are those of the catalogue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def functions() -> list[Function]:
 
 @pytest.fixture(scope="module")
 def public() -> dict[str, list[str]]:
-    """The canonical names of the release that it was drawn from, and the aliases of each."""
+    """The canonical names in the release from which the suite was drawn, and the aliases of each."""
     version = Pack(library.folder_of(FRAMEWORK) / PACK).about["jax"]
     with gzip.open(SURFACES / f"jax-{version}.ndjson.gz", "rt", encoding="utf-8") as file:
         _, *entries = map(json.loads, file)

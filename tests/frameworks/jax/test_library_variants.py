@@ -1,4 +1,5 @@
-"""The suite ``library`` beyond plain calls: compiled, differentiated, at the tails, and wrong on the CPU."""
+"""Cases of the suite ``library`` that are no plain calls: compiled, differentiated, with extreme values, and wrong on
+the CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from tests.frameworks.common.subject import Subject
 
 MOST_BYTES = 3_000_000
 LEAST = 250
-"""Functions of each kind that are drawn so far, and fewer than there are."""
+"""The number of functions with each kind of case. There are more such functions than these."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_gradients_are_judged_by_values_alone(with_tag: Callable[[str], list[Cas
 
 
 def test_no_gradient_is_zero_within_its_tolerance(with_tag: Callable[[str], list[Case]]) -> None:
-    """It would not show a wrong factor."""
+    """A gradient that is zero within its tolerance would not show a wrong factor."""
     for case in with_tag(GRADIENT):
         assert case.reference is not None
         gradients = [leaf.values for leaf in case.reference()]
@@ -135,7 +136,8 @@ def test_the_mutants_of_a_gradient_are_wrong_forward_or_backward_and_have_no_oth
 def test_a_wrong_index_is_no_mutant_of_a_gradient(
     cpu: Device, subject: Subject, with_tag: Callable[[str], list[Case]]
 ) -> None:
-    """The largest values have a gradient, and their places, value 1, have none."""
+    """The function returns the largest values and their indexes. The values have a gradient, the indexes (value 1) have
+    none."""
     case = gradient_of("jax.lax.top_k", with_tag)
     assert wrong_outcomes(cpu, case, subject) == [("value 0 off", False), ("gradients off", False)]
 
@@ -150,7 +152,7 @@ def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(
 
 
 class Halved(GatedFunction):
-    """Halves numbers, but those from 100 on it leaves as they are; its reference halves all."""
+    """A function that halves only numbers below 100, although its reference halves all."""
 
     def __init__(self, device: Device) -> None:
         import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs are lowered for a platform that is not here: what lacks a lowering there is found on the host."""
+"""Programs are lowered on the host for a platform that this machine lacks, and missing lowerings are detected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def device(platform: str) -> Device:
 
 
 def lower(case: Case, platform: str) -> Outcome:
-    """The outcome as a supervisor reads it from the channel."""
+    """Run a case for the platform. Returns the outcome as a supervisor reads it from the channel."""
     return Outcome.model_validate_json(encode(as_message(as_storable(lower_case(device(platform), case, Alone())))))
 
 
@@ -81,7 +81,7 @@ def test_nothing_is_timed_placed_or_judged(platform: str) -> None:
 
 
 def test_what_was_compiled_before_is_lowered_again() -> None:
-    """A program in one of JAX's caches is lowered no more, and would seem to need nothing."""
+    """JAX would not lower a cached program again, so a missing lowering would stay undetected."""
     call = jax.jit(jax.scipy.linalg.schur)
     jax.block_until_ready(call(jnp.eye(3)))
     assert [lower(case(call), "tpu").ending for _ in range(2)] == [Ending.not_lowered] * 2

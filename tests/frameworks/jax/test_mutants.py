@@ -1,4 +1,4 @@
-"""Every value case of JAX can fail: it notices when its function is slightly wrong."""
+"""Each value case of JAX can fail: it detects when its function is slightly wrong."""
 
 from __future__ import annotations
 

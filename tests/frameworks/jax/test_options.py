@@ -1,4 +1,4 @@
-"""The options of JAX's cases, held against the calls that they make."""
+"""The options of JAX's cases agree with the calls that the cases make."""
 
 from __future__ import annotations
 

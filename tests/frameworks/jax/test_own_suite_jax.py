@@ -1,4 +1,4 @@
-"""A suite of one's own of JAX: the example of the how-to, and one that opens the device while it is imported."""
+"""Users' own suites for JAX: the example of the how-to, and a suite that uses the device while it is imported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_cases_of_the_example_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_device_is_in_use_once_an_array_is_made() -> None:
-    """In a process of its own, as this one has used it."""
+    """This test uses a separate process, because the test process has already used the device."""
     program = (
         "import jax.numpy; from runners.jax.devices import Cpu; cpu = Cpu(); before = cpu.is_in_use(); "
         "jax.numpy.ones(3); print(before, cpu.is_in_use())"

@@ -1,4 +1,4 @@
-"""The suite ``pairs`` of jax: what holds of every such suite, and that both functions are called."""
+"""JAX's suite ``pairs``: the tests of every such suite, and that both functions are called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a case ran is proven: each way in which JAX leaves the device is refused, or seen."""
+"""Proof of placement: each way in which JAX can leave the device raises an error or is detected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ except DeviceUnavailableError as error:
 
 
 def describe(device: str, **environment: str) -> str:
-    """What a process that is started as a runner's would be says of a device."""
+    """The description of a device that a process prints if it is started like a runner."""
     command = [sys.executable, "-c", DESCRIBE, device]
     answer = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=True
@@ -48,7 +48,7 @@ def describe(device: str, **environment: str) -> str:
 
 
 def hide(device: str) -> dict[str, str]:
-    """The environment of a target, on a machine whose GPUs are hidden."""
+    """The environment variables of a target on a machine whose GPUs are hidden."""
     return {**FRAMEWORK.devices[device].variables, "CUDA_VISIBLE_DEVICES": ""}
 
 
@@ -74,7 +74,7 @@ def test_a_list_of_platforms_would_fall_back_silently_and_is_refused_too() -> No
 
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, Any]:
-    """What a process with two devices saw (``elsewhere.py``)."""
+    """The outcomes from a process with two devices (``elsewhere.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.jax.elsewhere"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr[-4000:]
@@ -123,7 +123,7 @@ def test_a_result_on_another_device_or_on_the_host_is_seen(
 
 
 class Only(JaxDevice):
-    """The process's one device, taken for an accelerator: that the host could have it back is not known to it."""
+    """The only device of the process, treated like an accelerator: the harness does not know that it is the host."""
 
     name = "cpu"
     device_class = DeviceClass.other
@@ -159,7 +159,7 @@ def print_values(x: Any, is_ordered: bool = False) -> Any:
 
 
 def three_times(body: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Called in a loop, once at each turn: each begins with what the last one gave."""
+    """Calls a function in a loop. Each turn begins with the previous result."""
     return jax.jit(lambda x: jax.lax.scan(lambda turned, _: (body(turned) / 2, None), x, None, 3)[0] * 2)
 
 

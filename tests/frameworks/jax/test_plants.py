@@ -1,4 +1,4 @@
-"""Fallbacks planted in every way that JAX has are seen, and what only looks like one is accused of nothing."""
+"""Fallbacks of every kind that JAX has are detected, and similar calls without a fallback are not reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OutcomeByName = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def outcomes() -> OutcomeByName:
-    """The outcome of every call, made on the second of two devices (``plants.py``)."""
+    """The outcome of every call, on the second of two devices (``plants.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.jax.plants"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert answer.returncode == 0, answer.stderr[-4000:]

@@ -1,4 +1,4 @@
-"""The recorder of JAX, in this process: what is told of calls, and that their replay is right and notices."""
+"""The recorder of JAX, in the test process: the reports about calls are right, and replays pass and detect errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators of the mutation score come to bear where they should, and a case that can notice them does."""
+"""The operators of the mutation score affect the calls that they should affect, and suitable cases detect them."""
 
 from __future__ import annotations
 

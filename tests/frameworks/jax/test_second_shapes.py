@@ -1,4 +1,4 @@
-"""A second shape in a process of jax: which functions have such a case, and what it notices."""
+"""Second shapes on JAX: which functions have such a case, and which errors it detects."""
 
 from __future__ import annotations
 

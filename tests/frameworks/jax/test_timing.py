@@ -1,4 +1,4 @@
-"""A steady sample is as long as its call, and the cold one holds the compilation."""
+"""A steady sample lasts as long as its call, and the cold sample includes the compilation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.frameworks.common.clocks import assert_told, hold
 
 @pytest.fixture(autouse=True)
 def compiles() -> Iterator[None]:
-    """Nothing comes from an earlier run: a cold call is measured."""
+    """Turns the cache of compiled programs off, because a cold call is measured."""
     jax.config.update("jax_enable_compilation_cache", False)
     # JAX asks for the setting once.
     compilation_cache.reset_cache()
@@ -30,7 +30,7 @@ def compiles() -> Iterator[None]:
 
 @pytest.fixture
 def compilations() -> Iterator[list[float]]:
-    """Milliseconds of every compilation that JAX tells of."""
+    """The milliseconds of every compilation that JAX reports."""
     times_ms: list[float] = []
 
     def note(event: str, seconds: float, **_: object) -> None:

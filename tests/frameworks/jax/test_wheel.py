@@ -1,4 +1,4 @@
-"""``runners/jax`` has the framework's name, and must never be taken for it."""
+"""The folder ``runners/jax`` is never imported in place of the framework of the same name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a mutant comes into what is no plain function of JAX: a class whose instances do the work."""
+"""Makes JAX classes wrong whose instances do the work, because they are no plain functions."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def wrapper_of(function: Any) -> Callable[[Any, Mutant], Any] | None:
 
 
 def partial_swapped(partial: Any, mutant: Mutant) -> Any:
-    """What the held function returns is altered; its holder stays a tree that JAX knows."""
+    """Alter the results of the function inside the object. The object stays a tree that JAX knows."""
     return lambda function, *arguments, **options: partial(swap(function, mutant), *arguments, **options)

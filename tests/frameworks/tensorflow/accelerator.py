@@ -1,4 +1,4 @@
-"""A device that TensorFlow has everywhere and that is no host: the first CPU, watched as an accelerator is."""
+"""The first CPU, watched like an accelerator, because every TensorFlow has this device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a mutant alters TensorFlow's tensors, eager or of a graph, and what is made of them."""
+"""Changes TensorFlow's eager and graph tensors, and objects made from them, for mutants."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ ANOTHER_DTYPE: Mapping[str, str] = {
     "bool": "uint8",
     "int64": "int32",
 }
-"""Of real numbers never there and back: a case that calls its function twice would see nothing."""
+"""Other dtypes, for the mutant that changes the dtype. Two real dtypes are never each other's replacement: a case that
+calls its function twice would detect nothing."""
 
 
 @dataclass
 class Rows:
-    """A data set as a whole, beside the arrays in it: one row missing is wrong as well."""
+    """A data set as a whole, in addition to its arrays: a missing row is an error as well."""
 
     dataset: Any
 
@@ -96,7 +97,8 @@ class TensorFlowArrays:
         return _reshape(tf.where(tenth, tf.reduce_min(flat), flat), array)
 
     def clobber(self, array: Any) -> bool:
-        """A tensor is immutable to whoever asks TensorFlow; a kernel that forwards the wrong buffer does not ask."""
+        """Write into the tensor. TensorFlow does not allow this, but a kernel that forwards the wrong buffer would do
+        it."""
         if isinstance(array, tf.Variable) or not self.is_array(array) or isinstance(array, Rows):
             return False
         if not _has_values(array) or _kind(array) not in ("b", "i", "f", "c"):

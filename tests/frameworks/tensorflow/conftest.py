@@ -1,4 +1,4 @@
-"""The devices under test. One process holds both: each is the host, and one compiles every call."""
+"""Fixtures: the devices under test. One process has both: the host, and the host with every call compiled."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ def cpu() -> Device:
 
 @pytest.fixture(scope="session")
 def xla(cpu: Device) -> Device:
-    """Primed by ``cpu``: what priming forbids is forbidden once, before the runtime starts."""
+    """The XLA device. ``cpu`` has primed the process, because settings can be made only once, before the runtime
+    starts."""
     return FRAMEWORK.load_device("xla")
 
 
 @pytest.fixture(scope="session")
 def accelerator(cpu: Device) -> Device:
-    """The first CPU as if it were no host: what TensorFlow calls back on it, or reads from it, leaves the device."""
+    """The first CPU, treated as if it were no host: a callback of TensorFlow on it, or a read from it, leaves the
+    device."""
     from tests.frameworks.tensorflow.accelerator import Accelerator  # not before the variables above are set
 
     return Accelerator()

@@ -1,8 +1,8 @@
-"""Run as a process of its own, with devices beside the first: forced to one of them, does anything run on another?
+"""A separate process with several devices: if calls are forced onto one, does anything run on another?
 
-Prints the outcome of each call by its name, as JSON. The devices are a second logical CPU, and XLA's own view of
-the host, which lacks the kernels of many operations. The last calls are made with what the runner forbids allowed
-again: they show that there is something to forbid.
+Prints the outcome of each call by its name, as JSON. The devices are a second logical CPU, and XLA's view of the host,
+which lacks the kernels of many operations. Before the last calls, settings of the runner are undone, to show that they
+are needed.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def taken_there_and_back(context: Context, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def in_a_graph(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """As ``graphing.in_session``, of which a session counts its CPUs anew: it has to be told that there are two."""
+    """Like ``graphing.in_session``. Each session counts the CPUs itself, so it must be configured for two."""
     with graphing.own_graph(context) as graph:
         return _run(context, graph, x, y)
 
 
 def in_a_graph_without_a_device(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """``Graph.as_default`` forgets the device that was entered before it."""
+    """``Graph.as_default`` ignores the device that was entered before it."""
     with tf.Graph().as_default() as graph:
         return _run(context, graph, x, y)
 
@@ -103,7 +103,7 @@ def addition(prepare: Prepare) -> Function:
 
 
 def decomposition(prepare: Prepare) -> Function:
-    """``tf.linalg.lu``, which XLA's device has no kernel for."""
+    """``tf.linalg.lu``, for which XLA's device has no kernel."""
     lu = Function("tf.linalg.lu", lambda matrix: np.array([1, 0], "int32"), prepare)
     lu.value("swapped", lambda inputs: [np.array([[0.0, 1.0], [1.0, 0.0]])])
     return lu

@@ -1,4 +1,4 @@
-"""TensorFlow's ways to do what the calls of ``tests/frameworks/common/host_work.py`` are made of, compiled by XLA."""
+"""TensorFlow's operations, compiled by XLA, for the calls of ``tests/frameworks/common/host_work.py``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def _text(x: Any) -> Any:
 
 
 class TensorFlowOperations:
-    """What is not compiled runs beside the device, so even a single number is picked by a compiled function."""
+    """Operations on the XLA device. Uncompiled operations run outside of the device, so even a single number is picked
+    by a compiled function."""
 
     reads: ClassVar[dict[str, Callable[[Any], Any]]] = {
         "NumPy": lambda x: x.numpy(),
@@ -98,7 +99,7 @@ class TensorFlowOperations:
 
 
 class _Capsule:
-    """NumPy asks for the array's own capsule and place, which TensorFlow gives by functions of its own."""
+    """NumPy asks the array for its DLPack capsule and device, for which TensorFlow has separate functions."""
 
     def __init__(self, x: Any) -> None:
         self._x = x

@@ -1,7 +1,7 @@
-"""Fallbacks planted in calls of ``tf.math.negative`` on ``tensorflow/xla``, and honest calls beside them.
+"""Calls of ``tf.math.negative`` on ``tensorflow/xla`` with planted fallbacks, and honest calls without a fallback.
 
-Each is a ``prepare``: what it returns gives the right values, from arrays that lie on the device. ``PLANTS`` holds
-each with the operation or read that must be named.
+Each is a ``prepare`` function, which returns a call with right values, from arrays on the device. ``PLANTS`` has each
+with the operation or read that the outcome must name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from runners.tensorflow.suites.paper import graphing
 
 Call = Callable[[], Any]
 Round = Callable[[Any], Any]
-"""A way to the host and back: an array in, the same values out."""
+"""A function that moves an array to the host and back, and returns the same values."""
 
 POOL = ThreadPoolExecutor(1)
 POOL.submit(int).result()
@@ -32,7 +32,7 @@ def compile_call(context: Context) -> Any:
 
 
 def before(way: Round) -> Prepare:
-    """What the compiled function gets was on the host."""
+    """The argument of the compiled function was on the host."""
 
     def prepare(context: Context, x: Any) -> Call:
         negative = compile_call(context)
@@ -42,7 +42,7 @@ def before(way: Round) -> Prepare:
 
 
 def after(way: Round) -> Prepare:
-    """What the compiled function returned goes to the host, and what is returned comes from there."""
+    """The result of the compiled function goes to the host, and the returned array comes from there."""
 
     def prepare(context: Context, x: Any) -> Call:
         negative = compile_call(context)
@@ -52,7 +52,7 @@ def after(way: Round) -> Prepare:
 
 
 def while_compiled(way: Round) -> Prepare:
-    """What is compiled is a constant that was on the host while it was traced."""
+    """The compiled function contains a constant that was on the host during tracing."""
 
     def prepare(context: Context, x: Any) -> Call:
         return context.compiled(lambda: context.function(way(x)))
@@ -61,7 +61,7 @@ def while_compiled(way: Round) -> Prepare:
 
 
 def only(way: Round, calls: Callable[[int], bool]) -> Prepare:
-    """Some of the calls go by the host, by their number."""
+    """Only the calls with these numbers use the host."""
 
     def prepare(context: Context, x: Any) -> Call:
         negative, calls_so_far = compile_call(context), [0]
@@ -87,7 +87,7 @@ def in_thread(way: Round) -> Round:
 
 
 def in_old_thread(way: Round) -> Round:
-    """In a thread that was there before the call."""
+    """Work in a thread that existed before the call."""
     return lambda x: POOL.submit(way, x).result()
 
 
@@ -111,7 +111,7 @@ def on_tape(x: Any) -> Any:
 
 
 def lift(x: Any) -> Any:
-    """Out of the function that is being traced, and executed eagerly there and then."""
+    """Run a function eagerly while another function is being traced."""
     with tf.init_scope():
         return twice_negative(x)
 
@@ -227,7 +227,7 @@ def with_compiled_function(context: Context, x: Any) -> Call:
 
 
 def with_device(context: Context, x: Any) -> Call:
-    """Compiled as a whole, nothing has a device of its own."""
+    """Inside of a program that is compiled as a whole, no operation has a separate device."""
 
     def call() -> Any:
         with tf.device("/device:CPU:0"):
@@ -256,7 +256,7 @@ def with_branch(context: Context, x: Any) -> Call:
 
 
 def with_new_seed(context: Context, x: Any) -> Call:
-    """Keras makes the state of a generator, two whole numbers, outside of the function that is being traced."""
+    """Keras creates the state of a generator (two integers) outside of the function that is being traced."""
     generators: list[Any] = []
 
     def call() -> Any:
@@ -277,7 +277,7 @@ def in_another_thread(context: Context, x: Any) -> Call:
 
 
 def copied_before(context: Context, x: Any) -> Call:
-    """What the case itself does before the call is not the call's."""
+    """Work of the case before the call does not belong to the call."""
     copy = tf.constant(x.numpy())
     return context.compiled(lambda: context.function(copy))
 
@@ -317,4 +317,4 @@ NEVER_THERE: dict[str, Prepare] = {
     "in a graph that is not compiled": in_uncompiled_graph,
     "in a function that is not compiled": in_uncompiled_function,
 }
-"""Calls that pass and never execute anything compiled."""
+"""Calls that pass although they execute no compiled program."""

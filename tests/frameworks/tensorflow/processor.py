@@ -1,4 +1,4 @@
-"""What depends on the processor: TensorFlow takes the kernels of oneDNN on some, and its own on the others."""
+"""Data that depend on the processor: TensorFlow uses oneDNN's kernels on some processors, and its own on others."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WITH_ONEDNN = {
     "tf.raw_ops.FusedBatchNormV3/float32-normalised-planes": _EMPTY_RESERVE,
     "tf.raw_ops.FusedBatchNormV3/float32-normalised-planes-1": _EMPTY_RESERVE,
 }
-"""Cases that it gets wrong where it takes oneDNN, which it does on some processors, and their mismatch there."""
+"""Cases that are wrong if TensorFlow uses oneDNN, which it does on some processors, each with its mismatch."""
 
 ENDED_BY_ONEDNN = {
     "tf.keras.ops.conv_transpose/float32-plane-back-plain-option-below": "a dimension below 0 fails its own check",
 }
-"""Cases in which oneDNN ends the process, and why."""
+"""Cases in which oneDNN ends the process, each with the reason."""
 
 BY_ONEDNN_ALONE = dict.fromkeys(
     (
@@ -44,8 +44,9 @@ BY_ONEDNN_ALONE = dict.fromkeys(
     ),
     "no kernel without oneDNN",
 )
-"""Cases that TensorFlow's own kernels for the CPU refuse, so that they raise on processors where it takes no oneDNN."""
+"""Cases that raise an error if TensorFlow uses its own CPU kernels, as on processors for which it does not use
+oneDNN."""
 
 KERNELS_OF_CONVOLUTIONS = re.compile("conv(?!ert)|correlate|extract_patches", re.IGNORECASE)
-"""Functions of the suite ``library`` whose narrow floats, and what they make of a filter that is longer than its input,
-vary with the kernels."""
+"""Functions of the suite ``library`` whose results depend on the kernels, for narrow floats and for a filter that is
+longer than its input."""

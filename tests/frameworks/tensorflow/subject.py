@@ -1,4 +1,4 @@
-"""TensorFlow as its tests know it: how its functions are read, and which exceptions from the claims are known."""
+"""The subject TensorFlow: how signatures of its functions are read, and the known exceptions in its tests."""
 
 from __future__ import annotations
 
@@ -28,23 +28,24 @@ GONE: dict[str, str] = {
     "tf.keras.optimizers.experimental.Adadelta": "tf.keras.optimizers.Adadelta",
     "tf.python.ops.numpy_ops.clip": "tf.experimental.numpy.clip",
 }
-"""Names as the paper printed them that this TensorFlow does not have, and what stands for them today."""
+"""Names in the paper that this TensorFlow version does not have, each with its current replacement."""
 
 FAULTY: dict[str, str] = {
     "tf.experimental.numpy.clip/bfloat16": "the result is of float64",
 }
-"""Cases that this TensorFlow gets wrong on the CPU too, and how."""
+"""Cases that this TensorFlow version also gets wrong on the CPU, each with its error."""
 
 WITHOUT_MUTANTS: dict[str, str] = {
     "tf.data.Dataset.shard/nothing-left": "its right result holds nothing",
 }
-"""Value cases on which no mutant can come to bear, and why."""
+"""Value cases that no mutant can affect, each with the reason."""
 
 OF_PART: dict[str, str] = {
     "tf.compat.v1.Session.run/control-dependency-orders": "the second of two fetches is run for its effect",
     "tf.data.Dataset.shard/cardinality": "how many rows, not what is in them",
 }
-"""Value cases that use some of what their function returns, and what that is; another mutant they must notice."""
+"""Value cases that use only a part of their function's result, each with this part. They must detect mutants that
+change this part."""
 
 
 def methods(owner: type) -> Sequence[str]:
@@ -61,7 +62,7 @@ READING = Reading(
 WITHOUT_VALUE: dict[str, str] = {
     "name": "it names the operation in its graph",
 }
-"""Keywords that decide no value, wherever they stand."""
+"""Keywords that affect no value in any function."""
 
 UNUSED: dict[str, dict[str, str]] = {
     "tf.compat.v1.distributions.Normal": {"allow_nan_stats": "every statistic of a normal distribution is defined"},
@@ -83,7 +84,7 @@ UNUSED: dict[str, dict[str, str]] = {
     "tf.signal.idct": dict.fromkeys(("axis", "n"), "TensorFlow refuses all but the default"),
     "tf.test.TestCase.assert_equal": {"msg": "the message, which cases read, comes with an error"},
 }
-"""Keywords that could decide values and that no case gives, and why."""
+"""Keywords that could affect values but are passed in no case, each with the reason."""
 
 NOT_FED: dict[str, str] = {
     "tf.compat.v1.is_variable_initialized": "it reads no value",
@@ -93,7 +94,7 @@ NOT_FED: dict[str, str] = {
     "tf.linalg.svd": "nothing is promised of a factorisation of NaN",
     "tf.python.ops.numpy_ops.clip": "this TensorFlow has none",
 }
-"""Functions on floats that no case feeds NaN, and why."""
+"""Functions of floats for which no case has NaN, each with the reason."""
 
 A_COPY = "the call gets a copy that the case has made, and its first value does not decide the result"
 WRITTEN_OVER_UNSEEN: dict[str, str] = {
@@ -106,7 +107,7 @@ WRITTEN_OVER_UNSEEN: dict[str, str] = {
     "tf.Tensor.get_shape/in-a-function": "the shape alone, of the result of a function",
     "tf.Variable/in-a-graph": "the call gets a copy that the case has made, when the graph is",
 }
-"""Functions and cases that do not notice when the array that they are given is written over, and why."""
+"""Functions and cases that do not detect an overwritten array argument, each with the reason."""
 
 RIGHT_ONCE_UNSEEN: dict[str, str] = {
     "tf.data.Dataset.shard/cardinality": "how many rows, not what is in them",
@@ -115,7 +116,7 @@ RIGHT_ONCE_UNSEEN: dict[str, str] = {
     "tf.lookup.KeyValueTensorInitializer/knows-its-dtypes": "its dtypes, not its values",
     "tf.lookup.KeyValueTensorInitializer/no-queries": "no value is asked for",
 }
-"""Cases that do not notice zeros in place of a later result, and why."""
+"""Cases that do not detect zeros in a later result, each with the reason."""
 
 BY_THE_GRAPH = "the function adds an assertion to a graph, which raises when it runs"
 REFUSED_LATER: dict[str, str] = {
@@ -125,7 +126,7 @@ REFUSED_LATER: dict[str, str] = {
     "tf.data.experimental.dense_to_ragged_batch/refuses-batches-of-nothing": "it returns what the data set applies",
     "tf.data.experimental.shuffle_and_repeat/refuses-no-buffer": "it returns what the data set applies",
 }
-"""Refusals whose function returns, and where the error comes from."""
+"""Refusals whose function returns, each with the origin of the error."""
 
 SUBJECT = Subject(
     framework=FRAMEWORK,

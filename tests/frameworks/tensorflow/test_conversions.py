@@ -1,4 +1,4 @@
-"""Whole numbers of TensorFlow's calls: those that a rounding or a conversion decides make no case."""
+"""No case is made from a TensorFlow call with an integer result that depends on rounding or on a conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every defect of the framework that the documentation lists is still there in the version that it names."""
+"""Every TensorFlow defect in the documentation still exists in the version that the documentation names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a TensorFlow device promises: arrays arrive as they were made, come back as they are, in time."""
+"""Promises of a TensorFlow device: arrays arrive unchanged, come back unchanged, and are waited for."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def test_what_runs_in_its_scope_is_on_the_device(device: Device) -> None:
     ids=["alone", "list", "deep"],
 )
 def test_waiting_really_waits(device: Device, nest: Any) -> None:
-    """On the host a call waits by itself; what is shown is that nothing is left when the clock stops."""
+    """On the host, a call returns only when it is complete. The test shows that no work remains when the clock
+    stops."""
     matrix = device.to_device(np.random.default_rng(0).standard_normal((1000, 1000)), "float32")
 
     def compute_power() -> Any:
@@ -121,7 +122,7 @@ def test_the_host_is_called_as_it_is(cpu: Device) -> None:
 
 
 def test_xla_compiles_a_call_as_a_whole(xla: Device) -> None:
-    """So what XLA has no kernel for fails, where a graph would run on the host around it."""
+    """A call for which XLA has no kernel fails, although an uncompiled graph would run it on the host."""
 
     numbers = xla.to_device(np.array([10, 11]), "float32")
 
@@ -146,7 +147,7 @@ def test_a_compiled_call_is_compiled_once(xla: Device) -> None:
 
 
 def test_a_seed_repeats_the_numbers_of_the_host(cpu: Device) -> None:
-    """XLA draws from a generator of its own, which no seed of TensorFlow's reaches."""
+    """XLA uses its own generator, which TensorFlow's seeds do not affect."""
 
     def draw(seed: int) -> Any:
         cpu.seed(seed)

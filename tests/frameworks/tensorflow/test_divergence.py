@@ -1,4 +1,5 @@
-"""Of a wrong result of the compiler, the first operation is named that it computes otherwise than the host."""
+"""For a wrong result of the compiler, the report names the first operation whose compiled result differs from the
+host's."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from runners.tensorflow.devices import Xla, in_graph
 
 
 class Wrong(Xla):
-    """A compiler that computes one operation wrong: wherever a graph holds it, another takes its place."""
+    """A compiler that replaces one operation of every graph by another, so that its result is wrong."""
 
     def compiled(self, call: Callable[[], Any]) -> Callable[[], Any]:
         def compiled_call() -> Any:
@@ -42,7 +43,7 @@ def wrong(cpu: Device) -> Device:
 def explanation(
     device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any
 ) -> ObservedEvidence:
-    """The evidence of a function whose one case gives a wrong value, once it has been explained."""
+    """The evidence, with the explanation, of a function whose only case returns a wrong value."""
     function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compile, **fields)
     (case,) = function.cases

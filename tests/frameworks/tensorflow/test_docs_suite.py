@@ -1,4 +1,5 @@
-"""The suite ``docs`` of TensorFlow: complete, right on the CPU, compiled whole, and leaving the process as it was."""
+"""TensorFlow's suite ``docs`` is complete, right on the CPU and compiled as a whole, and its examples leave the process
+unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""At a failure the operation in flight and its kernels are named from TensorFlow's tables, not from its messages."""
+"""After a failure, the operation in flight and its kernels are read from TensorFlow's tables, not from error
+messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas that judge functions without float64: right on values that are known without them."""
+"""Formulas that judge functions without a float64 form agree with known values."""
 
 from __future__ import annotations
 

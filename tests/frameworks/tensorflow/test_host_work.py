@@ -1,4 +1,5 @@
-"""Work on the host is seen on tensorflow/xla as on every framework (``tests/frameworks/common/host_work.py``)."""
+"""Work on the host is detected on tensorflow/xla, with the calls that all frameworks share
+(``tests/frameworks/common/host_work.py``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases of TensorFlow give every keyword that decides values, and NaN to every function on floats."""
+"""TensorFlow's cases pass each keyword that affects values, and NaN to each function of floats."""
 
 from __future__ import annotations
 

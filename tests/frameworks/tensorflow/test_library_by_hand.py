@@ -1,4 +1,4 @@
-"""The cases by hand of the suite ``library``: right on the CPU, and noticing what is slightly wrong."""
+"""The handwritten cases of the suite ``library`` are right on the CPU, and detect slightly wrong functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_quick_form_has_them_all() -> None:
 
 
 def test_each_is_right_on_the_cpu_twice(cpu: Device, subject: Subject, selection: Selection) -> None:
-    """The second run finds what the first has left in the process."""
+    """The second run detects state that the first has left in the process."""
 
     def assert_right_twice(case: Case) -> None:
         for _ in range(2):

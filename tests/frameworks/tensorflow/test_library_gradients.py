@@ -1,4 +1,5 @@
-"""The gradients of the suite ``library``: those of a weighted sum, compiled too, and that a wrong one is noticed."""
+"""The gradients of the suite ``library`` are those of a weighted sum, also compiled, and wrong gradients are
+detected."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def test_the_gradient_of_a_lookup_is_an_array_of_its_inputs_shape() -> None:
 
 
 def wrong_backward(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with half of its gradient."""
+    """The function with half of its gradient."""
 
     @tf.custom_gradient
     def halve(array: Any) -> Any:
@@ -110,7 +111,7 @@ def test_a_gradient_is_compiled_with_its_function(xla: Device, functions: dict[s
 
 
 def test_no_gradient_is_zero(gradients: list[Case]) -> None:
-    """It would not show a wrong factor."""
+    """A zero gradient would not show a wrong factor."""
     for case in gradients:
         assert case.reference is not None
         assert any(np.any(slope.values) for slope in case.reference() if slope is not None), case.id

@@ -1,4 +1,5 @@
-"""The suite ``library``: read without TensorFlow, public names alone, right on the CPU, and noticing what is wrong."""
+"""The suite ``library`` can be read without TensorFlow, has only public names, is right on the CPU, and detects
+errors."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def test_frozen_functions_have_their_canonical_names(public: set[str]) -> None:
 
 
 def test_functions_by_hand_have_public_names(functions: list[Function], surface: dict[str, dict[str, Any]]) -> None:
-    """A method may be named by a class that inherits it."""
+    """A method may have the name of a class that inherits it."""
 
     def bases(name: str) -> list[str]:
         owner, _, member = name.rpartition(".")

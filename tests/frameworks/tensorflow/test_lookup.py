@@ -1,4 +1,4 @@
-"""A function is found by the name that people call it by, whatever else of the package bears that name."""
+"""A function is found by the name with which users call it, even if other parts of the package have this name."""
 
 from __future__ import annotations
 

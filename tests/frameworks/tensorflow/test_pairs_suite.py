@@ -1,4 +1,4 @@
-"""The suite ``pairs`` of tensorflow: what holds of every such suite, and that both functions are one program."""
+"""TensorFlow's suite ``pairs``: the tests of every such suite, and that both functions are one program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_first_function_is_called(cpu: Device) -> None:
 
 
 def test_a_device_that_compiles_takes_both_as_one_program(xla: Device) -> None:
-    """The second is called with an array of a graph, in which that is what the first one returned."""
+    """The second function is called with a graph tensor: the result of the first function in the same graph."""
     origins = []
 
     def second(array: tf.Tensor) -> tf.Tensor:
@@ -46,7 +46,7 @@ def test_a_pair_is_drawn_as_it_is_stored(cpu: Device, tmp_path: Path) -> None:
 
 
 def test_only_an_eager_tensor_has_a_value_before_the_program_runs(cpu: Device) -> None:
-    """Such a pair is left out: its second function returns None on every device that compiles."""
+    """Such a pair is excluded, because its second function returns None on every device that compiles."""
     first = '["tf.convert_to_tensor",{"tuple":[[{"array":0}],{"mapping":[]}]}]'
     written = f'{{"tuple":[[{{"array":1}}],{{"mapping":[]}}],"first":{first}}}'
     arrays = cpu.to_device([np.zeros(2)], "float32")

@@ -1,4 +1,4 @@
-"""Where a case ran is proven: each way in which TensorFlow leaves the device is refused, or seen."""
+"""Proof of placement: each way in which TensorFlow can leave the device raises an error or is detected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, Outcome]:
-    """What a process with more than one device saw (``elsewhere.py``)."""
+    """The outcomes from a process with several devices (``elsewhere.py``)."""
     command = [sys.executable, "-m", "tests.frameworks.tensorflow.elsewhere"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr[-4000:]

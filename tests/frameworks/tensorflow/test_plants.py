@@ -1,4 +1,5 @@
-"""Every planted fallback is seen in the cold, the traced or a timed call; honest calls and the host are not accused."""
+"""Every planted fallback is detected, in the cold, the traced or a timed call. Honest calls and calls on the host are
+not reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The recorder of TensorFlow, in this process: what is told of calls, and that their replay is right and notices."""
+"""The recorder of TensorFlow, in the test process: the reports about calls are right, and replays pass and detect
+errors."""
 
 from __future__ import annotations
 
@@ -177,7 +178,7 @@ def _watching(device: Device, book: Book, folder: str, _: object) -> AbstractCon
 
 
 def line_of(text: str) -> int:
-    """The first line of this file that has the text."""
+    """The number of the first line of this file with the text."""
     return next(number for number, line in enumerate(Path(__file__).read_text().splitlines(), 1) if text in line)
 
 

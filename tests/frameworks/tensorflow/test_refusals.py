@@ -1,4 +1,4 @@
-"""A case of TensorFlow that expects a refusal is marked so: that it passes shows nothing of a device."""
+"""A TensorFlow case that expects an error is marked as a refusal, because its pass shows nothing about a device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.frameworks.common.running import cases
 def test_a_function_that_xla_refuses_succeeds_in_no_case_and_has_no_latency(
     xla: Device, outcome_of: Callable[..., Outcome], name: str
 ) -> None:
-    """Each passed in one case, which expects an error: *partial*, and as fast as an error is raised."""
+    """Without this rule each function would pass one case, which expects an error: it would be *partial*, and as fast
+    as an error is raised."""
     refused_ids = []
     for case in cases(FRAMEWORK):
         if case.function == name:

@@ -1,4 +1,4 @@
-"""A second shape in a process of tensorflow: which functions have such a case, and what it notices."""
+"""Second shapes on TensorFlow: which functions have such a case, and which errors it detects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_a_shape_kept_from_the_first_call_is_noticed(cpu: Device) -> None:
 
 
 def test_a_shape_kept_by_one_compiled_function_is_noticed(xla: Device) -> None:
-    """Both shapes are traced in one function of the user's, whose arrays are its arguments."""
+    """One function of the user is traced with both shapes. The arrays are its arguments."""
     second_shapes.assert_a_kept_shape_is_noticed(xla, FRAMEWORK, "tf.acos")
     (case,) = second_shapes.cases_of(FRAMEWORK, "tf.acos")
     context = Context(tf.acos, xla.handle, "xla", tf.float32, to_device=lambda tree: tree, compiled=xla.compiled)

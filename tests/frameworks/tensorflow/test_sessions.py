@@ -1,4 +1,4 @@
-"""Graph mode is watched: where a session really ran each operation, and where what it fetched was made."""
+"""Graph mode is watched: on which device a session ran each operation, and where fetched values were computed."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_kernel_that_is_missing_is_no_silent_detour(cpu: Device) -> None:
 
 
 def test_xla_compiles_what_a_graph_holds(xla: Device) -> None:
-    """Not only placed: the session runs one compiled operation, or raises."""
+    """The graph is not only placed on XLA: the session runs one compiled operation, or raises an error."""
     context = Context(tf.exp, xla.handle, "xla", tf.float32, to_device=lambda tree: tree, compiled=xla.compiled)
     with own_graph(context) as graph:
         start = v1.placeholder(tf.float32, [3])

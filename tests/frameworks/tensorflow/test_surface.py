@@ -1,4 +1,4 @@
-"""The enumeration of the installed framework: what it must hold, and that no device was touched by it."""
+"""The enumeration of the installed TensorFlow has the expected entries, and uses no device."""
 
 from __future__ import annotations
 

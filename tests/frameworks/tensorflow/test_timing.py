@@ -1,4 +1,4 @@
-"""A steady sample is as long as its call, and the cold one holds the compilation."""
+"""A steady sample lasts as long as its call, and the cold sample includes the compilation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def test_the_cold_call_holds_the_compilation_and_no_other_does(xla: Device) -> N
 
 
 def test_what_the_function_under_test_is_made_of_is_not_converted(xla: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's own function is; TensorFlow's behind a ``partial`` would be too, and its time be the converter's."""
+    """AutoGraph converts a user's function. It would also convert a TensorFlow function behind ``partial``, and the
+    measured time would be that of the conversion."""
     modules = []
     convert = api._convert_actual
 
@@ -63,7 +64,8 @@ def test_what_the_function_under_test_is_made_of_is_not_converted(xla: Device, m
 
 
 def test_a_small_array_is_an_argument_of_what_is_compiled(xla: Device) -> None:
-    """TensorFlow makes a constant of one on the host, with whose values a compiler may compute beforehand."""
+    """Otherwise TensorFlow would make a constant of a small array on the host, and a compiler could compute with it in
+    advance."""
     values = xla.to_device(np.ones((2, 3)), "float32")
     call: Any = xla.compiled(lambda: tf.tanh(values))
     graph = call.get_concrete_function().graph

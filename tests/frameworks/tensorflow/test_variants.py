@@ -1,4 +1,5 @@
-"""Drawing variants: what is kept of a varied call, and what is left out because nothing determines it."""
+"""Drawing variants: which parts of a varied call are kept, and which are excluded because nothing determines their
+values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A watch changes nothing of what it watches: every way to an array's values gives what it gives without."""
+"""A watch changes nothing: every way to read an array's values gives the same with and without the watch."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a mutant comes into what is no plain function of TensorFlow: a class whose instances do the work, a placeholder.
+"""Makes TensorFlow classes wrong whose instances do the work, and placeholders, because they are no plain functions.
 
-Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass of
-itself, so that it still builds and registers as before.
+Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass of itself, so that it
+still builds and registers as before.
 """
 
 from __future__ import annotations
@@ -19,17 +19,15 @@ v1 = tf.compat.v1
 
 
 def wrapper_of(function: Any) -> Wrapper | None:
-    """The wrapper for a class or a placeholder; none for a plain function."""
+    """The wrapper for a class or a placeholder; None for a plain function."""
     if isinstance(function, type):
         return next((wrapper for base, wrapper in CLASSES.items() if issubclass(function, base)), None)
     return placeholder_swapped if function is v1.placeholder else None
 
 
 def methods_swapped(kind: Any, mutant: Mutant) -> Any:
-    """What the public methods of an instance return is altered, and the arrays that it holds.
-
-    Only for who calls from outside: what one method takes from another would be altered twice.
-    """
+    """Alter the arrays of an instance, and the results of its public methods. Calls between its methods are not
+    altered, because their results would be altered twice."""
     within = False
 
     def once(right: Callable[[], Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
@@ -68,7 +66,7 @@ def methods_swapped(kind: Any, mutant: Mutant) -> Any:
 
 
 def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
-    """The variables after each update are altered."""
+    """Alter the variables after each update."""
 
     class Altered(optimizer):
         def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
@@ -89,7 +87,7 @@ def optimizer_swapped(optimizer: Any, mutant: Mutant) -> Any:
 
 
 def average_swapped(average: Any, mutant: Mutant) -> Any:
-    """What is read of a moving average is altered."""
+    """Alter the values that are read from a moving average."""
 
     class Altered(average):
         def average(self, var: Any) -> Any:
@@ -99,7 +97,7 @@ def average_swapped(average: Any, mutant: Mutant) -> Any:
 
 
 def variable_swapped(variable: Any, mutant: Mutant) -> Any:
-    """What a variable holds from its beginning is altered, and what it is assigned is kept."""
+    """Alter the initial value of a variable, and keep assigned values."""
 
     def make_altered(initial_value: Any = None, *arguments: Any, **options: Any) -> Any:
         right = variable(initial_value, *arguments, **options)
@@ -114,7 +112,7 @@ def variable_swapped(variable: Any, mutant: Mutant) -> Any:
 
 
 def initializer_swapped(initializer: Any, mutant: Mutant) -> Any:
-    """The values with which a table is filled are altered."""
+    """Alter the values with which a table is filled."""
 
     class Altered(initializer):
         def __init__(self, keys: Any, values: Any, *arguments: Any, **options: Any) -> None:
@@ -125,7 +123,7 @@ def initializer_swapped(initializer: Any, mutant: Mutant) -> Any:
 
 
 def placeholder_swapped(placeholder: Any, mutant: Mutant) -> Any:
-    """Of another dtype, no more: the value is fed, and takes the place of whatever was there."""
+    """Give the placeholder another dtype. Nothing else can be wrong, because the fed value replaces everything."""
 
     def make_altered(dtype: Any, *arguments: Any, **options: Any) -> Any:
         was_applied = mutant.applied

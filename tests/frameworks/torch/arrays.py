@@ -85,7 +85,7 @@ def _name(array: torch.Tensor) -> str:
 
 
 def _with_element(array: torch.Tensor, index: int, value: Any) -> torch.Tensor:
-    """A copy with one element changed, still followed by autograd."""
+    """A copy with one element changed. Autograd still follows it."""
     mask = torch.zeros(array.numel(), dtype=torch.bool, device=array.device)
     mask[index] = True
     return torch.where(mask.reshape(array.shape), torch.as_tensor(value, dtype=array.dtype), array)

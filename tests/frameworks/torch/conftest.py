@@ -1,4 +1,4 @@
-"""The devices under test. One process holds both: torch_xla is forced to the host before it is imported."""
+"""Fixtures: the devices under test. One process has both. torch_xla is forced onto the host before it is imported."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ pytest_plugins = ["tests.levels", "tests.frameworks.common.plugin"]
 
 @pytest.fixture(scope="session", autouse=True)
 def _every_device_has_gradients() -> None:
-    """Bring torch_xla in before the first backward pass: autograd serves the devices that are there by then."""
+    """Import torch_xla before the first backward pass, because autograd serves only devices that exist at that time."""
     if find_spec("torch_xla"):
         FRAMEWORK.load_device("xla").prime()
 
 
 @pytest.fixture(autouse=True)
 def _torch_without_torch_xla(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put back what torch_xla replaces in torch by its own: a runner of the CPU has no torch_xla."""
+    """Restore torch's own objects that torch_xla replaces, because a runner of the CPU does not import torch_xla."""
     if "xla" not in request.fixturenames:
         for module, name in ((torch.nn, "GRU"), (torch.nn.utils, "clip_grad_norm_")):
             ours = getattr(module, name)

@@ -1,4 +1,4 @@
-"""What the mutation score's operators need of torch's tensors."""
+"""The functions on torch's tensors that the operators of the mutation score need."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What torch looks up once among its own functions, and keeps: here it first looks while these are watched.
+"""Torch looks up some of its own functions once and caches them. Here the first lookup happens while these functions
+are watched.
 
-Run in a process of its own, as each process remembers.
+Run in a separate process, because each process caches them once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A device by a subclass of tensors: its arrays are Python's objects, and say what becomes of an operation.
+"""A device made by a subclass of tensors. Its arrays are Python objects that decide how an operation is executed.
 
-Torch's own watch cannot follow an operation into such a class. ``Counting`` proves itself by what the class reports.
+Torch's own watch cannot follow an operation into such a class. The device ``Counting`` proves placement by the reports
+of the class.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from runners.torch.devices import TorchDevice
 
 
 class Held(torch.Tensor):  # type: ignore[misc]
-    """An array of the device; torch is told of an array without memory, and the values are the class's own."""
+    """An array of the device. Torch sees an array without memory, and the class has the values."""
 
     values: Any
     record = CallRecord()
-    """The events since somebody began to look."""
+    """The events since a watch began."""
 
     @staticmethod
     def __new__(cls, values: torch.Tensor) -> Any:
@@ -50,7 +51,7 @@ class Held(torch.Tensor):  # type: ignore[misc]
 
 
 class Silent(TorchDevice):
-    """The device as somebody writes it at first."""
+    """The device without any reports, like a first version that somebody writes."""
 
     name = "held"
     handle_name = "meta"
@@ -66,7 +67,7 @@ class Silent(TorchDevice):
 
 
 class Counting(Silent):
-    """The device whose class says what it executed, and what it gave away."""
+    """The device whose class reports the operations that it executed and the values that it moved to the host."""
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:

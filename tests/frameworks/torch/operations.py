@@ -1,4 +1,4 @@
-"""PyTorch's ways to do what the calls of ``tests/frameworks/common/host_work.py`` are made of."""
+"""PyTorch's operations for the calls of ``tests/frameworks/common/host_work.py``."""
 
 from __future__ import annotations
 

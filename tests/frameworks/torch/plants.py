@@ -1,7 +1,7 @@
-"""Doubling an array, in ways that work on the host unasked (``FALLBACKS``) and in ways that stay on the device.
+"""Functions that double an array: some silently work on the host (``FALLBACKS``), others stay on the device.
 
-Each plant takes an array on a device and returns twice that array there, so neither its values nor the devices of its
-arrays tell. ``FACTORIES`` make a plant that remembers its calls, one for each case.
+Each takes an array on a device and returns twice that array on this device, so neither its values nor the devices of
+its arrays show a fallback. ``FACTORIES`` make a function that counts its calls, a new one for each case.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def by_item_of_products(values: Any) -> Any:
 
 
 def by_item_of_sums(values: Any) -> Any:
-    """No element is picked: each row is summed on the device, and the sums are doubled on the host."""
+    """No element is picked: the device sums each row, and the host doubles the sums."""
     rows = values.reshape(-1, 1)
     return torch.tensor([2 * rows.narrow(0, place, 1).sum().item() for place in range(len(rows))], device=values.device)
 
@@ -101,7 +101,7 @@ def by_factors_of_the_host(values: Any) -> Any:
 
 
 def by_dlpack(values: Any) -> Any:
-    """On torch_xla the host shares the memory, and no transfer is counted."""
+    """On torch_xla the host shares the memory, so no transfer is counted."""
     if values.device.type != "xla":
         return by_numpy(values)
     dlpack = importlib.import_module("torch_xla.utils.dlpack")
@@ -166,7 +166,7 @@ def without_gradients(values: Any) -> Any:
 
 
 class _Doubling(torch.autograd.Function):  # type: ignore[misc]
-    """The gradient of x squared, twice x, made on the host."""
+    """The gradient of x squared, twice x, computed on the host."""
 
     @staticmethod
     def forward(context: Any, values: Any) -> Any:
@@ -222,7 +222,7 @@ def from_the_third_call_on(plant: Plant) -> Plant:
 
 
 def in_a_lasting_pool(plant: Plant) -> Plant:
-    """The thread of the first call does the work of all others, too."""
+    """The thread of the first call also does the work of all later calls."""
     pool = ThreadPoolExecutor(1)
     return lambda values: pool.submit(plant, values).result()
 
@@ -243,7 +243,7 @@ def decided_by_a_number(values: Any) -> Any:
 
 
 def decided_again_and_again(values: Any) -> Any:
-    """Newton's way to the square root of four, as minimisers go: read, decide, go on."""
+    """Newton's method for the square root of four, like in a minimizer: read, decide, continue."""
     root = (values * values).sum() + 1
     while abs(root.item() ** 2 - 4) > 1e-5:
         root = (root + 4 / root) / 2
@@ -299,7 +299,7 @@ HONEST: dict[str, Plant] = {
 
 
 def doubling(plant: Plant) -> Function:
-    """The plant as the function of one case."""
+    """The plant as the function of a single case."""
     function = Function("doubled", reference=lambda values: 2 * values, given=plant)
     function.value("numbers", lambda inputs: (inputs.normal(6),))
     return function

@@ -1,4 +1,4 @@
-"""torch as its tests know it: how its functions are read, and which exceptions from the claims are known."""
+"""The subject torch: how signatures of its functions are read, and the known exceptions in its tests."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ NEEDS_CUDA = {
 GONE = {
     "torch.von_mises.VonMises": "today's is torch.distributions.VonMises",
 }
-"""Names as the paper printed them that this torch does not have."""
+"""Names in the paper that this torch version does not have."""
 
 FIRST_EXP = {
     "torch.autograd.functional.jvp/float32-64x128-exp": "the first `torch.exp` of a process that uses a second thread",
 }
-"""That is seldom, but sometimes, off by up to 1.5e-4 in the values of that thread: seen with torch 2.9.0 and MKL on a
-processor with AVX-512, in bare torch too."""
+"""Values from this thread are sometimes wrong by up to 1.5e-4. This was seen with torch 2.9.0 and MKL on a processor
+with AVX-512, also in torch without Portolan."""
 
 WITHOUT_MUTANTS = {
     "torch.Tensor.size/scalar-has-none": "its right result is a tuple of nothing",
 }
-"""Value cases on which no mutant can come to bear, and why."""
+"""Value cases that no mutant can affect, each with the reason."""
 
 IN_PLACE_BY_NATURE = "it works in place: its mutants change the list of what it changed, which is no input"
 
@@ -57,7 +57,7 @@ WRITTEN_OVER_UNSEEN = {
     "torch.Tensor.size/after-reshaping": A_COPY,
     "torch.Tensor.size/of-a-result-that-depends-on-values": A_COPY,
 }
-"""Functions and cases that do not notice when the array that they are given is written over, and why."""
+"""Functions and cases that do not detect an overwritten array argument, each with the reason."""
 
 RIGHT_ONCE_UNSEEN = {
     "torch.autograd.Variable/shares-its-memory": "the case writes over what is returned",
@@ -69,11 +69,12 @@ RIGHT_ONCE_UNSEEN = {
     "torch.nn.Module.state_dict/parameters-themselves": "their types, not their values",
     "torch.randperm/the-same-seed-repeats": "zeros repeat as well",
 }
-"""Cases that do not notice zeros in place of a later result, and why."""
+"""Cases that do not detect zeros in a later result, each with the reason."""
 
 
 def signatures(function: Any) -> list[inspect.Signature]:
-    """Those of Python; a function of torch's own code has its overloads in the schemas of its operator."""
+    """The signatures that Python reports. For a function without Python code, the overloads in the schemas of its
+    operator."""
     return of_python(function) or of_schemas(getattr(function, "__name__", ""))
 
 
@@ -98,7 +99,8 @@ def of_schema(schema: Any) -> inspect.Signature:
 
 
 def methods(owner: type) -> Sequence[str]:
-    """A layer is called through ``forward``, an optimizer through ``step``, a distribution is asked and drawn from."""
+    """A layer is called through ``forward`` and an optimizer through ``step``. Distributions are asked for
+    probabilities and samples."""
     by_base = {
         torch.nn.Module: "forward",
         torch.optim.Optimizer: "step",
@@ -117,7 +119,7 @@ WITHOUT_VALUE: dict[str, str] = {
     "non_blocking": "it says when a copy is over",
     "pin_memory": "it places the result in the host's memory",
 }
-"""Keywords that decide no value, wherever they stand."""
+"""Keywords that affect no value in any function."""
 
 BY_REDUCTION = dict.fromkeys(("reduce", "size_average"), "an old way to say what `reduction` says")
 
@@ -140,7 +142,7 @@ UNUSED: dict[str, dict[str, str]] = {
     "torch.triangular_solve": dict.fromkeys(("M", "X"), "the operator's name for a member of `out`"),
     "torch.zeros": {"names": "it names dimensions"},
 }
-"""Keywords that could decide values and that no case gives, and why."""
+"""Keywords that could affect values but are passed in no case, each with the reason."""
 
 FACTORISED = "nothing is promised of a factorisation of NaN"
 
@@ -160,7 +162,7 @@ NOT_FED: dict[str, str] = {
     "torch.triangular_solve": FACTORISED,
     "torch.von_mises.VonMises": "this torch has none",
 }
-"""Functions on floats that no case feeds NaN, and why."""
+"""Functions of floats for which no case has NaN, each with the reason."""
 
 SUBJECT = Subject(
     framework=FRAMEWORK,

@@ -1,4 +1,4 @@
-"""Random cases: a right generator passes, and one that is a little wrong does not."""
+"""Random cases: a right generator passes, and a slightly wrong generator fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def case(identifier: str) -> Case:
 
 
 class Instead:
-    """A device on which the function under test is another one."""
+    """A device on which the function under test is replaced by another function."""
 
     def __init__(self, device: Device, function: Any) -> None:
         self._device = device
@@ -87,7 +87,7 @@ def test_wrong_dropout_is_noticed(cpu: Device, outcome_of: OutcomeOf, wrong: Any
 
 
 class ByElement(torch.nn.Dropout3d):
-    """Drops elements where it should drop channels."""
+    """Drops single elements where whole channels must be dropped."""
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.dropout(values, self.p, self.training)
@@ -120,7 +120,7 @@ class Warmer(torch.distributions.RelaxedOneHotCategorical):
 
 
 class Flatter(torch.distributions.RelaxedOneHotCategorical):
-    """Prefers the likely classes less than it should."""
+    """Prefers likely classes less than it should."""
 
     def __init__(self, temperature: torch.Tensor, *, logits: torch.Tensor) -> None:
         super().__init__(temperature, logits=0.8 * logits)

@@ -1,4 +1,4 @@
-"""What a torch device promises: arrays arrive as they were made, come back as they are, in time."""
+"""Promises of a torch device: arrays arrive unchanged, come back unchanged, and are waited for."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_missing_cuda_device_is_one_clear_line() -> None:
 
 
 def test_the_cpu_is_asked_for_what_is_torchs_own(cpu: Device) -> None:
-    """Where torch_xla is there, as in this process, it puts some of its own in their place."""
+    """In this process torch_xla has replaced some of torch's own objects, which the device must not use."""
     names = {function.name for suite in FRAMEWORK.load_suites().values() for function in suite.functions}
     functions = []
     for name in names:

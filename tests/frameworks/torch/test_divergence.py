@@ -1,4 +1,5 @@
-"""Of a wrong result, the first operation is named that computes otherwise than the host of the same inputs."""
+"""For a wrong result, the report names the first operation whose result differs from the host's result for the same
+inputs."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from runners.suite.device import Device
 
 @pytest.fixture(scope="module")
 def library() -> Iterator[torch.library.Library]:
-    """Kernels planted here go when it does."""
+    """Planted kernels, which are removed with this library."""
     library = torch.library.Library("aten", "IMPL")
     yield library
     library._destroy()
@@ -28,20 +29,21 @@ def library() -> Iterator[torch.library.Library]:
 
 @pytest.fixture(scope="module", autouse=True)
 def wrong_sigmoid(library: torch.library.Library, xla: Device) -> None:
-    """torch_xla's kernel of one operation gives another value than the host's: right at zero alone."""
+    """A wrong kernel of one operation in torch_xla. Its result equals the host's only at zero."""
     library.impl("sigmoid", lambda values: torch.div(torch.add(torch.tanh(values), 1), 2), "XLA", allow_override=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def wrong_relu(library: torch.library.Library, xla: Device) -> None:
-    """Of an operation in place torch_xla makes the one that is not, below what is seen of it."""
+    """A wrong kernel. torch_xla replaces an in-place operation by the operation that is not in place, below the level
+    that the mode sees."""
     library.impl("relu", lambda values: torch.mul(values, 0), "XLA", allow_override=True)
 
 
 def explanation(
     device: Device, call: Callable[..., Any], reference: Callable[..., Any], **fields: Any
 ) -> ObservedEvidence:
-    """The evidence of a function whose one case gives a wrong value, once it has been explained."""
+    """The evidence, with the explanation, of a function whose only case returns a wrong value."""
     function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(6),), **fields)
     (case,) = function.cases
@@ -76,7 +78,8 @@ def test_the_first_of_two_is_named(xla: Device) -> None:
 
 
 def test_an_operation_that_writes_into_its_input_is_named(xla: Device) -> None:
-    """By the name of the one that does not: torch_xla makes that of it above the mode."""
+    """The report has the name of the operation that is not in place, because torch_xla replaces the in-place operation
+    above the mode."""
     evidence = explanation(xla, lambda values: (values + 1).relu_() * 2, lambda values: np.maximum(values + 1, 0) * 2)
     assert evidence.operation == "aten::relu"
 
@@ -91,7 +94,7 @@ def test_in_a_gradient_too(xla: Device) -> None:
 
 
 def test_right_operations_with_a_wrong_sum_are_not_accused(xla: Device) -> None:
-    """The function is wrong on every device: none of its operations is."""
+    """The function is wrong on every device, but each of its operations is right."""
     assert explanation(xla, lambda values: values * 2, lambda values: values * 3).operation is None
 
 

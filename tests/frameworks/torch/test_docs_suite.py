@@ -1,4 +1,5 @@
-"""The suite ``docs`` of torch: complete, right on the CPU, forced on a device, and leaving the process as it was."""
+"""Torch's suite ``docs`` is complete, right on the CPU and forced onto a device, and its examples leave the process
+unchanged."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def test_an_example_that_turns_a_setting_does_not_hurt_the_next(
 
 
 def test_an_example_that_turns_what_cannot_be_put_back_is_refused(cpu: Device, tmp_path: Path) -> None:
-    """A private backend is named once in a process, and then every look for an accelerator wants its module."""
+    """A private backend can be named only once in a process. Afterwards every search for an accelerator needs its
+    module."""
     docstring = read('>>> torch.utils.rename_privateuse1_backend("foo")')
     assert docstring is not None
     unit = Unit(("torch.utils.rename_privateuse1_backend",), docstring, frozenset())

@@ -1,4 +1,4 @@
-"""At a failure the operation in flight and its kernels are named from what torch dispatches, not from its messages."""
+"""After a failure, the operation in flight and its kernels are read from torch's dispatch, not from error messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_call_that_does_not_fail_again_names_nothing() -> None:
 
 
 def test_a_dtype_in_which_the_device_passes_the_operation_to_the_host_has_no_kernel(xla: Device) -> None:
-    """XLA has a lowering of ``cumprod`` for floats, which refuses an array without axes; integers go to the host."""
+    """XLA's lowering of ``cumprod`` for floats rejects an array without axes. Integers are passed to the host."""
     number = torch.tensor(2.0, device="xla")
     operation = xla.failing(lambda: torch.cumprod(number, 0))
     assert operation is not None

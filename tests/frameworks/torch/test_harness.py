@@ -1,4 +1,5 @@
-"""Whatever a case does, there is one outcome of it that says what happened, where and whose fault it was."""
+"""Every case has one outcome, which says what happened, where it happened, and whether the device or the harness
+failed."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ SPIN_S = 0.02
 
 
 def spinning(calls: list[float]) -> Callable[..., Any]:
-    """A function whose calls last ``SPIN_S``, and are noted."""
+    """A function whose calls last ``SPIN_S`` and are recorded."""
 
     def prepare(context: Context, array: torch.Tensor) -> Callable[[], torch.Tensor]:
         def call() -> torch.Tensor:
@@ -72,7 +73,8 @@ def spinning(calls: list[float]) -> Callable[..., Any]:
 def test_calls_after_the_first_are_made_where_they_fit_into_the_cases_time(
     cpu: Device, spins: float, call_counts: set[int]
 ) -> None:
-    """Twice over: the repetition alone needs the time of two, with the watched call before it that of four."""
+    """The repetition alone needs the time of two calls. With the watched call before it, the time of four calls is
+    needed."""
     calls: list[float] = []
     case = plain(negative(prepare=spinning(calls)))
     timeout_s = spins * SPIN_S

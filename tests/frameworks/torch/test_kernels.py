@@ -1,4 +1,4 @@
-"""The kernels of a GPU are told from whatever else the profiler shows; the host's work is none."""
+"""Kernels of a GPU are distinguished from other events of the profiler. Work of the host is no kernel."""
 
 from __future__ import annotations
 

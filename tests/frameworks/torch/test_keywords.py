@@ -1,4 +1,4 @@
-"""The cases of torch give every keyword that decides values, and NaN to every function on floats."""
+"""Torch's cases pass each keyword that affects values, and NaN to each function of floats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library's samples: stored once, the same everywhere, and read without torch."""
+"""The samples of the library are stored once, are equal everywhere, and can be read without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The cases by hand of the suite ``library``: functions that the frozen file does not have, right on the CPU."""
+"""The handwritten cases of the suite ``library``, for functions that the frozen file does not have, are right on the
+CPU."""
 
 from __future__ import annotations
 
@@ -38,14 +39,14 @@ def test_torch_is_right_on_the_cpu(cpu: Device, subject: Subject, selection: Sel
 
 
 class Shuffled(torch.utils.data.DataLoader):  # type: ignore[misc]
-    """Gives its batches in reverse."""
+    """Returns its batches in reverse order."""
 
     def __iter__(self) -> Any:
         return reversed(list(super().__iter__()))
 
 
 class Unsynchronized(torch.nn.parallel.DistributedDataParallel):  # type: ignore[misc]
-    """Its gradient is half of the one that the group agrees on."""
+    """Its gradient is half of the gradient on which the group agrees."""
 
     def forward(self, values: Any) -> Any:
         result = super().forward(values)

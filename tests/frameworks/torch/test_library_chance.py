@@ -1,4 +1,5 @@
-"""Cases by hand of random numbers: a function is charged with what it does itself, and not with what its seed does."""
+"""Handwritten cases of random numbers: a function fails because of its own errors, and not because the seed has no
+effect."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ CASES = {case.id: case for case in FRAMEWORK.load_suites()["library"].cases if "
 
 @pytest.fixture
 def unseeded_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device whose generator no seed sets: numbers differ from draw to draw."""
+    """A device whose generator ignores the seed, so that every draw has other numbers."""
     generators = itertools.count()
 
     def rand(*shape: int, **options: Any) -> torch.Tensor:

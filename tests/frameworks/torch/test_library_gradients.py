@@ -1,4 +1,4 @@
-"""The suite ``library`` beyond plain calls: gradients, modules and optimizers, and that a wrong one is noticed."""
+"""Cases of the suite ``library`` that are no plain calls (gradients, modules, optimizers): wrong ones are detected."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_differences_are_the_gradient_without_its_formula() -> None:
 
 
 class Halved(torch.autograd.Function):
-    """Passes everything on, but half of a gradient."""
+    """A function that passes everything on, but only half of a gradient."""
 
     @staticmethod
     def forward(context: Any, array: Any) -> Any:
@@ -133,7 +133,7 @@ def test_what_is_built_is_right_on_the_cpu(cpu: Device, functions: dict[str, Fun
 
 
 def test_nearly_every_gradient_would_show_a_wrong_factor(functions: dict[str, Function]) -> None:
-    """But for those of functions that are flat, such as rounding, and of copies into other arrays."""
+    """Exceptions are functions that are flat, such as rounding, and copies into other arrays."""
     charted_names: set[str] = set()
     names_with_slope: set[str] = set()
     for case in with_tag(functions, "gradient"):

@@ -1,4 +1,4 @@
-"""The suite ``library`` of torch: what holds of every such suite, its aliases, and how its arrays are laid out."""
+"""Torch's suite ``library``: the tests of every such suite, its aliases, and the memory layout of its arrays."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_an_array_is_laid_out_with_its_strides(shape: tuple[int, ...], strides: 
 
 
 class Operations(TorchDispatchMode):
-    """The names of the operations that take or make an array of a device that is not the host."""
+    """The names of the operations that take or create an array on a device other than the host."""
 
     def __init__(self) -> None:
         super().__init__()

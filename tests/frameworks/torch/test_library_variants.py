@@ -1,4 +1,4 @@
-"""The variants of torch's suite ``library``: their kinds and names, views, gradients of gradients, and refusals."""
+"""The variants in torch's suite ``library``: their kinds and names, views, gradients of gradients, and refusals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> N
 
 
 LEAST = {"refuses": 600, "non-finite": 500, "tails": 800, "sized-odd": 500}
-"""The functions that have a variant of a kind."""
+"""The number of functions with a variant of each kind."""
 
 
 @pytest.mark.parametrize("tag", LEAST)
@@ -116,7 +116,7 @@ def test_a_view_is_taken_from_a_buffer_as_programs_take_it(
 
 
 def test_a_call_takes_its_views_itself(cpu: Device) -> None:
-    """So that a device that computes late has not made arrays of them before."""
+    """So a lazy device cannot compute the views before the call."""
     paused: list[str] = []
 
     @contextlib.contextmanager
@@ -169,7 +169,8 @@ def test_a_write_through_a_view_is_judged_on_the_buffer_too() -> None:
 def test_what_is_drawn_of_views_is_right_where_it_is_charted(
     cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a method in place, which is judged on the buffer, and of a function that changes other arrays than its own."""
+    """This includes an in-place method, which is judged by the buffer, and a function that changes arrays other than
+    its argument."""
     package = tmp_path / "views_of_two"
     package.mkdir()
     (package / "__init__.py").touch()

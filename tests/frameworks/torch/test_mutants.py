@@ -1,4 +1,4 @@
-"""Every value case of torch can fail: it notices when its function is slightly wrong, and so do random ones."""
+"""Each value case of torch can fail: it detects when its function is slightly wrong. Random cases can fail, too."""
 
 from __future__ import annotations
 

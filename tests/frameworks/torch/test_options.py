@@ -1,4 +1,4 @@
-"""The options of PyTorch's cases, held against the calls that they make."""
+"""The options of PyTorch's cases agree with the calls that the cases make."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tests.frameworks.common.running import cases
 
 
 def test_cases_of_where_tell_its_two_forms_apart() -> None:
-    """With one argument it searches, and the shape of its result depends on values; with three it chooses."""
+    """With one argument ``where`` searches, and the shape of its result depends on values. With three arguments it
+    selects values."""
     calls = [
         call
         for case in cases(FRAMEWORK, suite="library")

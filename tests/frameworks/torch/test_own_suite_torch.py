@@ -1,4 +1,4 @@
-"""A suite of one's own of PyTorch: the example of the how-to, on the CPU."""
+"""A user's own suite for PyTorch: the example of the how-to, on the CPU."""
 
 from __future__ import annotations
 

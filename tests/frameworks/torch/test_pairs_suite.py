@@ -1,4 +1,4 @@
-"""The suite ``pairs`` of torch: what holds of every such suite, and that both functions are called."""
+"""Torch's suite ``pairs``: the tests of every such suite, and that both functions are called."""
 
 from __future__ import annotations
 

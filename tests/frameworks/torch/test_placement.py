@@ -1,4 +1,4 @@
-"""Where a case ran is proven: hidden fallbacks are seen, and what stays on the device is not blamed."""
+"""Proof of placement: hidden fallbacks are detected, and calls that stay on the device are not reported."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_new_shape_is_executed_where_arrays_are_computed_when_they_are_needed(
 
 
 def _unfinished_input(context: Context, values: Any) -> Callable[[], Any]:
-    """The input is still to be computed when the call begins, and the call does nothing."""
+    """The input is not yet computed when the call begins, and the call does nothing."""
     pending = values + 1
     return lambda: context.function(pending)
 
@@ -124,7 +124,7 @@ def test_what_the_inputs_left_to_compute_is_no_work_of_the_call(xla: Device, out
 
 
 def _around(context: Context, values: Any) -> Callable[[], Any]:
-    """Work of the host before and after the function's, and none in it."""
+    """The host works before and after the function, but not in it."""
 
     def call() -> Any:
         with context.surroundings():

@@ -1,4 +1,4 @@
-"""Work on the host is seen however it is hidden, and nobody else is accused of it."""
+"""Work on the host is detected even if it is hidden, and other calls are not reported."""
 
 from __future__ import annotations
 

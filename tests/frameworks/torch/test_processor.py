@@ -1,4 +1,5 @@
-"""Another processor's way to compute a call of torch: what it rounds, and what is the same on each."""
+"""Imitates how another processor computes a torch call: which values it rounds, and which results are the same on each
+processor."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ LARGE = torch.tensor([0.0, 1e30, 1e30])
 
 
 def computed(call: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The result of a call on this host, and in steps."""
+    """The result of a call on this host, and the result computed in steps."""
     here = call()
     with in_steps():
         return here, call()

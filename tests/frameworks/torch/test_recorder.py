@@ -1,4 +1,4 @@
-"""The recorder of torch, in this process: what is told of calls, and that their replay is right and notices."""
+"""The recorder of torch, in the test process: the reports about calls are right, and replays pass and detect errors."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_a_recording_hands_no_function_to_one_that_computes(tmp_path: Path) -> N
 
 
 def chosen_by_device() -> None:
-    """As transformers' Mixtral counts the tokens of its experts."""
+    """Counts the tokens of each expert, like Mixtral in the package transformers."""
     experts = torch.tensor([0, 2, 2, 1])
     numbers = experts.float() if experts.device.type == "cpu" else experts.int()
     counts = torch.histc(numbers, bins=3, min=0, max=2)

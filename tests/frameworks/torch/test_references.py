@@ -1,4 +1,4 @@
-"""References that are written out by hand agree with hand-made numbers: they are not the framework."""
+"""Handwritten references, which do not use the framework, agree with numbers computed by hand."""
 
 from __future__ import annotations
 

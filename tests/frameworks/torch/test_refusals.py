@@ -1,4 +1,4 @@
-"""A case of torch that expects an error in place of a result is marked as one, and no other is."""
+"""A torch case is marked as a refusal exactly if it expects an error instead of a result."""
 
 from __future__ import annotations
 

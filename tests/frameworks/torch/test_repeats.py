@@ -1,4 +1,4 @@
-"""A case looks at its inputs after the call, and at a later result as well as the first."""
+"""A case checks its inputs after the call, and a later result as well as the first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def numbers(inputs: Inputs) -> tuple[Any]:
 
 
 def negation(prepare: Callable[..., Callable[[], Any]], *, of: Any = None, **described: Any) -> Case:
-    """A case of ``torch.neg`` whose call is the given one. ``of`` finds the array among its argument."""
+    """A case of ``torch.neg`` with the given call. ``of`` returns the array from the argument."""
     function = Function("torch.neg", reference=lambda x: -(of(x) if of else x))
     function.value("plain", described.pop("arguments", numbers), prepare=prepare, **described)
     return function.cases[-1]
@@ -36,7 +36,7 @@ def mismatch(outcome: Outcome) -> str:
 
 
 def clobbering(find: Callable[[Any], Any] = lambda x: x) -> Callable[..., Callable[[], Any]]:
-    """The right result, and a zero in place of the argument's first number."""
+    """Returns the right result, and overwrites the argument's first number with zero."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
@@ -182,7 +182,7 @@ def test_a_case_that_is_prepared_anew_must_be_right_again(cpu: Device, outcome_o
 
 
 def test_inputs_are_not_copied_before_the_first_call(cpu: Device, outcome_of: OutcomeOf) -> None:
-    """A copy to the host computes what is pending, and warms the way."""
+    """A copy to the host would compute pending operations, so that the first call would no longer be cold."""
     order: list[str] = []
 
     class Noting:

@@ -1,4 +1,5 @@
-"""A device by a subclass of tensors is unknown, and says why, unless its own class reports what it does."""
+"""On a device made by a subclass of tensors, the placement is unknown and the reason is given, unless the class reports
+what it executed."""
 
 from __future__ import annotations
 

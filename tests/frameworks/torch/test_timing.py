@@ -1,4 +1,4 @@
-"""Steady samples are honest, and the cold call holds the compilation."""
+"""Steady samples measure complete calls, and the cold call includes the compilation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def case_of(function: str, **options: Any) -> Case:
 
 
 def test_every_call_on_a_lazy_device_is_its_own(xla: Device) -> None:
-    """Calls not waited for would merge into one graph, and their time would be that of building it."""
+    """Without a wait, calls would merge into one graph, and the measured time would be that of building the graph."""
     import torch_xla.debug.metrics as metrics
 
     values = xla.to_device(np.ones(8), "float32")
@@ -89,7 +89,7 @@ def test_what_a_call_raises_leaves_garbage_collection_as_it_was(cpu: Device) -> 
 
 
 def test_a_second_shape_is_compiled_by_the_call_that_is_timed(xla: Device, outcome_of: OutcomeOf) -> None:
-    """The preparation compiles the first shape, and later calls nothing."""
+    """The preparation compiles the first shape. Later calls compile nothing."""
     import torch_xla.debug.metrics as metrics
 
     (case,) = second_shapes.cases_of(FRAMEWORK, "torch.erf")

@@ -1,4 +1,4 @@
-"""A watch changes nothing of what it watches, neither meanwhile nor for what comes after it."""
+"""A watch changes nothing, neither during a call nor afterwards."""
 
 from __future__ import annotations
 

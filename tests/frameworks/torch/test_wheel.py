@@ -1,4 +1,4 @@
-"""``runners/torch`` has the framework's name, and must never be taken for it."""
+"""The folder ``runners/torch`` is never imported in place of the framework of the same name."""
 
 from __future__ import annotations
 

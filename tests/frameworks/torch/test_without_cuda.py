@@ -1,6 +1,6 @@
-"""torch without the packages of CUDA: all that needs no device of NVIDIA's works as if they were there.
+"""Torch without CUDA's packages: everything that needs no NVIDIA device works as if the packages were installed.
 
-Programs run in processes of their own, as a user would run them: what they say on standard error counts.
+Programs run in separate processes, like a user's programs, because their output on stderr is checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ assert torch.load(file).tolist() == [1, 1]
 
 assert torch.linalg.svdvals(torch.eye(3)).tolist() == [1, 1, 1]
 """
-"""Programs that say nothing, with an empty line between two."""
+"""Programs without output on stderr, separated by empty lines."""
 SAYING_SOMETHING = """
 torch.distributed.init_process_group("gloo", init_method=f"file://{sys.argv[1]}/gloo", rank=0, world_size=1)
 ones = torch.ones(2); torch.distributed.all_reduce(ones)
@@ -48,7 +48,7 @@ except RuntimeError as error:
 else:
     raise AssertionError("there is a device")
 """
-"""Programs that also say something where CUDA's packages are installed and there is no driver."""
+"""Programs that print on stderr also if CUDA's packages are installed and no driver is."""
 PROGRAM_LIMIT_S = 240.0
 
 pytestmark = pytest.mark.skipif(
@@ -68,7 +68,7 @@ def run(programs: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _other_cuda(tmp_path: Path) -> Path:
-    """A folder on the loader's path with libraries of CUDA that would break torch, if it took any of them."""
+    """A folder on the loader's path with CUDA libraries. If torch loaded one of them, it would break."""
     folder = tmp_path / "cuda"
     folder.mkdir()
     for soname in ("libcudart.so.12", "libcublas.so.12", "libcudnn.so.9"):

@@ -1,9 +1,8 @@
-"""How a mutant comes into what is no plain function: a class whose instances do the work, or a method.
+"""Makes classes wrong whose instances do the work, and methods, because they are no plain functions.
 
-Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass
-of itself, so that it still builds, loads and nests as before. What works in place is judged by
-the list of what it changed: the mutant gets that list as the result, and the list as it was
-before as the argument.
+Each wrapper makes one kind wrong and is chosen by ``wrapper_of``. A class becomes a subclass of itself, so that it
+still builds, loads and nests as before. For a method that works in place, the mutant gets the list of changed objects
+as the result, and this list from before the call as the argument.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Wrapper = Callable[[Any, Mutant], Any]
 
 
 def wrapper_of(function: Any) -> Wrapper | None:
-    """The wrapper for a class or an in-place method; none for a plain function."""
+    """The wrapper for a class or an in-place method; None for a plain function."""
     if isinstance(function, type):
         return next((wrapper for base, wrapper in CLASSES.items() if issubclass(function, base)), None)
     return METHODS.get(getattr(function, "__qualname__", ""))
@@ -37,7 +36,7 @@ def forward_swapped(module: Any, mutant: Mutant) -> Any:
 
 
 def step_swapped(optimizer: Any, mutant: Mutant) -> Any:
-    """The parameters after each step are altered."""
+    """Alter the parameters after each step."""
 
     class Altered(optimizer):
         def step(self, closure: Any = None) -> Any:
@@ -53,7 +52,7 @@ def step_swapped(optimizer: Any, mutant: Mutant) -> Any:
 
 
 def rates_swapped(scheduler: Any, mutant: Mutant) -> Any:
-    """The learning rates after each step are altered."""
+    """Alter the learning rates after each step."""
 
     class Altered(scheduler):
         def step(self, epoch: Any = None) -> None:
@@ -80,7 +79,7 @@ def density_swapped(distribution: Any, mutant: Mutant) -> Any:
 
 
 def rows_swapped(dataset: Any, mutant: Mutant) -> Any:
-    """What is read by an index is altered: by the class itself, or by those that derive from the bare base."""
+    """Alter the values that an index returns, from the class itself or from classes derived from the bare base."""
 
     def reading(read: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         return lambda self, row: mutant(read(self, row), (row,), {})
@@ -115,7 +114,7 @@ def _clone(array: Any) -> Any:
 
 
 def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
-    """The buffers of a layer, which the call sets back."""
+    """Alter the buffers of a layer, which the call resets."""
 
     def alter_statistics(layer: Any) -> None:
         before = [buffer.clone() for buffer in layer.buffers()]
@@ -129,7 +128,7 @@ def statistics_swapped(reset: Any, mutant: Mutant) -> Any:
 
 
 def registration_swapped(register: Any, mutant: Mutant) -> Any:
-    """The parameters that the call adds to a module; untouched, it adds none."""
+    """Alter the parameters that the call adds to a module. The unchanged argument means that it adds none."""
 
     def alter_registration(module: Any, name: str, new_parameter: Any) -> None:
         before = {id(parameter) for parameter in module.parameters()}

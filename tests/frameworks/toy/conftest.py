@@ -1,4 +1,4 @@
-"""The device under test: the toy accelerator, found as every device that a package brings is found."""
+"""Fixtures: the device under test, the toy accelerator. It is found like every device of an installed package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An accelerator may have one kernel for all operations without one: what goes to the host by it is seen."""
+"""An accelerator may have one kernel for all operations that it lacks. Work that this kernel does on the host is
+detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the toy accelerator promises, as every device must; and how torch computes gradients on it."""
+"""The toy accelerator keeps the promises of every device, and torch computes gradients on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chart of the toy is honest: what is there passes, what is missing raises, what falls back is counted."""
+"""Outcomes on the toy accelerator: existing kernels pass, missing kernels raise errors, and fallbacks are counted."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_gradient_stays_on_the_device(toy: Device, outcome_of: OutcomeOf) -> N
 
 
 class Blind:
-    """A device that is watched by nobody."""
+    """A device without any watch."""
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Work on the host is seen on a device that a package brings, by the same watch as everywhere in torch."""
+"""Work on the host is detected on a device of an installed package, by the watch that all torch devices share."""
 
 from __future__ import annotations
 

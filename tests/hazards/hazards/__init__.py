@@ -1,7 +1,7 @@
-"""Hazards: a framework whose functions go wrong in every way that a real one can.
+"""Hazards: a framework whose functions fail in every way in which a real framework can fail.
 
-Found through the entry point in ``hazards-0.dist-info`` when ``tests/hazards`` is on
-PYTHONPATH, as a third party's framework would be.
+It is found through the entry point in ``hazards-0.dist-info`` when ``tests/hazards`` is on PYTHONPATH, like a framework
+of another vendor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NumPy on the host as a device, devices that are not there or break, and one that nobody watches."""
+"""Devices: NumPy on the host, devices that are missing or break, and a device without a watch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Host:
         )
 
     def prime(self) -> None:
-        """Nothing has to be opened."""
+        """Do nothing, because nothing has to be opened."""
 
     @property
     def handle(self) -> Any:
@@ -76,7 +76,7 @@ class Host:
         return call
 
     def host(self) -> None:
-        """It is the host."""
+        """Return the device itself, because it is the host."""
 
     def failing(self, call: Callable[[], object]) -> None:
         call()

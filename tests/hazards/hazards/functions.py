@@ -1,4 +1,4 @@
-"""The hazards themselves. Each does one bad thing, for real."""
+"""The hazards. Each function really does one bad thing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 
 
 class Unusual(BaseException):
-    """Not an Exception: passes every ``except Exception``."""
+    """An exception that ``except Exception`` does not catch."""
 
 
 def add(one: Any, other: Any) -> Any:
@@ -29,12 +29,12 @@ def subtract(one: Any, other: Any) -> Any:
 
 
 def one_of(hazard: str, *arguments: Any) -> Any:
-    """Any other, so that cases of one function, which share a process, may do different things."""
+    """Call another hazard, so that cases of one function, which share a process, can do different things."""
     return globals()[hazard](*arguments)
 
 
 def other_of(hazard: str, *arguments: Any) -> Any:
-    """Any other, of another function than ``one_of``."""
+    """Call another hazard, as a different function than ``one_of``."""
     return one_of(hazard, *arguments)
 
 
@@ -44,7 +44,7 @@ def say(text: str) -> None:
 
 
 def process_id(path: str) -> None:
-    """Leave a note of which process ran this."""
+    """Write the id of the process that runs this function."""
     with open(path, "a") as file:
         file.write(f"{os.getpid()}\n")
 
@@ -58,7 +58,7 @@ def not_a_number() -> Any:
 
 
 def measure(samples_ms: list[float], cold_ms: float) -> None:
-    """Have the harness measure these samples, and this in the first call of the next case: a clock that went wrong."""
+    """Make the harness measure these samples, and this time in the first call of the next case, like a broken clock."""
     from runners.isolation import timing
 
     timing.steady = lambda call, wait, **budget: timing.Samples(samples_ms, 1)
@@ -66,20 +66,20 @@ def measure(samples_ms: list[float], cold_ms: float) -> None:
 
 
 def end_at(reading: float) -> None:
-    """Have the harness read this from its clock when the case ends."""
+    """Make the harness read this time from its clock when the case ends."""
     from runners.isolation import harness
 
     harness.monotonic = lambda: reading
 
 
 def freeze(reading: float) -> None:
-    """What a library does that freezes time, and does not undo."""
+    """Freeze time like a testing library does, without undoing it."""
     for name in ("time", "monotonic", "perf_counter"):
         setattr(time, name, lambda: reading)
 
 
 def report(line: str) -> NoReturn:
-    """Speak for the child, on its channel to the supervisor."""
+    """Send a message on the child's channel to the supervisor."""
     for descriptor in map(int, os.listdir("/proc/self/fd")):
         with contextlib.suppress(OSError):
             if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
@@ -92,7 +92,7 @@ def fail(message: str) -> NoReturn:
 
 
 def fail_then(hazard: str) -> NoReturn:
-    """Fails, and does worse when it is called again."""
+    """Fails in the first call, and does worse in the second."""
     if hazard in _FAILED:
         globals()[hazard]()
     _FAILED.add(hazard)
@@ -103,12 +103,12 @@ _FAILED: set[str] = set()
 
 
 def leave_behind() -> None:
-    """Leave something in the process that later cases stumble over."""
+    """Leave something in the process that makes later cases fail."""
     _LEFT_BEHIND.append("something")
 
 
 def stumble() -> None:
-    """Fails only where an earlier case of the process has left something."""
+    """Fails only if an earlier case of the process has left something."""
     if _LEFT_BEHIND:
         raise RuntimeError(f"stumbled over {_LEFT_BEHIND[0]}")
 
@@ -129,7 +129,8 @@ def stumble_or_fail() -> NoReturn:
 
 
 def stumble_late(path: str) -> None:
-    """Fails after others when most of its time is gone, and alone takes longer than what is left."""
+    """If an earlier case has left something, fails when most of its time has passed. Alone, it takes longer than the
+    remaining time."""
     process_id(path)
     time.sleep(1.5)
     stumble()
@@ -198,14 +199,14 @@ def eat_memory() -> NoReturn:
 
 
 def hold_memory(bytes_: int) -> None:
-    """Holds so much, for long enough to be seen, and gives it back."""
+    """Holds this much memory long enough to be noticed, and then releases it."""
     held = np.ones(bytes_ // 8)
     time.sleep(1.5)
     del held
 
 
 def leave_files(path: str) -> None:
-    """Temporary files, some of them not to be written to any more; where they stand is noted."""
+    """Leaves temporary files, some of them read-only, and writes their paths to the note."""
     folder = tempfile.mkdtemp()
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         file.write(bytes(1 << 20))
@@ -226,7 +227,7 @@ def fill_disk() -> NoReturn:
 
 
 def leave_children(path: str) -> None:
-    """Detached children of two kinds: an orphan of an orphan, and a program in its own session."""
+    """Leaves detached children of two kinds: an orphan of an orphan, and a program in its own session."""
     command = f"echo $$ >> {path}; exec sleep 3600"
     subprocess.Popen(["sh", "-c", command], start_new_session=True, env={})
     if os.fork() == 0:
@@ -245,7 +246,7 @@ def leave_children_and_hang(path: str) -> NoReturn:
 
 
 def fork_many(path: str) -> NoReturn:
-    """Forks as fast as it can, each child too, up to a few hundred at a time."""
+    """Forks as fast as possible, as does each child, up to a few hundred processes at a time."""
     while True:
         if len(os.listdir("/proc")) < 400:
             if os.fork() == 0:
@@ -274,7 +275,7 @@ def close_descriptors() -> None:
 
 
 def replace_descriptors(path: str) -> None:
-    """Close all descriptors and open files in their place, so that writes go astray."""
+    """Closes all descriptors and opens files in their place, so that later writes go to the wrong file."""
     os.closerange(0, 4_096)
     for _ in range(16):
         os.open(path, os.O_RDWR | os.O_CREAT)

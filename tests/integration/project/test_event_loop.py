@@ -1,4 +1,5 @@
-"""What a server of the tests still has open when its loop is closed does not outlive it, to fail the next test."""
+"""Connections that a test server still has open when its event loop closes are closed too, so that they cannot make the
+next test fail."""
 
 from __future__ import annotations
 

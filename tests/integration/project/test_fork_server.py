@@ -1,4 +1,4 @@
-"""A process that the tests fork is what a process that they start would be."""
+"""A process that the tests fork behaves like a newly started process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What holds a runner in that is a process of its host: its user's rights, no less, and no way in from elsewhere."""
+"""The isolation of a runner that is a plain process of its host: it has its user's rights, and accepts no connection
+from other machines."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def rights(pid: int | str) -> dict[str, str]:
 
 
 def test_a_runner_has_what_its_user_has(runner: RunnerProcess) -> None:
-    """User, capabilities, privileges to gain, seccomp: nothing is taken away, so a case has it all."""
+    """User, capabilities, possible privileges and seccomp are not restricted, so a case has all of its user's
+    rights."""
     own = rights("self")
     assert set(own) == set(RIGHTS)
     assert [rights(pid) for pid in (runner.pid, runner.zygote().pid)] == [own, own]

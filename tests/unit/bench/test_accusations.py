@@ -1,4 +1,5 @@
-"""Accusations that a person judged: their labels, the figures over them, and how more of them are drawn."""
+"""Claims against a device that a person judged: their labels, the figures over them, and how further claims are
+drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from bench.truth.accusations import Judgement, Label
 
 
 def row(function: str, name: str = "0", **changes: Any) -> dict[str, Any]:
-    """An outcome as ``portolan results --format json`` exports it, of a case that failed."""
+    """An outcome of a failed case, as ``portolan results --format json`` exports it."""
     plain: dict[str, Any] = {
         "function": function, "case": f"{function}/{name}", "suite": "library", "framework": "torch",
         "version": "2.9.0", "device": "xla", "verdict": "failed", "ending": "raised", "placement": "unknown",

@@ -1,4 +1,4 @@
-"""Sites and calls are matched by line and name, and what was missed or never made is named."""
+"""Call sites are matched with calls by line and name. Missed calls, and sites without a call, are named."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def test_what_was_missed_and_what_was_never_called_is_named() -> None:
 
 
 def test_a_site_whose_expression_did_not_run_is_no_site_that_ran() -> None:
-    """``x if is_float else x.float()``: the line ran, and of the call neither the beginning nor the callee's end."""
+    """In ``x if is_float else x.float()`` the line ran, but neither the beginning of the call nor the end of its
+    callee."""
     seen_calls = SeenCalls(
         frozenset({("a.py", 1, 1, "torch.sort")}), frozenset({("a.py", 1, 1)}), frozenset({"torch.mm"})
     )

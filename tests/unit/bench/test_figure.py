@@ -1,4 +1,4 @@
-"""A figure is one line of JSON that says what was reached, against what, and where."""
+"""A figure is one line of JSON with the measured value, its baseline, and the machine."""
 
 from __future__ import annotations
 

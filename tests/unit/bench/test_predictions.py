@@ -1,4 +1,4 @@
-"""Events of a whole run are matched with predictions by function and kind; the models and their draw."""
+"""Events of a whole run are matched with predictions by function and kind. The models, and how they are drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of repeatability judges as it says: campaigns of a simulated host, and some that must not pass."""
+"""The bench of repeatability judges campaigns of a simulated host as it describes, and some campaigns must not pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.coordinator.results.noisy_host import CORES, Host
 
 
 def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:
-    """At so many loops on each of the two cores of the simulated host."""
+    """A trial with this many loops on each of the two cores of the simulated host."""
     host = Host(CORES * loops, functions=44, runs=runs)
     first, again = (host.campaign(seed) for seed in (1, 2))
     planted_functions = planted_among([f"f{number}" for number in range(host.functions)], seed=3)

@@ -1,4 +1,4 @@
-"""Labels of real failures: what the file must be, and how the rules do on it."""
+"""Labels of real failures: the form of the file, and the share of causes that the rules decide rightly."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ PROJECT = Path(__file__).resolve().parents[3]
 NEW_CAUSES = {"host_work", "not_this_device"}
 NUMBERS = {"seen": 221, "heldout": 100, "vendors_seen": 125, "vendors_heldout": 79, "vendors_fresh": 20}
 FLOORS = {"seen": 0.99, "heldout": 0.93, "vendors_seen": 0.98, "vendors_heldout": 0.98, "vendors_fresh": 0.95}
-"""The share of each set that the rules name rightly; it may only go up."""
+"""The share of each set for which the rules decide the right cause. It may only increase."""
 MOST_WRONG = {"seen": 1, "heldout": 3, "vendors_seen": 0, "vendors_heldout": 1, "vendors_fresh": 0}
-"""The number of each set that the rules name wrongly, instead of leaving it unknown; it may only go down."""
+"""The number of failures in each set for which the rules decide a wrong cause instead of *unknown*. It may only
+decrease."""
 
 
 def normalize(message: str) -> str:
-    """The message without what differs from one time to the next."""
+    """The message without the parts that differ between runs."""
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|\d+", "N", message.lower())).strip()
 
 

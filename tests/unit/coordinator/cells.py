@@ -1,4 +1,4 @@
-"""Cells of the matrix for tests: every figure that a test does not name is none or 0."""
+"""Cells of the matrix for tests. Every figure that a test does not set is null or 0."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def counts(verdict: str, passes: int, total: int, cause: str | None = None, *, u
 
 
 def values(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike", **figures: Any) -> dict[str, Any]:
-    """The values of a cell. ``on_device`` None: the function never touches a device."""
+    """The values of a cell. If ``on_device`` is None, the function never uses a device."""
     by_rule = {ANYWHERE.name: anywhere, ON_DEVICE.name: anywhere if on_device == "alike" else on_device}
     counts_by_rule = {name: of for name, of in by_rule.items() if of is not None}
     return {**CELL, "counts": counts_by_rule, "host_only": on_device is None, **figures}
@@ -36,7 +36,7 @@ def cell(anywhere: Counts, on_device: Counts | Literal["alike"] | None = "alike"
 
 
 def target(id: int, device: str, framework: str = "torch") -> Target:
-    """A target that a column of cells stands for."""
+    """The target of a column of cells."""
     return Target(
         id=id,
         framework=framework,

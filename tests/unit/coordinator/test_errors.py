@@ -1,4 +1,5 @@
-"""The tree of errors of each side: whole, drawn in its module, and each error with what it becomes."""
+"""The tree of errors of each side is complete and drawn in its module, with the HTTP status and exit code of each
+error."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ SIDES = [
 
 
 def tree(error: type, before: str = "", beneath: str = "") -> Iterator[tuple[str, type]]:
-    """Every error of the tree, with its name as it is drawn."""
+    """Every error of the tree, with its name as drawn."""
     yield before + error.__name__, error
     below = error.__subclasses__()
     for child in below:
@@ -36,7 +37,7 @@ def drawing(base: type) -> list[str]:
 
 
 def exceptions(side: str) -> dict[str, Path]:
-    """The classes of a side that have an exception as a base, with the file of each, without running any of it."""
+    """The exception classes of a side, with the file of each, found without running the code."""
     bases = {
         definition.name: ({ast.unparse(base).split(".")[-1] for base in definition.bases}, file)
         for file in sorted((ROOT / side).rglob("*.py"))
@@ -86,7 +87,7 @@ def test_every_error_becomes_a_status_and_an_exit_code(module: ModuleType, base:
 
 @pytest.mark.parametrize(("module", "base"), SIDES)
 def test_an_error_says_each_thing_once(module: ModuleType, base: type) -> None:
-    """Raised without a message, an error says its docstring, all of it."""
+    """If an error is raised without a message, its message is its whole docstring."""
     for _, error in tree(base):
         sentences = [set(sentence.lower().split()) for sentence in (error.__doc__ or "").split(".")]
         for one, other in combinations(filter(None, sentences), 2):

@@ -1,4 +1,5 @@
-"""The common changes of CONTRIBUTING.md are carried out in a copy: they work, and change no more files than it says."""
+"""Each common change of CONTRIBUTING.md, made in a copy of the project, works and changes only as many files as the
+page says."""
 
 from __future__ import annotations
 

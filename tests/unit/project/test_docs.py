@@ -1,4 +1,4 @@
-"""The documentation is true where a machine can tell: links, commands and options, columns, layout."""
+"""The documentation is right as far as a program can check: links, commands and options, columns, layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _name(page: Path) -> str:
 
 
 def _anchors(page: Path) -> set[str]:
-    """Of every heading, as GitHub makes them."""
+    """The anchors of all headings, as GitHub makes them."""
     prose = _BLOCK.sub("", page.read_text())
     headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -69,7 +69,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 def _command_lines(page: Path) -> Iterator[str]:
-    """What is to be typed: lines of unmarked and shell blocks, and code within a sentence."""
+    """The commands to type: lines of unmarked and shell blocks, and code within a sentence."""
     text = page.read_text()
     for language, block in _BLOCK.findall(text):
         if language in ("", "sh", "bash", "shell", "console"):
@@ -78,7 +78,7 @@ def _command_lines(page: Path) -> Iterator[str]:
 
 
 def _calls(page: Path) -> Iterator[list[str]]:
-    """The words of every call of ours, from its program to the end of the command."""
+    """The words of every call of Portolan's programs, from the program to the end of the command."""
     for line in _command_lines(page):
         for part in re.split(r"\|\||&&|\$\(|[|;&>]|\)", line):
             match = re.search(r"(?:^|\s|\"|!)((?:\.venv/bin/)?portolan(?:-runner)?(?:\s.*)?)$", part)
@@ -123,7 +123,7 @@ def check_every_command_and_option_exists(page: Path) -> None:
 
 
 def test_the_check_of_commands_sees_what_is_there() -> None:
-    """The reference page names every command, so nothing slips through unseen."""
+    """The reference page names every command, so the check must find all of them."""
     page = ROOT / "docs" / "reference" / "command-line.md"
     called_commands = {" ".join(words[:length]) for words in _calls(page) for length in (2, 3)}
     groups = {"portolan", "portolan-runner", "portolan runner", "portolan fleet", "portolan db"}
@@ -149,7 +149,7 @@ def test_every_file_that_is_named_exists() -> None:
 
 
 def check_every_file_that_is_named_exists(page: Path) -> None:
-    """Paths in code within a sentence, if they begin with a folder of ours."""
+    """Check paths in code within a sentence, if they begin with one of the project's folders."""
     folders = ("protocol/", "coordinator/", "runners/", "tests/", "migrations/", "bench/", "docs/")
     named_paths = [text for text in _INLINE.findall(_BLOCK.sub("", page.read_text())) if text.startswith(folders)]
     # In the data directory there is a folder of this name too.
@@ -182,7 +182,7 @@ def test_every_decision_is_linked_from_a_page_that_it_explains() -> None:
 
 
 def test_notebooks_are_kept_without_their_output() -> None:
-    """What they show depends on who executed them last, and no reader of a change can review it."""
+    """The output depends on who ran the notebook last, and reviewers of a change cannot check it."""
     notebooks = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
     assert notebooks
     for notebook in notebooks:

@@ -1,7 +1,8 @@
-"""Every regular expression takes time in proportion to its text, whoever brings the text.
+"""Every regular expression takes a time proportional to the length of its text, wherever the text comes from.
 
-The expressions are read from the code, each with the methods that are called on it. From each an example is made that
-it matches. Texts that repeat a beginning of the example are slow where an expression tries again from every start.
+The expressions are read from the code, each with the methods that are called on it. For each expression, the test makes
+an example that it matches. Texts that repeat the beginning of the example are slow for an expression that starts a new
+search at every position.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ ROOT = Path(__file__).parents[3]
 METHODS = {"search", "match", "fullmatch", "sub", "split", "findall", "finditer"}
 SHORT, LONG = 50_000, 1_000_000
 SECONDS_OF_CPU = {SHORT: 0.5, LONG: 10.0}
-"""A linear one takes some 20 ms for the long text; a quadratic one over 1 s for the short, and minutes for the long."""
+"""Seconds of a slow search. A linear expression takes about 20 ms for the long text. A quadratic one takes over 1 s for
+the short text, and minutes for the long text."""
 PIECES = 12
 
 
@@ -61,7 +63,7 @@ def expressions() -> Iterator[Expression]:
 
 
 def assignments(tree: ast.Module) -> dict[str, ast.Call]:
-    """Names of the module that stand for an expression, and the call that makes it."""
+    """Names in the module for expressions, with the call that compiles each."""
     return {
         target.id: node.value
         for node in tree.body
@@ -72,7 +74,7 @@ def assignments(tree: ast.Module) -> dict[str, ast.Call]:
 
 
 def constant(node: ast.expr) -> str | bytes | None:
-    """The pattern, if it stands in the code; what is put into it at run time counts as a letter."""
+    """The pattern, if it is in the code. A part that is inserted at run time counts as one character."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -88,7 +90,8 @@ def flags(call: ast.Call) -> int:
 
 
 def example(items: Any, groups: dict[int, str]) -> str:
-    """A text that these parsed items match, but for what looks around; each repetition as seldom as can be, or once."""
+    """A text that these parsed items match, except for lookarounds. Each repetition occurs as rarely as allowed, or
+    once."""
     text = ""
     for operation, argument in items:
         match operation:
@@ -116,7 +119,7 @@ def example(items: Any, groups: dict[int, str]) -> str:
 
 
 def member(choices: Any) -> str:
-    """A character of a set; of one that says what is not in it, the first that is."""
+    """A character of a set. For a negated set, the first character that it does not exclude."""
     candidates = [chr(code) for code in range(33, 127)] + [" ", "\n"]
     source = "".join(candidates)
     is_negated = choices[0][0] is opcodes.NEGATE
@@ -147,7 +150,7 @@ CATEGORIES = {
 
 
 def slow_texts(expression: Expression) -> Iterator[tuple[str, str]]:
-    """Beginnings and what comes after them again and again: the whole beginning, or its last letter."""
+    """Texts that begin like the example and then repeat the whole beginning, or its last character."""
     pattern = expression.pattern if isinstance(expression.pattern, str) else expression.pattern.decode("latin-1")
     whole = example(parser.parse(pattern, expression.flags), {})
     for length in range(1, len(whole) + 1, max(1, len(whole) // PIECES)):
@@ -172,7 +175,8 @@ def test_it_takes_time_in_proportion(expression: Expression) -> None:
 
 
 def seconds_of_cpu(expression: Expression, begin: str, piece: str, length: int) -> float:
-    """The least of a few times, if the first is too long: a busy machine is slow now and then, a slow one each time."""
+    """The smallest of several times, if the first is too long. A busy machine is slow sometimes, a slow expression
+    always."""
     took_s = once(expression, begin, piece, length)
     for _ in range(2):
         if took_s >= SECONDS_OF_CPU[length]:

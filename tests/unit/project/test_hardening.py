@@ -1,4 +1,4 @@
-"""The page on hardening rests on tests: every setting has some, and each of them is there."""
+"""Every setting on the page about hardening has tests, and each of these tests exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PAGE = (ROOT / "docs" / "explanation" / "hardening.md").read_text()
 
 
 def rows(columns: int) -> list[list[str]]:
-    """Of the table with so many columns, without its two lines of heading."""
+    """The rows of the table with this many columns, without its heading."""
     lines = [line.strip("|").split("|") for line in PAGE.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line] for line in lines if len(line) == columns][2:]
 

@@ -1,4 +1,5 @@
-"""The first stage of an image has the runners' code alone, and lists there what the image installs."""
+"""The first stage of an image contains only the runners' code, and uses it to list the packages that the image
+installs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and docstrings keep to the field's language, as far as a program can tell."""
+"""Names and docstrings use plain technical language, as far as a program can check this."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERYTHING = [
     *(path for folder in ("portolan", "bench", "scripts", "tests") for path in sorted((ROOT / folder).rglob("*.py"))),
 ]
 RIDDLE = re.compile(r"(What|Whatever|Who|Whoever|Whose)\b(?!.*\?$)")
-"""A docstring that begins so names no thing; a question may."""
+"""Docstrings that begin with these words do not name a thing. Questions are allowed."""
 
 
 def bound_in_loops(tree: ast.Module) -> Iterator[ast.Name]:
@@ -34,7 +34,7 @@ def bound_in_loops(tree: ast.Module) -> Iterator[ast.Name]:
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The first lines of the docstrings of the module, its classes and functions, and of what stands under a name."""
+    """The first lines of all docstrings: of modules, classes, functions and attributes."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else ():
@@ -68,7 +68,7 @@ IRREGULAR = re.compile(
     "taught|thrown|told|torn|understood|won|written"
 )
 NOUNS = re.compile("bed|bound|come|embed|feed|heed|hundred|need|read|seed|shed|speed")
-"""Words that look like participles and name things, or are verbs: a function may be called ``read``."""
+"""Words that look like participles but are nouns or verbs: a function may have the name ``read``."""
 CEILINGS = {
     "protocol": (0.0, 0.0),
     "coordinator": (0.1, 0.0),
@@ -79,15 +79,17 @@ CEILINGS = {
     "scripts": (0.1, 0.0),
     "tests": (0.6, 0.6),
 }
-"""Per cent of locals and parameters, and of functions, that may be bare participles. They only go down, to 2."""
+"""The maximum share, in percent, of locals and parameters, and of functions, whose name is a bare participle. The goal
+is 2."""
 SLACK = 1.0
-"""Percentage points by which a ceiling may stand above what was counted; then it has to be lowered."""
+"""The percentage points by which a maximum may exceed the counted share. If it exceeds it by more, the maximum must be
+lowered."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def is_participle(name: str) -> bool:
-    """Whether a name is one word that says what was done and not what it holds: ``found``, ``_listed``."""
+    """Whether a name is one word that says what was done and not what the value is: ``found``, ``_listed``."""
     word = name.lstrip("_")
     looks_so = IRREGULAR.fullmatch(word) or re.fullmatch("[a-z]{2,}ed", word)
     return looks_so is not None and NOUNS.fullmatch(word) is None
@@ -105,7 +107,7 @@ def is_property(function: Function) -> bool:
 
 
 def shares(folder: str) -> tuple[float, float]:
-    """Per cent of the locals and parameters, and of the functions, of a folder that are bare participles."""
+    """The shares, in percent, of a folder's locals and parameters, and of its functions, that are bare participles."""
     trees = [ast.parse(path.read_text()) for path in sorted((ROOT / folder).rglob("*.py"))]
     functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, Function)]
     values = [name for function in functions for name in locals_of(function)]
@@ -131,23 +133,24 @@ def test_participles_are_told_from_other_words() -> None:
 
 FRAMEWORKS = {"jax", "tensorflow", "torch"}
 ERRORS = {Path("coordinator/errors.py"), Path("runners/errors.py")}
-"""Each side has a tree of errors; no module sees both."""
+"""Each side has a tree of errors, and no module uses both trees."""
 
 
 def classes(path: Path) -> Iterator[str]:
-    """The classes of a module, without those within a function, which nothing else can name."""
+    """The classes of a module, except those inside a function, which other modules cannot name."""
     return (node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef))
 
 
 def are_counterparts(paths: list[Path]) -> bool:
-    """Whether one name may stand for all of these: the part of each framework, or an error of each side."""
+    """Whether one name may belong to all of these classes: each belongs to another framework, or is an error of another
+    side."""
     frameworks = [FRAMEWORKS & set(path.parts) for path in paths]
     are_of_frameworks = all(frameworks) and len(set().union(*frameworks)) == len(paths)
     return set(paths) == ERRORS or (are_of_frameworks and len({path.parts[0] for path in paths}) == 1)
 
 
 def test_a_class_name_stands_for_one_thing() -> None:
-    """A case may define any class of its own, so those in the folders ``suites`` are left out."""
+    """A case may define its own classes, so the folders ``suites`` are excluded."""
     homes: dict[str, list[Path]] = defaultdict(list)
     for path in SOURCES:
         for name in () if "suites" in path.parts else classes(path):

@@ -1,4 +1,5 @@
-"""The layout of the tests: no two files of one name, and each test in the folder of what it tests."""
+"""The layout of the tests: no two files have the same name, and each test is in the folder of the code that it
+tests."""
 
 from __future__ import annotations
 
@@ -9,24 +10,25 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[2]
 OF_THE_COORDINATOR = ("unit", "integration", "acceptance", "faults", "containers", "browser")
-"""Collected together; a framework's own tests are collected alone."""
+"""Folders that pytest collects together. A framework's own tests are collected separately."""
 SIDES = ("coordinator", "runners")
 WITHOUT_AN_IMPORT = {
     "test_conflicts.py": "deadlocks of what dispatch stores, provoked through the services that the requests use",
     "test_released.py": "the tables of a dump, upgraded and then served",
     "test_views.py": "the views are SQL, read with PostgreSQL's own driver",
 }
-"""Tests in the folder of what they test that import none of it, and why."""
+"""Tests that import nothing of the folder in which they are, and the reasons."""
 
 
 def test_no_two_test_files_have_one_name() -> None:
-    """pytest finds a file by its bare name, so two of one name hide each other."""
+    """pytest identifies a file by its base name, so two files of one name hide each other."""
     names = Counter(file.name for folder in OF_THE_COORDINATOR for file in (TESTS / folder).rglob("test_*.py"))
     assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_a_test_stands_in_the_folder_of_what_it_tests() -> None:
-    """The folders below ``unit`` and ``integration`` are our packages; a test imports the one that it stands in."""
+    """The folders in ``unit`` and ``integration`` have the names of Portolan's packages. A test imports the package of
+    its folder."""
     assert [str(file.relative_to(TESTS)) for file in misplaced_files()] == []
 
 
@@ -47,7 +49,7 @@ def is_within(package: str, module: str) -> bool:
 
 
 def imported_packages(file: Path) -> set[str]:
-    """The modules of the two sides that a test file imports; none where it only starts processes or reads files."""
+    """The modules that a test file imports from Portolan; none if it only starts processes or reads files."""
     modules: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:

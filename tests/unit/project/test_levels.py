@@ -1,4 +1,4 @@
-"""A level and a seed decide what a run of the tests takes, and a claim over a list reports every failing member."""
+"""The level and the seed decide which tests run, and a check of a list reports every failing member."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_list():
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., str]:
-    """Run a file of tests in a process of its own."""
+    """Run a test file in a separate process."""
     (tmp_path / "test_numbers.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -rP\n")
 
@@ -136,7 +136,7 @@ def test_what_was_asked_for_by_name_is_never_drawn_away(run: Callable[..., str])
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """A repository of two commits in the place of the project's; returns what git is called with."""
+    """A repository with two commits, used in place of the project's. Yields the arguments of git for it."""
     monkeypatch.setattr(levels, "ROOT", tmp_path)
     for variable in (levels.SEED_VARIABLE, levels.BASE_VARIABLE):
         monkeypatch.delenv(variable, raising=False)

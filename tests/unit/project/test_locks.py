@@ -1,4 +1,4 @@
-"""The locks: made of the requirements that stand beside them, with a hash of every file, and of no address."""
+"""The locks are made from the requirements next to them, have a hash of every file, and contain no address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOCKS = [
 
 
 def pins(lock: str) -> dict[str, str]:
-    """Each package of a lock, with its version. A line that is not of the usual form is a failure."""
+    """Each package of a lock with its version. Fails for a line in another form."""
     text = (ROOT / lock).read_text().replace(" \\\n", " ")
     versions = {}
     for line in text.splitlines():
@@ -30,7 +30,7 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def requirements_of(file: Path) -> list[Requirement]:
-    """The requirements of a file and of those that it includes."""
+    """The requirements of a file, and of the files that it includes."""
     requirements = []
     for line in file.read_text().splitlines():
         if line.startswith("-r "):

@@ -1,4 +1,4 @@
-"""A mutant is another program of the same module, and what only says something has none."""
+"""A mutant is a different program of the same module, and code that only describes has no mutants."""
 
 from __future__ import annotations
 

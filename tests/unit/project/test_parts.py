@@ -1,4 +1,4 @@
-"""The queue of the parts: none waits for a free slot, and a number that shrinks fails."""
+"""The queue of the parts: no part waits while a slot is free, and a number of tests that shrinks is an error."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_members_are_missed_only_where_no_test_rests() -> None:
 
 
 def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: Path) -> None:
-    """In a process of its own, over the project's own tests of dispatch."""
+    """This test uses a separate process and the project's own tests of dispatch."""
     folder = "tests/faults/dispatch"
     command = ["-m", "pytest", "-p", "tests.parts.rotation", "--collect-only", "--quiet", folder]
     variables = {**os.environ, levels.BASE_VARIABLE: "HEAD", levels.SEED_VARIABLE: "a", levels.LEVEL_VARIABLE: "1"}

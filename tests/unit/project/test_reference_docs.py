@@ -1,4 +1,4 @@
-"""Tables of the documentation are those of the code; ``make docs`` writes them."""
+"""Tables in the documentation agree with the code. ``make docs`` writes them."""
 
 from __future__ import annotations
 

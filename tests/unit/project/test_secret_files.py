@@ -1,4 +1,4 @@
-"""The tokens that are made are those of the runners that compose.yaml and docker/stack.yaml start."""
+"""The script makes tokens for exactly the runners that compose.yaml and docker/stack.yaml start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def services(file: str) -> dict[str, str]:
-    """Name → text of each service that is a runner."""
+    """The text of each service that is a runner, by name."""
     text = (ROOT / file).read_text().partition("\nservices:\n")[2]
     service_texts = re.findall(r"^  ([a-z-]+):\n((?:    .*\n)+)", text, re.MULTILINE)
     return {name: body for name, body in service_texts if "<<: *runner\n" in body}

@@ -1,4 +1,4 @@
-"""What ``make setup`` says where it cannot do its work."""
+"""The messages of ``make setup`` if it cannot do its work."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def test_a_user_without_a_home_is_told_what_helps(tmp_path: Path) -> None:
     )
     assert process.returncode == 1
     (line,) = process.stderr.splitlines()
-    assert line.startswith(f"set-up keeps packages in {tmp_path}/nobody/.cache, where nothing can be written: ")
+    assert line.startswith(f"set-up keeps packages in {tmp_path}/nobody/.cache, which is not writable: ")
     assert line.endswith("such as XDG_CACHE_HOME=/var/tmp/cache make setup")

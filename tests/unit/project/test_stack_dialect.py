@@ -1,4 +1,4 @@
-"""What is deployed as a stack is what compose.yaml says, in the words that Swarm reads."""
+"""The deployed stack has the content of compose.yaml, in the format that Swarm reads."""
 
 from __future__ import annotations
 

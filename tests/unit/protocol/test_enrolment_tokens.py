@@ -1,4 +1,4 @@
-"""A token is good for one name and one target, and for nobody without the key."""
+"""A token is valid for one name and one target, and cannot be made without the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of messages in our words: one of each kind that a request can have."""
+"""Validation errors in Portolan's words: one of each kind that a request can cause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Request(BaseModel):
         ('{"targets": []}', "targets: must have 1 entries or more"),
         ('{"targets": "torch/cpu"}', "targets: must be a list"),
         ('{"rerun": "perhaps"}', "rerun: must be true or false"),
-        ('{"campaign": 3}', "campaign: is not a field of it"),
+        ('{"campaign": 3}', "campaign: is not a known field"),
         ("[]", "must be an object"),
         ("{", "no valid JSON (EOF while parsing an object at line 1 column 1)"),
     ],

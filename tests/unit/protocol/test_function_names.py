@@ -1,4 +1,5 @@
-"""Close names: those that end alike go first, and only names that are nearly as close as the closest are named."""
+"""Similar names: names with the same ending come first, and only names nearly as similar as the most similar are
+suggested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host-only functions: one declaration, which every suite follows."""
+"""Host-only functions: every suite uses the one declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Lines out of chunks: however the bytes arrive, every line comes once and whole, and none grows without end."""
+"""Lines from chunks: however the bytes arrive, every line comes once and complete, and no line can grow without
+limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is taken out of a line of a log, and what stays in it."""
+"""The parts of a log line that are removed, and the parts that stay."""
 
 from __future__ import annotations
 

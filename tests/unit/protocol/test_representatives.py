@@ -1,4 +1,4 @@
-"""The case by which a function is timed where not all its cases are."""
+"""The case with which a function is timed if not all of its cases are timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the runner API says of every message what the models say: an example that is valid, and every limit."""
+"""The page of the runner API agrees with the models: each message has a valid example and all its limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = {
     "PlacementProof",
     "Timing",
 }
-"""Messages that stand within the examples of others."""
+"""Messages that occur inside the examples of other messages."""
 
 
 @pytest.mark.parametrize(("name", "body"), EXAMPLES, ids=[name for name, _ in EXAMPLES])

@@ -1,4 +1,4 @@
-"""What a catalogue says of a suite besides its cases: how it is timed."""
+"""The data of a suite in a catalogue in addition to its cases: how it is timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frameworks and devices: how a device that a package brings is found, and what is said where it is not."""
+"""Frameworks and devices: how a device of an installed package is found, and the message if it is not found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TORCH = Framework("torch", {"cpu": CPU}, suites={}, unserved={"gone": "it needs 
 
 @pytest.fixture
 def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Installs a package, as far as Python's own machinery can tell, with one entry point."""
+    """Simulates the installation of a package with one entry point, as far as Python's metadata shows."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def install(point: str, code: str, group: str = frameworks.DEVICE_GROUP) -> None:
@@ -140,11 +140,9 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 
 @pytest.mark.parametrize("name", frameworks.OURS)
 def test_every_framework_has_the_same_names(name: str) -> None:
-    """But for the locks of devices and versions, and for what one alone can do.
-
-    JAX lowers for a device that is not here, and its compiled functions are recorded; torch alone has arrays with
-    layouts that say which device they are on, and packages that are left out.
-    """
+    """Exceptions are locks of devices and versions, and features of one framework. Only JAX lowers for missing devices
+    and records compiled functions. Only torch has arrays with layouts that claim to be on a device, and packages that
+    are left out."""
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
         *("__init__.py", "devices.py", "divergence.py", "evidence.py", "examples.py", "placement", "suites"),

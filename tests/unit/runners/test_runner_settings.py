@@ -1,4 +1,5 @@
-"""The variables of a runner: one module reads them, the docs name them, and an empty one is not set."""
+"""The variables of a runner: only one module reads them, the documentation names them, and an empty variable counts as
+unset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One house for the attacks of this folder."""
+"""Fixtures: one coordinator for the attacks of this folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from tests.faults.registration.listing_runner import ListingRunner, cases
 
 
 class BusyRunner(ListingRunner):
-    """It begins every job, ends none, and says so: otherwise they come back, and in the end their campaign is done."""
+    """A runner that begins every job and ends none, and reports them as running. Without these reports the jobs would
+    be lost, and the campaign would end."""
 
     def take(self, batch: dict[str, Any]) -> dict[str, Any]:
         with self._changed:
@@ -36,7 +37,7 @@ class BusyRunner(ListingRunner):
 
 
 def forge_bundle(runner: ListingRunner) -> bytes:
-    """A bundle that nobody ran."""
+    """Make a bundle without running anything."""
     suite = runner.catalogue["suites"][0]
     now = "2026-01-01T00:00:00Z"
     header = {

@@ -1,4 +1,4 @@
-"""A coordinator with a campaign that runs, and a bundle that it does not know."""
+"""A coordinator with a running campaign, and a bundle that was not imported."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from playwright.sync_api import StorageState
 from tests.coordinator_process import CoordinatorProcess
 
 NAMED = "chart.example"
-"""A name that this coordinator is told is its own."""
+"""A name that the coordinator's settings list as its own."""
 
 
 @dataclass(frozen=True)
 class House:
     coordinator: CoordinatorProcess
     campaign: int
-    """It runs as long as nobody cancels it."""
+    """The campaign, which runs until it is cancelled."""
     runner: int
     bundle: bytes
     session: StorageState
-    """Of an admin who signed in: what an attack would ride on."""
+    """The cookies of an admin who signed in. An attack would use this session."""
 
     @property
     def base(self) -> str:
@@ -33,7 +33,7 @@ class House:
         return {cookie["name"]: cookie["value"] for cookie in self.session["cookies"]}
 
     def state(self) -> dict[str, Any]:
-        """What an attack would change."""
+        """The state that a successful attack would change."""
         http = self.coordinator.http
         return {
             "campaigns": [(row["id"], row["state"]) for row in http.get("/campaigns").json()["campaigns"]],
@@ -41,7 +41,7 @@ class House:
         }
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, dict[str, str], str]:
-        """One request over a socket of its own, with the session, these headers and no others."""
+        """Send one request over a new socket, with the session and only these headers."""
         all_headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         all_headers |= {name.replace("_", "-"): value for name, value in headers.items()}
         if body or method not in ("GET", "HEAD"):

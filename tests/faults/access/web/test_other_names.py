@@ -1,4 +1,4 @@
-"""Requests as another page can make a browser send them, over real sockets: each is refused, and changes nothing."""
+"""Requests that another page can make a browser send are refused over real sockets, and change nothing."""
 
 from __future__ import annotations
 
@@ -168,6 +168,6 @@ def test_refusals_have_the_headers_too(house: House) -> None:
 
 
 def test_a_bundle_as_what_it_is_is_imported(house: House) -> None:
-    """It is the last: the same bytes were refused above."""
+    """This test runs last, because the same bytes are refused in the tests above."""
     status, _, text = house.ask("POST", "/api/v1/bundles", house.bundle, Content_Type="application/x-ndjson")
     assert status == 201, text

@@ -1,4 +1,5 @@
-"""Pages of other origins in a real browser, which try to command a coordinator: nothing changes, nothing is read."""
+"""In a real browser, pages of other origins try to send commands to a coordinator. Nothing changes, and nothing is
+read."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from tests.faults.access.web.house import House
 from tests.threaded_server import ThreadedServer
 
 NAMES = ("127.0.0.1", "evil.localhost", "evil.example")
-"""Of the other page, by how near it is: another port of this host, a name of it, and a name of the world's."""
+"""The origins of the other page: another port of this host, another name of this host, and an unrelated name."""
 RESOLVED = ", ".join(f"MAP {name} 127.0.0.1" for name in NAMES[1:])
 RULES = "--host-resolver-rules="
 
 REFUSED = {403, 415, 421}
 KEPT = "net::ERR_BLOCKED_BY_RESPONSE.NotSameOrigin"
-"""What a browser says of an answer that it got and keeps from pages of other origins; forms and frames show theirs."""
+"""The console messages of a browser that keeps a response from pages of other origins. Forms and frames show theirs."""
 
 
 class _Evil(BaseHTTPRequestHandler):
@@ -61,7 +62,7 @@ def browser(browser_path: str, house: House) -> Iterator[Browser]:
 
 @pytest.fixture(params=NAMES)
 def page(request: pytest.FixtureRequest, browser: Browser, house: House, evil_port: int) -> Iterator[Page]:
-    """An admin who is signed in and has a page of the coordinator open, and the other page beside it."""
+    """An admin who is signed in and has a page of the coordinator open, with the other page next to it."""
     context = browser.new_context(storage_state=house.session)
     context.set_default_timeout(WITHIN_S * 1e3)
     context.new_page().goto(f"{house.base}/runners/new")
@@ -89,7 +90,7 @@ SENT = {
     "an export by a picture": "element('img', `/api/v1/campaigns/${campaign}/outcomes?format=csv`)",
     "a frame": "element('iframe', '/campaigns')",
 }
-"""What a browser sends without asking first."""
+"""Requests that a browser sends without a preflight request."""
 ASKED = {
     "remove by DELETE": "asked('DELETE', `/api/v1/runners/${runner}`, {})",
     "submit as JSON": """
@@ -99,7 +100,7 @@ ASKED = {
     "read a page by fetch": "asked('GET', '/campaigns', {})",
     "read with the cookie": "asked('GET', '/runners/new', {}, undefined, 'include')",
 }
-"""What it asks about first, or keeps the answer of."""
+"""Requests that need a preflight request, or whose response the browser hides."""
 TOOLS = """([base, campaign, runner, encoded]) => {
   const bundle = atob(encoded);
   const send = (method, path, type, body) =>
@@ -155,7 +156,8 @@ def test_what_a_browser_asks_about_first_is_not_allowed(house: House, page: Page
 
 
 def test_a_name_that_was_made_to_lead_here_shows_nothing(house: House, browser: Browser) -> None:
-    """The page is of the same origin then, and no cookie or origin tells it from ours: only its name does."""
+    """The page then has the coordinator's origin, so neither cookies nor the origin reveal it. Only its host name
+    does."""
     with browser.new_context() as context:
         page = context.new_page()
         answer = page.goto(f"http://evil.example:{house.coordinator.port}/campaigns")

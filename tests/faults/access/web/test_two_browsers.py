@@ -1,6 +1,6 @@
-"""People of three roles in two real browsers, and a token that somebody else has: what each may, and what each is told.
+"""Users of three roles in two real browsers, and a stolen token: which requests are allowed, and what the pages say.
 
-Whoever is refused is told what is missing and what to do, because most of them are honest.
+A refused user reads what is missing and what to do, because most refused users made a mistake and are no attackers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.faults.access.web.house import House
 from tests.waiting import until
 
 ELSEWHERE = "127.0.0.2"
-"""The address of a thief: another one of this machine's."""
+"""The address of a thief: a second address of this machine."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def sign_in(page: Page, secret: str) -> None:
 
 
 def signed_in(house: House, browser: Browser, secret: str) -> Page:
-    """A page of a profile of its own, signed in as a person does it."""
+    """A page in a new profile, signed in like a user signs in."""
     page = browser.new_context(base_url=house.base).new_page()
     page.set_default_timeout(WITHIN_S * 1e3)
     page.goto("/campaigns")
@@ -60,7 +60,7 @@ def signed_in(house: House, browser: Browser, secret: str) -> Page:
 
 
 def refusal(page: Page, path: str, status: int = 403) -> str:
-    """What a person reads who may not open this page."""
+    """The text that a user without permission sees in place of this page."""
     answer = page.goto(path)
     assert answer is not None
     assert answer.status == status
@@ -147,7 +147,7 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
 
 
 def wait_audit_entry(house: House, who: str, status: int) -> dict[str, Any]:
-    """The newest entry of that name and status that came from elsewhere."""
+    """Wait for the newest audit entry with this name and status from the thief's address."""
 
     def find() -> dict[str, Any] | None:
         entries = house.coordinator.http.get("/audit", params={"who": who}).json()["entries"]

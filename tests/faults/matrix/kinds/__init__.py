@@ -1,4 +1,4 @@
-"""Every kind of fault, by place."""
+"""All kinds of faults, grouped by the affected part."""
 
 from __future__ import annotations
 

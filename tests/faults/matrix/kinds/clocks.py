@@ -1,4 +1,4 @@
-"""Clocks that are wrong: of runners, by what they say of elapsed time; of the host, by a step."""
+"""Wrong clocks: a runner reports a wrong elapsed time, or the host's clock steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RunnerClock(Switched):
 
 
 class StandsStill(RunnerClock):
-    """And the job that runs meanwhile is never ended by its runner."""
+    """The reported time stands still, and the runner never ends the job that runs meanwhile."""
 
     name = "runner's clock stands still, and the runner kills no case"
     value = staticmethod(lambda elapsed_s: 0.0)
@@ -47,7 +47,7 @@ class Negative(RunnerClock):
 
 
 class HostClock(Fault):
-    """The wall clock of coordinator and PostgreSQL makes a step, and another one back."""
+    """The wall clock of coordinator and PostgreSQL steps, and later steps back."""
 
     place = Place.clock
     needs = COORDINATOR | POSTGRESQL
@@ -77,7 +77,8 @@ class StepsBack(HostClock):
 
 
 class StepsBackMeanwhile(HostClock):
-    """As after a boot with a wrong clock: the runners' ownership and the leases end in an hour."""
+    """The clock steps back, as after a boot with a wrong clock. Leases and the ownership of runners then end in an
+    hour."""
 
     name = "host's clock set back one hour while the coordinator is down"
     step_s = -3600.0

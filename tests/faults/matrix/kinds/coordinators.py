@@ -1,4 +1,4 @@
-"""What befalls coordinators: they are killed, stopped, paused, doubled, and asked for too much."""
+"""Faults of coordinators: killed, stopped, paused, started twice, or overloaded."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Paused(CoordinatorFault):
 
 
 class PausedBesideAnother(Paused):
-    """It wakes up as the owner of runners that another has owned for a while."""
+    """A coordinator is paused, and continues as the owner of runners that another coordinator has owned for a while."""
 
     name = "coordinator paused until its ownership has ended, while another one runs"
     lasts_s = 36.0
@@ -107,7 +107,8 @@ class DoubledAndKilled(Doubled):
 
 
 class KilledAtSubmission(CoordinatorFault):
-    """Nobody learns what became of his campaign: each is there whole, or not at all."""
+    """A coordinator is killed during submissions. The clients get no response, and each campaign must be complete or
+    absent."""
 
     name = "coordinator killed while campaigns are submitted"
     lasts_s = 1.0
@@ -124,7 +125,7 @@ class KilledAtSubmission(CoordinatorFault):
 
 
 class Burst(CoordinatorFault):
-    """More at once than there are connections to the database."""
+    """More simultaneous requests than connections to the database."""
 
     def inject(self, world: World) -> None:
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
@@ -155,7 +156,7 @@ class SubmittedAndCancelled(Burst):
 
 
 class HalfBodies(CoordinatorFault):
-    """Somebody without a token opens many connections, and ends no body."""
+    """Clients without a token open many connections, and send no complete body."""
 
     name = "two hundred connections with half a body"
     needs = frozenset()
@@ -174,7 +175,8 @@ class HalfBodies(CoordinatorFault):
 
 
 def submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
-    """The number of a campaign of the scripted runners; None where nobody says whether there is one."""
+    """Submit a campaign of the scripted runners. Returns its number; None if the response does not say whether it
+    exists."""
     body = CAMPAIGN | {"functions": ["matrix.quick"]} | fields
     try:
         answer = httpx.post(
@@ -186,7 +188,8 @@ def submit(coordinator: CoordinatorProcess, **fields: Any) -> int | None:
 
 
 def cancel(coordinator: CoordinatorProcess, campaign: int) -> None:
-    """Ask for it again and again, within a limit: the coordinator or its database may be away."""
+    """Request the cancellation repeatedly within a limit, because the coordinator or its database may be
+    unavailable."""
     give_up = time.monotonic() + REQUEST_LIMIT_S
     while time.monotonic() < give_up:
         with contextlib.suppress(httpx.HTTPError):

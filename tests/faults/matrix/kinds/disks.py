@@ -1,4 +1,4 @@
-"""Disks that are full or cannot be written to, of PostgreSQL and of a runner."""
+"""Disks of PostgreSQL and of a runner that are full or not writable."""
 
 from __future__ import annotations
 

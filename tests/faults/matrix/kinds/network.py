@@ -1,4 +1,4 @@
-"""What befalls connections, between the coordinator and PostgreSQL and between it and its runners."""
+"""Faults of connections: between the coordinator and PostgreSQL, and between the coordinator and its runners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LegFault(Fault):
 
 
 class Reset(LegFault):
-    """All connections end with a reset, thrice."""
+    """All connections end with a reset, three times."""
 
     lasts_s = 1.0
 
@@ -40,7 +40,7 @@ class Reset(LegFault):
 
 
 class Silent(LegFault):
-    """A firewall drops all packets, and has forgotten the connections when it lets them pass again."""
+    """A firewall drops all packets. When it lets packets pass again, it has forgotten the connections."""
 
     lasts_s = 12.0
 
@@ -54,7 +54,8 @@ class SilentForLong(Silent):
 
 
 class SilentAgainAndAgain(Silent):
-    """Thrice past the limit of silence, while one long case runs: its attempt comes back each time."""
+    """The connection is silent three times for longer than the limit, while one long case runs. Its attempt continues
+    each time."""
 
     runners = ("gamma",)  # which alone is of its target, and so has the case
     silent_s = 33.0
@@ -81,7 +82,7 @@ class SilentAgainAndAgain(Silent):
 
 
 class DelayedAndCancelled(LegFault):
-    """A campaign is cancelled with its jobs in flight, on a link on which each word takes a while."""
+    """A campaign is cancelled while its jobs are being sent, over a slow connection."""
 
     runners = SCRIPTED
     lasts_s = 6.0
@@ -137,7 +138,7 @@ class Garbled(LegFault):
 
 
 class Doubled(LegFault):
-    """Each request arrives a second time, on a connection of its own."""
+    """Each request arrives a second time, on another connection."""
 
     lasts_s = 6.0
 

@@ -1,4 +1,4 @@
-"""What befalls PostgreSQL: it dies, pauses, is locked, refuses, and forgets."""
+"""Faults of PostgreSQL: killed, paused, locked, refusing connections, or restored from a backup."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Stopped(Killed):
 
 
 class Paused(PostgresFault):
-    """All its processes at once, as a host does that is being moved."""
+    """All of its processes pause at the same time, as on a virtual machine that is moved to another host."""
 
     name = "PostgreSQL paused"
     lasts_s = 8.0
@@ -64,7 +64,7 @@ class Paused(PostgresFault):
 
 
 class BackendPaused(Paused):
-    """One of the coordinator's connections stands still, with what it has locked."""
+    """The process of one of the coordinator's connections pauses, with the locks that it holds."""
 
     name = "one connection's process paused"
 
@@ -90,7 +90,7 @@ class Terminated(PostgresFault):
 
 
 class Transaction(PostgresFault):
-    """Somebody's open transaction, with what it holds."""
+    """Another session has an open transaction with locks."""
 
     statement: ClassVar[str]
     lasts_s = 8.0
@@ -106,7 +106,7 @@ class Transaction(PostgresFault):
             pass
 
     async def _holds_all(self, connection: asyncpg.Connection) -> bool:
-        """Where sessions of the coordinator hold the rows in another order, PostgreSQL may end this transaction."""
+        """If sessions of the coordinator hold the rows in another order, PostgreSQL may end this transaction."""
         await connection.execute("BEGIN")
         try:
             await connection.execute(self.statement, timeout=LOOP_LIMIT_S)
@@ -147,7 +147,7 @@ class RowsLocked(Transaction):
 
 
 class Deadlocks(PostgresFault):
-    """Others take the same rows in the other order, and wait inside."""
+    """Other sessions lock the same rows in the opposite order, and wait while they hold them."""
 
     name = "deadlocks provoked"
     lasts_s = 5.0
@@ -181,7 +181,7 @@ class Deadlocks(PostgresFault):
 
 
 class Setting(PostgresFault):
-    """A setting of the server, for those who are connected as well."""
+    """A setting of the server changes, also for existing connections."""
 
     setting: ClassVar[str]
     value: ClassVar[str]
@@ -204,7 +204,7 @@ class Impatient(Setting):
 
 
 class Crowded(PostgresFault):
-    """Others take all connections that there are, after the present ones have been ended."""
+    """Existing connections are ended, and other clients take all available connections."""
 
     name = "PostgreSQL has no free connection"
     lasts_s = 6.0
@@ -233,7 +233,7 @@ class Crowded(PostgresFault):
 
 
 class Restored(PostgresFault):
-    """A backup of a few seconds ago takes the place of the database; the runners know better."""
+    """A backup that is a few seconds old replaces the database. The runners have newer data."""
 
     name = "database restored from a backup"
     needs = POSTGRESQL | DATABASE_LEG
@@ -247,7 +247,7 @@ class Restored(PostgresFault):
 
 
 class Copied(PostgresFault):
-    """Somebody starts a copy of the data directory beside it, to look at old data; it knows all runners."""
+    """Somebody starts a copy of the data directory to read old data. The copy knows all runners."""
 
     name = "copy of the database's directory started beside the original"
     needs = POSTGRESQL | DATABASE_LEG | COORDINATOR

@@ -1,4 +1,4 @@
-"""What runners do wrong: they die, fall silent, refuse, and report what cannot be."""
+"""Faults of runners: killed, silent, refusing jobs, or reporting impossible outcomes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ForkServerKilled(RealRunnerFault):
 
 
 class TimingLockHeld(RealRunnerFault):
-    """Somebody else on the host times something, and does not come to an end."""
+    """Another process on the host holds the timing lock and does not release it."""
 
     name = "timing lock held by another process"
     lasts_s = 8.0
@@ -116,7 +116,7 @@ class SecretChanged(ScriptedFault):
 
 
 class Switched(ScriptedFault):
-    """A switch of the script is on for a while."""
+    """A switch of the runner's script is on for a while."""
 
     switch: ClassVar[str]
     value: ClassVar[Any]
@@ -131,7 +131,7 @@ class Switched(ScriptedFault):
 
 
 def fault_by_switch(name: str, switch: str, value: Any, lasts_s: float = 4.0) -> type[Fault]:
-    """The kind of fault that one switch makes."""
+    """The kind of fault that this switch causes."""
     return type(switch, (Switched,), {"name": name, "switch": switch, "value": value, "lasts_s": lasts_s})
 
 
@@ -155,7 +155,7 @@ SWITCHED = (
 
 
 class Spoiled(ScriptedFault):
-    """Some of the next finishes cannot be read, or not stored, or do not belong."""
+    """Some of the next finish events are unreadable, cannot be stored, or belong to other jobs."""
 
     spoil: Callable[[Event], bytes]
     lasts_s = 3.0
@@ -168,7 +168,7 @@ class Spoiled(ScriptedFault):
 
 
 def spoiling_fault(name: str, spoil: Callable[[Event], bytes]) -> type[Fault]:
-    """The kind of fault that changes the lines of finishes."""
+    """The kind of fault that changes the lines of finish events in this way."""
     return type("SpoiledFinish", (Spoiled,), {"name": name, "spoil": staticmethod(spoil)})
 
 
@@ -204,7 +204,7 @@ SPOILED = (
 
 
 class Impostor(ScriptedFault):
-    """It reports, as its own, what another runner is running."""
+    """A runner reports the jobs of another runner as its own."""
 
     name = "finish of another runner's job"
     lasts_s = 1.0
@@ -221,7 +221,7 @@ class Impostor(ScriptedFault):
 
 
 class Guesser(ScriptedFault):
-    """It reports ids as they would be if they could be guessed."""
+    """A runner reports job ids that it guesses."""
 
     name = "finish of a guessed id"
     lasts_s = 1.0
@@ -244,7 +244,7 @@ class Guesser(ScriptedFault):
 
 
 class Shared(ScriptedFault):
-    """A second coordinator with a database of its own registers the runner and gives it jobs."""
+    """A second coordinator with another database registers the runner and sends it jobs."""
 
     name = "second installation uses the same runner"
     needs = COORDINATOR | POSTGRESQL

@@ -1,4 +1,4 @@
-"""One function of each hazard; ``add`` and ``subtract`` behave."""
+"""One function for each hazard. ``add`` and ``subtract`` work correctly."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from runners.suite.cases import Function
 
 NOTE = os.environ.get("HAZARDS_NOTE", "/dev/null")
-"""Where functions that leave something behind write process ids."""
+"""The file to which functions that leave processes behind write the process ids."""
 FILES = f"{NOTE}.files"
-"""Where functions that leave temporary files behind write which."""
+"""The file to which functions that leave temporary files behind write the paths."""
 
 FUNCTIONS: list[Function] = []
 
@@ -26,7 +26,7 @@ def _function(name: str, *arguments: Any, count: int = 1) -> None:
 
 
 def _returns(observed: Any, *arguments: Any) -> None:
-    """Whatever it returned is right."""
+    """A check that accepts every returned value."""
 
 
 add = Function("hazards.add", reference=np.add)

@@ -1,4 +1,4 @@
-"""Who a token, a session or a link makes its bearer, against a real PostgreSQL: until it ends, and no longer."""
+"""The caller behind a token, a session or a link, with a real PostgreSQL: valid until it ends, and not afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chart is read in one pass while PostgreSQL's statistics are older than it, as they are after a large import."""
+"""A chart is read in one pass even if PostgreSQL's statistics are older than the chart, as after a large import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence over the real application: that of bundles and that of the campaigns which they become are the same."""
+"""Evidence over the real application: a bundle gives the same evidence as the campaign that its import creates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Lines = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
-    """A bundle of the hazards, as the runner wrote it, but for its device: it is none that others are compared to."""
+    """A bundle of the hazards as the runner wrote it, except for the device: no other target is compared with this
+    device."""
     content = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle").read_bytes()
     lines = bundles.lines_of(content)
     lines[0]["runner"]["device"] = "xla"
@@ -54,7 +55,7 @@ async def serving(dsn: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def change_case(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
-    """A bundle made some years later, in which every run of a case ended otherwise."""
+    """A bundle made some years later, in which a case has another ending in every run."""
     lines = copy.deepcopy(lines)
     for line in lines:
         for moment in {"begun_at", "finished_at"} & line.keys():

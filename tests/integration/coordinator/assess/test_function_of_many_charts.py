@@ -1,4 +1,5 @@
-"""The evidence of one function out of many campaigns is what it is among all, and takes as few statements as of one."""
+"""The evidence of one function from many campaigns is equal to its part of all evidence, and needs as few statements as
+for one campaign."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ FUNCTION = CHART.names[1]
 
 
 async def make_charts(database: str, number: int) -> None:
-    """Campaigns whose suites have revisions of their own with the same cases."""
+    """Campaigns whose suites have different revisions with the same cases."""
     await charted.make(database, *(replace(CHART, revision=str(revision)) for revision in range(number)))
 
 

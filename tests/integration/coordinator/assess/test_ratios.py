@@ -1,4 +1,5 @@
-"""Ratios to the CPU as evidence: those of one function are what they are among all, and cost what one function has."""
+"""Ratios to the CPU as evidence: those of one function equal its part of all ratios, and reading them costs only this
+function's rows."""
 
 from __future__ import annotations
 

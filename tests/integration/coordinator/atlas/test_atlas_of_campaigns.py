@@ -1,4 +1,4 @@
-"""The atlas over the real application: it follows the campaigns, and its pages say the same as the evidence."""
+"""The atlas over the real application changes with the campaigns, and its pages agree with the evidence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHIPS = "this is the evidence that ships with Portolan"
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> Lines:
-    """A bundle of the hazards, as if from another device than the CPU."""
+    """A bundle of the hazards, changed as if it came from another device than the CPU."""
     content = bundles.make(tmp_path_factory.mktemp("bundle") / "hazards.bundle", runs=1).read_bytes()
     lines = bundles.lines_of(content)
     lines[0]["runner"]["device"] = "xla"

@@ -1,4 +1,5 @@
-"""A function that has two names, or moved, is in the atlas under the name that was charted; the others lead there."""
+"""A function with two names, or that was moved, is in the atlas under the name that was charted. Its other names
+redirect there."""
 
 from __future__ import annotations
 

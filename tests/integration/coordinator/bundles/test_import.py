@@ -1,4 +1,4 @@
-"""Bundles into a real database over the real application: whole, once, or not at all."""
+"""Imports of bundles into a real database, over the real application: completely and once, or not at all."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ async def test_imported_at_once_through_two_coordinators(database: str, bundle: 
 
 
 def _with_lines(change: Callable[[list[dict[str, Any]]], object]) -> Callable[[bytes], bytes]:
-    """Change the lines, and seal them again: only the content is wrong, not the checksum."""
+    """Change the lines and compute the checksum again, so that only the content is wrong."""
 
     def apply(bundle: bytes) -> bytes:
         lines = bundles.lines_of(bundle)
@@ -227,7 +227,7 @@ async def test_odd_text_in_the_evidence_is_stored(http: httpx.AsyncClient, bundl
 
 
 def test_the_runner_wrote_every_line_as_the_protocol_says(bundle: bytes, tmp_path: Path) -> None:
-    """What the models would write again is what is there, to the byte."""
+    """The models write the same bytes again."""
     from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
 
     first, *middle, last = bundle.splitlines()

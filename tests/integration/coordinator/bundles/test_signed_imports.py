@@ -1,4 +1,4 @@
-"""Imports of signed bundles over the real application: whose they are, and which are refused."""
+"""Imports of signed bundles over the real application: who signed them, and which are refused."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def trust(http: httpx.AsyncClient, key: Path, name: str = LAB) -> int:
 
 
 def on_other_hardware(bundle: Path) -> None:
-    """Change a whole bundle into another whole one."""
+    """Change a complete bundle into another complete bundle."""
     lines = bundles.lines_of(bundle.read_bytes())
     lines[0]["runner"]["fingerprint"]["hardware"] = "TPU v9"
     bundle.write_bytes(bundles.sealed(lines))

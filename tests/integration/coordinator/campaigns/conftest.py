@@ -1,4 +1,4 @@
-"""A fleet to submit campaigns to."""
+"""Fixtures: a fleet for submitted campaigns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def request(runs: int) -> CampaignRequest:
 
 @pytest.fixture
 async def fleet(engine: AsyncEngine) -> AsyncEngine:
-    """One live runner of a suite of ten cases."""
+    """One live runner with a suite of ten cases."""
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(CASES)]
     async with engine.begin() as connection:
         suite_id = await suites.store_suite(

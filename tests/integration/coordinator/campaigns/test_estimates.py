@@ -1,4 +1,4 @@
-"""The estimate of a dry run is the mean of what the planned cases took, and reads few outcomes of many."""
+"""A dry run's estimate is the mean duration of the planned cases, and reads only a few of many outcomes."""
 
 from __future__ import annotations
 

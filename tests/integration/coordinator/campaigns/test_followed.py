@@ -1,4 +1,4 @@
-"""Campaigns that are followed: what becomes of one is no other's."""
+"""A follower of one campaign receives only this campaign's events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.integration.coordinator.campaigns.conftest import request
 
 
 async def next_event(events: AsyncIterator[bytes]) -> tuple[str, dict[str, object]]:
-    """The next event that is no sign of life: its type and what it says."""
+    """The next event that is no heartbeat: its type and its content."""
     async with asyncio.timeout(60):
         while True:
             lines = (await anext(events)).decode().splitlines()

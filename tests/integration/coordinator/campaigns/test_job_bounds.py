@@ -1,4 +1,4 @@
-"""How many jobs a campaign and a submitter may have, counted in the database."""
+"""The limits on the jobs of a campaign and of a submitter, counted in the database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_jobs_of_one_campaign(fleet: AsyncEngine) -> None:
 
 @pytest.mark.parametrize("user", ["ann", None])
 async def test_jobs_of_one_submitter(fleet: AsyncEngine, user: str | None) -> None:
-    """Another's do not count, nor do those that have ended."""
+    """Neither another submitter's jobs nor finished jobs count."""
     bounds = Bounds(user_jobs=CASES * 3)
     await service.submit(fleet, request(3), bounds, "bob")
     first, _ = await service.submit(fleet, request(2), bounds, user)

@@ -1,4 +1,4 @@
-"""A submission with a key makes one campaign, however often it comes."""
+"""A submission with a key creates one campaign, even if it is sent several times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The campaign of the queue's tests, whose outcomes are classified here."""
+"""Fixtures: the campaign of the queue's tests, whose outcomes are classified here."""
 
 from __future__ import annotations
 

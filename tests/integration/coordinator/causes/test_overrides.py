@@ -1,4 +1,5 @@
-"""A person's cause wins over the rules, of a campaign that has ended, for what did not pass, until it is taken back."""
+"""A person can set the cause of an outcome that did not pass, in a finished campaign. This cause replaces the rules'
+cause until it is removed."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ TARGET = "torch/cpu"
 
 
 async def ended_campaign(place: Place) -> tuple[int, int, int]:
-    """The campaign, the job of case 0, which failed, and that of case 1, which passed."""
+    """The campaign, the failed job of case 0, and the passed job of case 1."""
     campaign = await place.campaign(cases=2)
     failing_job, passing_job = await place.claim()
     await finish(place, [failing_job.key], RAISED)

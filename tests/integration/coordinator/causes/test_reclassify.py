@@ -1,4 +1,5 @@
-"""Today's rules are applied to what is stored: only what they judge otherwise changes, and is counted."""
+"""The current rules are applied to stored outcomes. Only outcomes that the rules now judge differently change, and they
+are counted."""
 
 from __future__ import annotations
 

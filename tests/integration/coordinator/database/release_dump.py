@@ -1,7 +1,6 @@
-"""A database as this version leaves it, as SQL: kept for every release, so that its upgrade can be tested for ever.
+"""Writes a database of this version as SQL. The file is kept for every release, so that upgrades from it can be tested.
 
-``python -m tests.integration.coordinator.database.release_dump > 0.1.0.sql`` makes the one of
-a release.
+``python -m tests.integration.coordinator.database.release_dump > 0.1.0.sql`` makes the file of a release.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ CAMPAIGNS, TARGETS = 2, 2
 
 
 async def fill(dsn: str) -> None:
-    """Store two campaigns on two targets: every verdict, cause and placement is among their outcomes."""
+    """Store two campaigns on two targets, whose outcomes have every verdict, cause and placement."""
     connection = await asyncpg.connect(dsn)
     await store(connection, draw_outcomes(random.Random(1), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute(
@@ -35,7 +34,7 @@ async def fill(dsn: str) -> None:
 
 
 def dump(dsn: str) -> str:
-    """The whole database as statements, without the published figures, which an upgrade loads."""
+    """The whole database as SQL statements, without the published figures, which an upgrade loads."""
     newest = max(installations(), key=lambda installation: installation.major)
     command = [newest.bin / "pg_dump", "--inserts", "--no-owner", "--no-privileges", "--restrict-key=portolan"]
     answer = subprocess.run(

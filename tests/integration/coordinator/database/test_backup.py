@@ -1,4 +1,4 @@
-"""A backup holds every table and view, and an empty database of any owner becomes what was dumped."""
+"""A backup contains every table and view, and can be restored into an empty database of any owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that any runner may send are stored, and notifications arrive after anything."""
+"""All values that a runner may send can be stored, and notifications arrive after any of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL of the documentation runs as it stands, for a reader, also in a database without a campaign."""
+"""The SQL of the documentation runs unchanged in a reader's role, also in a database without a campaign."""
 
 from __future__ import annotations
 

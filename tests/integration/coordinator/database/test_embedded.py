@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL in good weather: starts, starts again, keeps data and secrets."""
+"""The embedded PostgreSQL without faults: it starts, restarts, and keeps data and secrets."""
 
 from __future__ import annotations
 

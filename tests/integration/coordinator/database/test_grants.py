@@ -1,4 +1,4 @@
-"""Each table and view against the declaration of who may do what with it, in the catalogue itself."""
+"""PostgreSQL's own catalog of rights agrees with the declared rights for each table and view."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SELECT c.relname AS relation, p.privilege,
 
 
 async def held_by(dsn: str, role: str) -> dict[str, set[str]]:
-    """What PostgreSQL itself says that the role may do, by any way: its own rights, PUBLIC's and memberships."""
+    """The rights of a role according to PostgreSQL, from all sources: the role itself, PUBLIC, and memberships."""
     connection = await asyncpg.connect(dsn)
     rows = await connection.fetch(HELD, role)
     await connection.close()
@@ -76,7 +76,7 @@ def test_nothing_is_written_where_all_is_as_declared() -> None:
 
 
 def test_a_cluster_from_before_the_roles_gets_them_and_loses_nothing(directory: Path) -> None:
-    """Everything in it belongs to the superuser, with a view that a person made on ours, and what they granted."""
+    """Everything in it belongs to the superuser. A person has made a view on Portolan's views and granted rights."""
     server = EmbeddedPostgres(directory)
     superuser = server.start()
     asyncio.run(make_old(superuser))
@@ -105,7 +105,7 @@ def test_a_cluster_from_before_the_roles_gets_them_and_loses_nothing(directory: 
 
 
 async def make_old(superuser: str) -> None:
-    """A filled database as it was before the roles: migrated by the superuser, in a cluster without them."""
+    """A filled database from before the roles existed: migrated by the superuser, in a cluster without the roles."""
     await upgrade(superuser)
     await fill(superuser)
     connection = await asyncpg.connect(superuser)
@@ -134,7 +134,8 @@ async def fetch(dsn: str, query: str) -> list[Any]:
 
 @pytest.fixture
 def team(directory: Path) -> Any:
-    """A server of a team's own, without our roles: its superuser, and how a user with these attributes reaches it."""
+    """A team's server without Portolan's roles. Yields the superuser, and a function that returns a user with certain
+    attributes."""
     with EmbeddedPostgres(directory) as superuser:
 
         def user(name: str, attributes: str) -> str:
@@ -181,7 +182,7 @@ def test_an_owner_who_may_make_roles_makes_them(team: Any) -> None:
 
 
 def test_a_person_s_own_schema_is_where_a_reader_s_views_go(new_database: Callable[..., str]) -> None:
-    """As ``docs/reference/database.md`` says it."""
+    """As ``docs/reference/database.md`` describes."""
     dsn = new_database(template="template1")
     asyncio.run(upgrade(dsn))
     for statement in (

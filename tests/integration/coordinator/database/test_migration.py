@@ -1,4 +1,5 @@
-"""The schema: from nothing to what the code expects, however often and by however many at once."""
+"""Migrations create the schema that the code expects, even if they run several times, or in several processes at the
+same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A new column of an outcome or a cell, as CONTRIBUTING.md says, in a copy: it works and changes no more files."""
+"""A new column of an outcome or a cell, added in a copy as CONTRIBUTING.md describes, works and changes only the listed
+files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What others have built on stays: the promised columns are those of a list that is changed on purpose only.
+"""Readers may rely on promised columns, so the columns equal those in a list that is changed only on purpose.
 
-The list is ``promised_columns.txt``; what may be changed in it, and how, stands in
-``docs/reference/database.md``. What the columns mean is held by ``test_views.py``.
+The list is ``promised_columns.txt``. ``docs/reference/database.md`` describes how it may be changed. ``test_views.py``
+tests the meaning of the columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROMISED = [line.split() for line in (Path(__file__).parent / "promised_columns.
 NAMES = [name for name, _ in groupby(PROMISED, key=lambda each: each[0])]
 
 SHORT = {"double precision": "double", "timestamp with time zone": "timestamptz"}
-"""Types as the documentation writes them."""
+"""The types as the documentation writes them."""
 
 
 async def columns(dsn: str, name: str) -> list[list[str]]:
@@ -36,7 +36,7 @@ async def columns(dsn: str, name: str) -> list[list[str]]:
 
 
 def readable(rows: list[list[str]]) -> list[list[str]]:
-    """Who reads cannot tell one kind of text from another."""
+    """The type as a reader sees it. Kinds of text are not distinguished."""
     return [[*names, "text" if type == "character varying" else type] for *names, type in rows]
 
 

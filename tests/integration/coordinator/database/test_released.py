@@ -1,4 +1,4 @@
-"""A database of every released version, and of this one, is upgraded: nothing of it is lost, and all of it is read."""
+"""A database of every released version, and of this one, is upgraded. No data is lost, and all of it can be read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGELOG = Path(__file__).resolve().parents[4] / "CHANGELOG.md"
 
 @pytest.fixture(params=VERSIONS)
 def database(request: pytest.FixtureRequest, new_database: Callable[..., str]) -> str:
-    """A database as that version left it."""
+    """A database as this version left it."""
     if request.param != THIS:
         statements = (RELEASED / f"{request.param}.sql").read_text()
     else:

@@ -1,4 +1,4 @@
-"""The views add up as the design says: each against a plain computation over random outcomes."""
+"""Each view agrees with an independent computation in Python, over random outcomes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from runners.isolation.timing import quantile
 FUNCTIONS = 9
 CASES_EACH = 5
 WEIGHTS = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 1), (6, 3, 1, 1), (1, 0, 0, 3))
-"""Of a function's outcomes: how often each verdict comes, in the order of ``Verdict``."""
+"""The weights of the verdicts of a function's outcomes, in the order of ``Verdict``."""
 COUNTS = ("passed", "failed", "skipped", "incomplete", "flaky", "fell_back", "refused", "accepted")
 RUNS = 3
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One outcome as it was stored."""
+    """One stored outcome."""
 
     job: int
     campaign: int
@@ -61,7 +61,7 @@ class Planned:
 
 
 def draw_outcomes(draw: random.Random, campaigns: int, targets: int) -> Iterator[Planned]:
-    """Functions differ in how their outcomes are weighted, so that every verdict comes up."""
+    """Draw outcomes. Their weights differ between functions, so that every verdict occurs."""
     job = 0
     for campaign in range(1, campaigns + 1):
         for target in range(1, targets + 1):
@@ -163,7 +163,7 @@ def middle_of(values: Iterable[float]) -> Any:
 
 
 def is_noisy(runs: list[Planned]) -> bool:
-    """The median of a case parts from its level, or all its runs were contended."""
+    """Whether the median of a case differs too much from its level, or all of its runs were contended."""
     medians, levels = values_by_case([runs], "steady_ms"), values_by_case([runs], "low_ms")
     return (bool(medians) and median(medians[0]) > 1.2 * min(levels[0])) or all_contended(runs)
 
@@ -174,7 +174,7 @@ def all_contended(runs: list[Planned]) -> bool:
 
 
 def is_unconfirmed(runs: list[Planned]) -> bool | None:
-    """No second run is like the best one; None where there is no second."""
+    """Whether no second run is like the best run; None if there is no second run."""
     levels = sorted(run.low_ms for run in runs if run.low_ms is not None)
     if all_contended(runs):
         return True
@@ -193,14 +193,14 @@ def most_frequent(causes: Iterable[str | None]) -> str | None:
 
 
 def added_up(passes: int, failures: int, incomplete: int) -> str:
-    """No success and no complete failure while a case is missing."""
+    """The verdict of the counts. If a case is missing, it is neither success nor complete."""
     if not failures:
         return "success" if passes and not incomplete else "unknown"
     return "partial" if passes + incomplete else "complete"
 
 
 def unproven(runs: list[Planned]) -> bool:
-    """They passed, none by falling back, and not all were proven on the device."""
+    """Whether all cases passed and none fell back, but some have an unproven placement."""
     counted_runs = [run for run in runs if run.verdict in ("passed", "failed")]
     return all(run.verdict == "passed" and not run.fell_back for run in counted_runs) and any(
         run.placement != "on_device" for run in counted_runs
@@ -208,7 +208,7 @@ def unproven(runs: list[Planned]) -> bool:
 
 
 def counts(cases: list[list[Planned]], *, on_device: bool) -> dict[str, Any]:
-    """A function's cases, by the design's words and nothing else."""
+    """The counts of a function's cases, computed only from the design's definitions."""
 
     def fails(outcome: Planned) -> bool:
         return (outcome.verdict == "failed" and not outcome.accepted) or (on_device and outcome.fell_back)
@@ -299,8 +299,7 @@ def main_cause(runs: list[Planned]) -> str | None:
 
 
 def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
-    """A function's counts by each rule, from its sentence and nothing else. Every third case is judged by
-    NumPy."""
+    """A function's counts by each rule, computed only from the rule's sentence. NumPy judges every third case."""
     plain = counts(cases, on_device=False)
     alone = {"verdict": "unknown"} if plain["total"] < 2 else {}
     by_placement = {
@@ -319,7 +318,7 @@ def by_rule(cases: list[list[Planned]]) -> dict[str, dict[str, Any]]:
 
 
 def case_class(case: int) -> str:
-    """Every fifth case is of a gradient, be it in bfloat16, which every third is in."""
+    """The classes of a case. Every fifth case is of a gradient, and every third is in bfloat16; some are both."""
     if case % 5 == 0:
         return "gradients"
     return "sixteen_bit" if case % 3 == 0 else "forward"

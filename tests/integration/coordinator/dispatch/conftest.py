@@ -1,4 +1,4 @@
-"""A campaign in a real database, small enough to reason about."""
+"""Fixtures: a small campaign in a real database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ URL, SECRET = "http://runner", "secret"
 
 @dataclass(frozen=True)
 class Place:
-    """One runner, one suite, the coordinator's engine to reach them, and one that may do everything."""
+    """One runner, one suite, the coordinator's database engine, and an engine with all rights."""
 
     engine: AsyncEngine
     runner_id: int

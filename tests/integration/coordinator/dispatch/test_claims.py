@@ -1,4 +1,4 @@
-"""A claim takes the runner's share, what nobody has refused first, and reads no more than it takes."""
+"""A claim takes the runner's share, first the jobs that no runner has refused, and reads no more rows than it takes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_what_was_refused_goes_last(place: Place) -> None:
 
 
 async def test_a_claim_reads_nothing_that_may_not_begin(place: Place) -> None:
-    """Run 2 waits for another target: 39,600 jobs are queued, and none of them is looked at."""
+    """Run 2 waits for another target, so none of its 39,600 queued jobs is read."""
     await add_slow_target(place, await place.campaign(runs=100))
     while len(await place.claim(200)) == 200:
         pass

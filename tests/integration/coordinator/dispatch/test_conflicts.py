@@ -1,4 +1,4 @@
-"""What somebody asks for succeeds while others change the same jobs and the same runner."""
+"""Requests succeed while other transactions change the same jobs and the same runner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CATALOGUE = Catalogue(suites=[])
 
 @asynccontextmanager
 async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
-    """A transaction that holds the last of the runner's jobs, and is never the one that a deadlock ends."""
+    """A transaction that holds the last of the runner's jobs. PostgreSQL never ends it to resolve a deadlock."""
     await place.claim(5)
     async with place.owner.begin() as connection:
         await connection.execute(text("SET LOCAL deadlock_timeout = '1min'"))
@@ -47,7 +47,7 @@ async def states(place: Place) -> set[str]:
 
 
 async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(place: Place) -> None:
-    """Both take the jobs first and the runner last, so one waits and neither is ended."""
+    """Both transactions lock the jobs first and the runner last, so one waits and neither is ended."""
     await place.campaign(cases=5)
 
     async def remove() -> None:
@@ -88,7 +88,7 @@ async def test_who_loses_a_deadlock_begins_again(
 async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_restarted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both lock the runner before its target, so one waits and neither is ended."""
+    """Both transactions lock the runner before its target, so one waits and neither is ended."""
     monkeypatch.setattr(connections, "ATTEMPTS", 1)
     again = runner_info("boot-2")
     async with place.engine.connect() as connection:
@@ -120,7 +120,7 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
 async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both store them in the order of their names, so one waits and neither is ended."""
+    """Both transactions store the suites in the order of their names, so one waits and neither is ended."""
     monkeypatch.setattr(connections, "ATTEMPTS", 1)
     catalogue_suites = [
         CatalogueSuite(name=name, revision="r", cases=[CatalogueCase(id=f"{name}/0", function=name)])
@@ -128,7 +128,7 @@ async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
     ]
 
     def enter(number: int, suites: list[CatalogueSuite]) -> asyncio.Task[int]:
-        """Of targets of their own, which they would otherwise wait for."""
+        """Register runners with different targets, because otherwise they would wait for a common target."""
         info = runner_info(f"boot-of-{number}")
         info = info.model_copy(update={"version": f"2.{number}"})
         registration = RunnerRegistration(url=f"http://runner-{number}", secret=SECRET)

@@ -1,4 +1,5 @@
-"""A cursor belongs to one boot of one runner: it moves on with what is stored, and back only to the beginning."""
+"""A cursor belongs to one boot of one runner. It advances with stored events, and a new boot sets it to the
+beginning."""
 
 from __future__ import annotations
 

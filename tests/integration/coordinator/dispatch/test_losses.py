@@ -1,4 +1,4 @@
-"""A job that comes back again and again ends after so many times, and blames a device only if its runners did well."""
+"""A job that is lost repeatedly ends after a limit. The device is blamed only if its runners completed other jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.integration.coordinator.dispatch.conftest import Place
 from tests.integration.coordinator.dispatch.test_queue import finish
 
 PROMISED = 3
-"""Losses after a start, and refusals, that a job may have (``docs/explanation/promises.md``)."""
+"""The limits of losses after a start, and of refusals, for one job (``docs/explanation/promises.md``)."""
 
 
 @pytest.mark.parametrize(("did_well", "cause"), [(True, Cause.crash), (False, Cause.infrastructure)])

@@ -1,4 +1,4 @@
-"""The writer against a real PostgreSQL: nothing that a runner says can stop it."""
+"""The outcome writer with a real PostgreSQL: no report of a runner can stop it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Pl
 
 @asynccontextmanager
 async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
-    """The writer at work, and stopped in the end, which stores what waits."""
+    """A running writer. At the end it is stopped, which stores the waiting reports."""
     work = asyncio.create_task(writer.run())
     await asyncio.sleep(0)
     try:
@@ -75,7 +75,7 @@ async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
 
 
 async def store(place: Place, *reports: RunnerReport) -> None:
-    """Have a writer store these, all in one batch."""
+    """Let a writer store these reports in one batch."""
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
         await writer.write(reports)
 
@@ -105,7 +105,8 @@ async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Pl
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
 async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together: bool) -> None:
-    """A stopped attempt that was given up has reported its end, and the stream, opened anew, brings another."""
+    """A stopped attempt that was given up has reported its end. When the stream is opened again, it brings another
+    end."""
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -181,7 +182,7 @@ async def until_stored(place: Place, n: int) -> None:
 
 @asynccontextmanager
 async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, RunnerReport]]:
-    """A writer that has stored one report and has a second, which can wait for minutes; and a third, to be written."""
+    """A writer that has stored one report, has a second that can wait for minutes, and has a third to write."""
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
     async with running(OutcomeWriter(place.engine, lambda campaigns: None, times=Times(store_apart_s=120.0))) as writer:
@@ -210,7 +211,7 @@ async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.
 
 
 async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:
-    """A runner that was silent in a case ends it and begins it anew in one breath."""
+    """A runner that was silent during a case ends the case and begins it again at the same time."""
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The queue's statements against a real PostgreSQL: what they accept, and what they refuse."""
+"""The queue's statements with a real PostgreSQL: what they accept, and what they refuse."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> 
 
 
 async def add_slow_target(place: Place, campaign: int) -> int:
-    """Give the campaign another target, with as many jobs; its runner, which is online."""
+    """Give the campaign another target with as many jobs. Returns this target's online runner."""
     async with place.engine.begin() as connection:
         other = runner_info("boot-2").model_copy(update={"device": "xla"})
         slow = await add_runner(connection, other, place.suite_id, url="http://other", secret="")
@@ -317,7 +317,7 @@ async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
 
 @pytest.mark.parametrize("statement", ["_FINISH", "_START", "_GIVE_BACK", "_RECLAIM"])
 async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(place: Place, statement: str) -> None:
-    """With stale statistics a plain predicate on the state makes PostgreSQL scan every dead entry."""
+    """With old statistics, PostgreSQL would scan every dead entry for a plain condition on the state."""
     await place.campaign(runs=20)
     async with place.engine.begin() as connection:
         await connection.execute(text("UPDATE jobs SET state = 'done'"))

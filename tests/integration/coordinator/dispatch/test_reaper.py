@@ -1,4 +1,4 @@
-"""What no event tells is found by looking: abandoned leases, campaigns that nobody closed."""
+"""States that no event reports are found by polling: abandoned leases, and campaigns that were not closed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_a_claim_that_was_committed_as_its_runner_was_removed_goes_back(pl
 
 
 async def test_a_served_runner_keeps_what_it_holds_whatever_the_lease_says(place: Place) -> None:
-    """Its link knows what became of its jobs, also after all coordinators were away for long."""
+    """The session with the runner knows the state of its jobs, even if all coordinators were stopped for long."""
     await place.campaign()
     await place.claim(5)
     await do(place, EXPIRE)
@@ -69,7 +69,7 @@ async def test_a_campaign_whose_targets_are_all_settled_is_closed(place: Place) 
 
 
 async def test_a_renewal_waits_for_no_finish(place: Place) -> None:
-    """The outcome writer locks jobs and then the runner, a renewal the runner and then jobs."""
+    """The outcome writer locks jobs and then the runner. A renewal locks the runner and then jobs."""
     await place.campaign()
     await place.claim(5)
     await do(place, EXPIRE)

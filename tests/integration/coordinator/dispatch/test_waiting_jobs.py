@@ -1,4 +1,4 @@
-"""What waits for a target is counted as far as it may begin."""
+"""Jobs that wait for a target are counted only if they may begin."""
 
 from __future__ import annotations
 

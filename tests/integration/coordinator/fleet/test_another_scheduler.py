@@ -1,4 +1,5 @@
-"""The protocol of a scheduler, filled by another than Docker: real runners as plain processes, a real coordinator."""
+"""The protocol ``Scheduler`` with another implementation than Docker: real runners as plain processes, and a real
+coordinator."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ LIMITS = Limits(memory=1 << 30, cpus=1.0, pids=100, scratch=1 << 20)
 
 
 class Processes:
-    """Runners as processes of this host, without images, devices to pass on, and a volume."""
+    """A scheduler that starts runners as processes of this host, without images, passed devices or a volume."""
 
     fleet = "main"
     capabilities: frozenset[Capability] = frozenset()
@@ -76,14 +77,14 @@ class Processes:
         yield self._log(container.target).read_bytes()
 
     def dissolve(self, *, volume: bool) -> None:
-        """A fleet of processes uses nothing besides them."""
+        """Stop the processes, because a fleet of processes uses nothing else."""
 
     def _log(self, target: str) -> Path:
         return self._folder / f"{target.replace('/', '-')}.log"
 
 
 class Fleet:
-    """Rollouts of one fleet, and the lines that a person reads of them."""
+    """Rollouts of one fleet, and the lines that a user reads about them."""
 
     def __init__(self, processes: Scheduler, client: Client, folder: Path) -> None:
         self._processes = processes
@@ -92,7 +93,7 @@ class Fleet:
         self._rollout = partial(Rollout, processes, client, folder, Board(self._lines))
 
     def up(self, *specs: RunnerSpec) -> Sequence[str]:
-        """The targets that did not come up."""
+        """Bring the fleet up. Returns the targets that did not start."""
         return self._rollout().bring_up({spec.target: spec for spec in specs}, LIMIT_S)
 
     def down(self) -> None:

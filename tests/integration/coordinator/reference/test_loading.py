@@ -1,4 +1,4 @@
-"""The reference is in the database as the data files have it, however often it is brought up to date."""
+"""The reference in the database equals the data files, however often the database is upgraded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_loading_again_changes_nothing(database: str) -> None:
 
 
 async def test_figures_that_differ_from_the_data_files_are_put_right_at_the_next_upgrade(database: str) -> None:
-    """As after a release that corrects a misreading of the study."""
+    """This happens after a release that corrects a figure of the study."""
     connection = await asyncpg.connect(database)
     await connection.execute("update reference_sources set sha256 = 'of another release'")
     await connection.execute("update reference_counts set partial = 99")

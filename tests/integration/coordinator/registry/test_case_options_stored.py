@@ -1,4 +1,4 @@
-"""The options of cases in the database: stored with a suite, listed with it, and no part of its revision."""
+"""The options of cases in the database are stored and listed with a suite, and do not belong to its revision."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ async def test_a_suite_is_listed_with_the_options_of_its_cases(
 async def test_options_are_no_part_of_a_revision(
     http: httpx.AsyncClient, engine: AsyncEngine, info: RunnerInfo
 ) -> None:
-    """They decide no result: a runner that says them otherwise serves the same suite, as it was stored first."""
+    """Options do not affect results. A runner with other options serves the same suite, with the options that were
+    stored first."""
     await enter(engine, info, [None, OPTIONS], "http://older")
     stored_first = await fetch_cases(http)
     await enter(engine, info, [OTHER, OTHER], "http://later")

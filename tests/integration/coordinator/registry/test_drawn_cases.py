@@ -1,4 +1,4 @@
-"""How many cases of a suite were drawn from what the host computes: counted once, when it is stored."""
+"""The number of a suite's cases with expected values from the host is counted once, when the suite is stored."""
 
 from __future__ import annotations
 

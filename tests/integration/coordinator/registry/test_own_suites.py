@@ -1,4 +1,5 @@
-"""What a bundle brings is its own: it adds to no suite that runners serve, and stands in no runner's way."""
+"""A suite from a bundle is separate: it does not change suites that runners serve, and does not prevent a runner from
+registering."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ async def rows(database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
 
 
 def change_bundle(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
-    """Another bundle, of another time, with these changes."""
+    """Another bundle from another time, with these changes."""
     lines = bundles.lines_of(bundle)
     lines[0]["begun_at"] = "2020-01-01T00:00:00Z"
     change(lines)
@@ -59,7 +60,7 @@ def change_bundle(bundle: bytes, change: Callable[[Lines], object]) -> bytes:
 
 
 def runner_of(bundle: bytes) -> tuple[RunnerInfo, CatalogueSuite]:
-    """A runner that serves what the bundle's did, and a case more, first."""
+    """A runner that serves the bundle's suite with one more case, which is the first."""
     header, *_ = bundles.lines_of(bundle)
     info = RunnerInfo.model_validate(header["runner"])
     bundle_cases = [CatalogueCase.model_validate(case) for case in header["suite"]["cases"]]
@@ -68,7 +69,7 @@ def runner_of(bundle: bytes) -> tuple[RunnerInfo, CatalogueSuite]:
 
 
 async def enter(engine: AsyncEngine, info: RunnerInfo, suite: CatalogueSuite, url: str = "http://nobody") -> int:
-    """Register a runner that said this of itself."""
+    """Register a runner with this description."""
     return await service.enter(engine, RunnerRegistration(url=url), info, Catalogue(suites=[suite]))
 
 
@@ -81,7 +82,7 @@ def rename_first(lines: Lines) -> None:
 
 
 def alter_first(lines: Lines) -> None:
-    """The first case is decided by something else."""
+    """Change the digest of the first case."""
     lines[0]["suite"]["cases"][0]["digest"] = "another"
 
 
@@ -187,7 +188,8 @@ async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
 async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    """A bundle with its campaign, a runner of another target with its suite; then the real one comes in."""
+    """A bundle and another target's runner have stored wrong content under a revision. After an operator deletes it,
+    the real suite is stored."""
     info, suite = runner_of(bundle)
     before = await counts(rows)
     wrong = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
@@ -228,7 +230,7 @@ async def test_a_bundle_goes_with_its_campaign_unless_another_has_its_cases(
 async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_is_refused(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    """Held up before both commit: whoever is second sees the first, and nobody waits for ever."""
+    """Both are delayed before they commit. The second transaction sees the first, and nobody waits forever."""
     info, suite = runner_of(bundle)
     info = info.model_copy(update={"version": "another target"})
     async with asyncio.timeout(120):

@@ -1,4 +1,5 @@
-"""How a suite is timed, in the database: what a runner said last, and what the name said before runners did."""
+"""The timing policy of a suite in the database: what a runner declared last, or the policy for the suite's name before
+runners declared policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures become pictures in one pool process, once each."""
+"""A process of a pool draws each figure once."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def wait_gone(process: psutil.Process) -> bool:
 
 
 async def submit(renderer: Renderer, spec: dict[str, Any]) -> asyncio.Task[list[bytes]]:
-    """A drawing that is with the process, unless it waits for another one."""
+    """Submit a drawing, and wait until the process has it, unless it must wait for another drawing."""
     drawing = asyncio.create_task(renderer.draw([spec], "svg"))
     for _ in range(10):
         await asyncio.sleep(0)
@@ -77,7 +77,7 @@ async def test_a_figure_is_drawn_with_its_text_as_text(renderer: Renderer) -> No
 
 @pytest.mark.parametrize("start", ["", "a"])
 async def test_a_long_name_of_any_characters_is_drawn(renderer: Renderer, start: str) -> None:
-    """The drawing library cuts it to the room that there is, and may cut a character in two."""
+    """The drawing library shortens the name to the available room, and may cut a character into halves."""
     names = [f"{start}{face * 200}" for face in "\U0001f600\U0001f601"]
     spec = {**SPEC, "data": {"values": [{"a": name, "b": 3} for name in names]}}
     spec["encoding"] = {**SPEC["encoding"], "x": {**SPEC["encoding"]["x"], "axis": {"labelLimit": 420}}}
@@ -139,7 +139,7 @@ async def test_one_that_cannot_be_drawn_leaves_the_others(renderer: Renderer) ->
 
 
 async def test_nothing_is_fetched_for_a_figure(renderer: Renderer) -> None:
-    """What is asked for elsewhere is refused before anybody connects."""
+    """A figure that refers to another address is refused before any connection is made."""
     request_lines = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

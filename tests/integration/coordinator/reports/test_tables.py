@@ -1,4 +1,4 @@
-"""Tables of a stored campaign: what the database gives, and that the SQL beside a table gives the same."""
+"""Tables of a stored campaign: they show the database's values, and the SQL beside a table gives the same values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def campaign(
     timing: str = "steady",
     outcomes: dict[tuple[str, str, str], list[Stored]] = OUTCOMES,
 ) -> int:
-    """Two targets of one framework; the outcomes above, or others."""
+    """A campaign with two targets of one framework, and the outcomes above or others."""
     suite = await connection.fetchval(
         "insert into suites (name, framework, revision, digest) values ('paper', 'torch', $1, '') returning id",
         f"r-{timing}",
@@ -131,7 +131,7 @@ async def test_latencies_of_the_cases_that_both_measured(
 async def test_the_studys_rule_is_the_mean_of_first_calls(
     engine: AsyncEngine, connection: asyncpg.Connection[Any]
 ) -> None:
-    """A campaign that was timed by it is measured by it; any other if that is asked for."""
+    """A campaign that was timed by the study's rule is also measured by it; other campaigns only on request."""
     for number, options in (
         (await campaign(connection, timing="paper"), {}),
         (await campaign(connection), {"measure": "paper"}),
@@ -260,7 +260,7 @@ async def test_functions_of_one_outcome_have_no_interval_that_nobody_could_know(
 
 
 async def export_report(engine: AsyncEngine, number: int, folder: Path) -> str:
-    """The report, as a colleague gets it."""
+    """Export the report as a user does."""
     renderer = Renderer(folder)
     try:
         return html(await service.report(engine, renderer, number, ReportOptions()))

@@ -1,4 +1,4 @@
-"""Conditions of a campaign: read from its outcomes, equal to those that its cases give by hand."""
+"""The conditions of a campaign, read from its outcomes, equal those computed directly from its cases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.integration.coordinator.database.test_views import draw_outcomes, sto
 
 @pytest.fixture
 async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
-    """Random outcomes; the cases of a function differ in their dtype."""
+    """Random outcomes. The cases of a function differ in their dtype."""
     await store(connection, draw_outcomes(random.Random(1), 2, 2), 2, 2)
     await connection.execute(
         "update cases set options = jsonb_build_object('kind', 'value', 'dtypes', jsonb_build_array('d' || id % 4),"
@@ -60,7 +60,7 @@ async def test_counts_are_those_of_the_verdicts(
 async def test_options_are_those_of_the_cases(
     engine: AsyncEngine, connection: asyncpg.Connection[Any], outcomes: list[dict[str, Any]]
 ) -> None:
-    """One case of a function fails, in every run: its dtype is the condition if no other case has it."""
+    """One case of a function fails in every run. Its dtype is the condition if no other case has this dtype."""
     function = outcomes[0]["function"]
     ids = sorted({row["case_id"] for row in outcomes if row["function"] == function})
     assert len(ids) > 1

@@ -1,4 +1,4 @@
-"""Cost of pages: PostgreSQL reads what a page shows, however much else the database has."""
+"""For a page, PostgreSQL reads only the rows that the page shows, however large the database is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kept matrix is what the views say, at the moment that it says, and a query finds what it asks for."""
+"""The stored matrix equals the views at the time that it states, and queries find the right cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIKE_THE_VIEW = (
 
 
 async def campaign(connection: asyncpg.Connection[Any], seed: int) -> int:
-    """Random outcomes of every kind on three targets."""
+    """A campaign with random outcomes of every kind on three targets."""
     draw = random.Random(seed)
     suite = await connection.fetchval(
         "insert into suites (name, framework, revision, digest) values ('paper', 'torch', $1, '') returning id",

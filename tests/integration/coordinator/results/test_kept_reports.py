@@ -1,4 +1,4 @@
-"""Reports are made of rows that the matrix keeps, and these are what the views say: at random, and after changes."""
+"""Reports are computed from the matrix's stored rows. These equal the views, for random outcomes and after changes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.integration.coordinator.database.test_views import draw_outcomes, sto
 CAMPAIGNS, TARGETS = 2, 3
 COUNTS = tuple(field.name for field in fields(Counts))
 COMPARED = 30
-"""Columns of ``function_verdicts`` that a report is made of."""
+"""The columns of ``function_verdicts`` that a report needs."""
 
 
 @pytest.fixture(params=range(3))
 async def two_campaigns(request: pytest.FixtureRequest, connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
-    """Two campaigns of outcomes of every kind, on three targets of which the first is a CPU."""
+    """Two campaigns with outcomes of every kind, on three targets, of which the first is a CPU."""
     await store(connection, draw_outcomes(random.Random(request.param), CAMPAIGNS, TARGETS), CAMPAIGNS, TARGETS)
     await connection.execute("update targets set device = 'cpu' where id = 1")
     await connection.execute("""update cases set tags = tags || '["judged-by-numpy"]' where id % 3 = 0""")
@@ -36,7 +36,7 @@ async def two_campaigns(request: pytest.FixtureRequest, connection: asyncpg.Conn
 
 
 async def require_rows_of_queries(connection: asyncpg.Connection[Any], read: ReportData) -> None:
-    """What a report was made of is, row for row, what the queries beside its tables give."""
+    """Check that each row of a report equals the result of the query beside its table."""
     views = await connection.fetch(read.queries.verdicts)
     assert views
     for row, verdict in zip(views, read.verdicts, strict=True):
@@ -130,7 +130,7 @@ async def test_a_case_of_two_revisions_is_one_case_for_a_ratio(
 async def test_outcomes_that_come_in_are_in_the_next_report(
     engine: AsyncEngine, two_campaigns: asyncpg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also of a campaign whose matrix no reader waits for."""
+    """This also holds for a campaign whose matrix nobody reads."""
     from coordinator.results import service as matrix
 
     monkeypatch.setattr(matrix, "SMALL", 1)

@@ -1,4 +1,4 @@
-"""From an operation to its functions: what is counted, by target, and of one operation each case."""
+"""The functions of an operation: the counts by target, and each case of one operation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FAILED = "aten::failed"
 
 @pytest.fixture
 async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
-    """Outcomes of every kind. Fallbacks ran ``MOVED`` on the host; all other failures are at ``FAILED``."""
+    """Outcomes of every kind. Fallbacks ran ``MOVED`` on the host, and all other failures are at ``FAILED``."""
     await store(connection, draw_outcomes(random.Random(1), 2, 2), 2, 2)
     await connection.execute(
         "update outcomes set proof = $1 where verdict = 'passed' and placement = 'fell_back'",
@@ -46,7 +46,7 @@ async def outcomes(connection: asyncpg.Connection[Any]) -> list[dict[str, Any]]:
 
 
 def met(row: dict[str, Any], operation: str) -> Met | None:
-    """In which way an outcome met the operation, by the words of the reference."""
+    """How an outcome is related to the operation (failed or fell back), in the words of the reference page."""
     if operation == MOVED:
         return Met.fell_back if (row["verdict"], row["placement"]) == ("passed", "fell_back") else None
     if row["job_id"] % 2:

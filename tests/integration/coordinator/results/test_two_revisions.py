@@ -1,4 +1,4 @@
-"""One changed case costs itself, and not the comparison: the cases that are the same are compared."""
+"""If one case changes between two revisions, a comparison excludes only this case and compares the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ A, B = SideSelector(1), SideSelector(2)
 
 @pytest.fixture
 async def two_revisions(connection: asyncpg.Connection[Any]) -> asyncpg.Connection[Any]:
-    """Two campaigns under two revisions of a suite, of which one case of one function is another one."""
+    """Two campaigns with two revisions of a suite. One case of one function differs."""
     assert [await campaign(connection, seed) for seed in (1, 2)] == [1, 2]
     await connection.execute("update cases set digest = 'of ' || name")
     await connection.execute(

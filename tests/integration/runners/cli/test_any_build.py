@@ -1,4 +1,5 @@
-"""Another build of a locked package: refused for its hash, taken when any build will do, and then recorded."""
+"""Another build of a locked package is refused because of its hash. It is accepted if any build is allowed, and then
+recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from runners.cli import environments
 
 
 def wheel(folder: Path, package: str, requires: str = "") -> None:
-    """A package of one empty module, in the form in which an index has it."""
+    """A package with one empty module, in the form of a package index."""
     folder.mkdir(exist_ok=True)
     with zipfile.ZipFile(folder / f"{package}-1-py3-none-any.whl", "w") as archive:
         archive.writestr(f"{package}.py", "")
@@ -24,7 +25,8 @@ def wheel(folder: Path, package: str, requires: str = "") -> None:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A framework whose lock has the hash of a build that needs a second package, and an index with another build."""
+    """A framework whose lock has the hash of one build, which needs a second package, and an index with another
+    build."""
     folder = tmp_path / "runners" / "pebble"
     folder.mkdir(parents=True)
     (folder / "requirements.txt").write_text("pebble\n")

@@ -1,4 +1,4 @@
-"""``portolan-runner`` as a person uses it: what it prints, and with which exit code it ends."""
+"""``portolan-runner`` as a user calls it: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _call(*arguments: str, real: bool = False, **variables: str) -> subprocess.C
 
 
 def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr of a command that could not be done."""
+    """The one line on stderr of a command that failed."""
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     (line,) = answer.stderr.splitlines()
     return line
@@ -63,7 +63,7 @@ def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], cod
         (["serve", "hazards", "broken", "--port", "0"], "libhazards.so.1"),
         (["serve", "hazards", "cpu", "--slots", "0"], "--slots 0: from 1 to 64"),
         (["run", "hazards", "cpu", "hazards.add/0", "--slots", "2"], "--slots go with --out FILE"),
-        (["setup", "hazards"], "brings its own environment"),
+        (["setup", "hazards"], "has no environment that Portolan can set up"),
         (["setup", "torch", "xlaa"], "framework 'torch' has no device 'xlaa'; did you mean xla?"),
         (["serve", "hazards"], "the following arguments are required: DEVICE: see portolan-runner serve --help"),
         (["serv"], "see portolan-runner --help"),

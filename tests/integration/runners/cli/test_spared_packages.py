@@ -1,4 +1,4 @@
-"""Environments without the packages that only another device uses: made by uv, from wheels of a small torch."""
+"""Environments without packages that only another device uses, made by uv from wheels of a small torch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIBRARY_WITHOUT_DEMANDS = next(
 
 
 def wheel(folder: Path, package: str, *requires: str, files: dict[str, bytes] | None = None, entry: str = "") -> Path:
-    """A package in the form in which an index has it."""
+    """A package in the form of a package index."""
     module = package.replace("-", "_")
     path = folder / f"{module}-1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -46,7 +46,7 @@ def wheel(folder: Path, package: str, *requires: str, files: dict[str, bytes] | 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An index with what torch asks for, and a project whose lock is still without it."""
+    """An index with the packages that torch needs, and a project whose lock does not contain torch yet."""
     index = tmp_path / "index"
     index.mkdir()
     for package in ("nvidia-cublas-cu12", "triton", "numpy", "scipy"):
@@ -61,7 +61,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def add_torch(index: Path, library: bytes) -> None:
-    """Put torch into the index, with one library, and write its lock."""
+    """Put torch, with one library, into the index, and write its lock."""
     files = {"torch/__init__.py": b"", "torch/lib/libtorch.so": library}
     wheel(index, "torch", "nvidia-cublas-cu12", "triton", files=files)
     folder = index.parent / "runners" / "torch"

@@ -1,4 +1,5 @@
-"""``--suite ./my_suite``: suites of one's own on the command line, and the one line where one cannot be served."""
+"""``--suite ./my_suite``: users' own suites on the command line, and the one-line message for a suite that cannot be
+served."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def _call(*arguments: str | Path, python_path: Path | None = None) -> subprocess
 
 
 def _complaint(answer: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr of a command that could not be done."""
+    """The one line on stderr of a command that failed."""
     assert (answer.returncode, answer.stdout) == (2, ""), (answer.stdout, answer.stderr)
     (line,) = answer.stderr.splitlines()
     return line.removeprefix("portolan-runner: ")
@@ -72,7 +73,7 @@ def test_the_folder_that_one_stands_in_is_a_suite(tmp_path: Path) -> None:
 
 
 def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> None:
-    """So the command that repeats a case of a runner with suites of one's own repeats each of its cases."""
+    """So the command that repeats a case works for all cases of a runner with users' own suites."""
     file = write_module(tmp_path)
     assert _call("run", "hazards", "cpu", "hazards.add/0", "--suite", file).returncode == 0
     source = MODULE.replace("mine.total", "hazards.add").replace('"row"', '"wrong"')
@@ -91,7 +92,7 @@ def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> No
         ("raise SystemExit(0)\n", "SystemExit: 0 ({file}, line 1)"),
         ("import os\nos._exit(0)\n", "cannot be imported: "),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "cannot be imported: "),
-        ("CASES = []\n", "has no cases; give it a list FUNCTIONS"),
+        ("CASES = []\n", "has no cases: add a list FUNCTIONS"),
         ("FUNCTIONS = [print]\n", "FUNCTIONS holds a builtin_function_or_method, and not"),
         (MODULE.replace("[total]", "[total, total]"), "two cases 'mine.total/row'; rename one"),
         (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),
@@ -129,20 +130,20 @@ def test_a_path_without_a_suite_is_refused_before_anything_starts(tmp_path: Path
 def test_the_name_of_a_suite_that_ships_is_refused(tmp_path: Path, name: str) -> None:
     file = write_module(tmp_path, name=name)
     line = _complaint(_call("cases", "hazards", "--suite", file))
-    assert line == f"suite {name!r} ({file}): its name is that of a suite that comes with Portolan; rename your suite"
+    assert line == f"suite {name!r} ({file}) has the same name as a suite that comes with Portolan: rename your suite"
 
 
 @pytest.mark.parametrize("name", ["numpy", "json", "runners", "my-suite"])
 def test_a_name_that_would_hide_a_module_is_refused(tmp_path: Path, name: str) -> None:
     line = _complaint(_call("cases", "hazards", "--suite", write_module(tmp_path, name=name)))
-    assert "its name is" in line or "Python cannot import a module of this name" in line
+    assert "has the same name" in line or "Python cannot import a module of this name" in line
     assert "rename" in line
 
 
 def test_two_suites_of_one_name_are_refused(tmp_path: Path) -> None:
     one, other = write_module(tmp_path / "one"), write_module(tmp_path / "other")
     line = _complaint(_call("cases", "hazards", "--suite", one, "--suite", other))
-    assert line == f"suite 'mine' ({other}): its name is that of suite 'mine' ({one}); rename your suite"
+    assert line == f"suite 'mine' ({other}) has the same name as suite 'mine' ({one}): rename your suite"
 
 
 def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: Path) -> None:
@@ -154,7 +155,8 @@ def test_a_name_is_no_path_and_the_answer_says_how_a_path_is_written(tmp_path: P
 
 
 def test_what_lies_beside_a_suite_hides_no_module_of_the_interpreter(tmp_path: Path) -> None:
-    """A folder ``torch`` or ``numpy`` beside it, or the folder ``runners`` around it, is on no path."""
+    """Neither a folder ``torch`` or ``numpy`` next to the suite, nor the folder ``runners`` around it, is on the import
+    path."""
     for name in ("torch", "jax", "docker", "numpy", "string"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("raise ImportError('the wrong one')\n")
@@ -182,7 +184,7 @@ def test_it_runs_where_nothing_of_ours_is_installed(tmp_path: Path) -> None:
 
 
 def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_path: Path) -> None:
-    """It is the same suite as by its path: the same cases and the same revision."""
+    """The suite is the same as when its path is given: same cases, same revision."""
     install(tmp_path, "hazards.offered = mine", "torch.other = gone")
     package = write_package(tmp_path)
     assert "offered\tmine.total/long" in _call("cases", "hazards", python_path=tmp_path).stdout
@@ -199,8 +201,8 @@ def test_an_installed_package_offers_a_suite_to_the_runner_of_its_framework(tmp_
     ("entries", "words"),
     [
         (["hazards.mine = gone"], "cannot be imported: ModuleNotFoundError: No module named 'gone'"),
-        (["hazards.hazards = mine"], "its name is that of a suite that comes with Portolan"),
-        (["hazards.one = mine", "hazards.one = mine.sums"], "its name is that of suite 'one'"),
+        (["hazards.hazards = mine"], "has the same name as a suite that comes with Portolan"),
+        (["hazards.one = mine", "hazards.one = mine.sums"], "has the same name as suite 'one'"),
     ],
 )
 def test_a_package_whose_suite_cannot_be_served_is_named(tmp_path: Path, entries: list[str], words: str) -> None:

@@ -1,4 +1,4 @@
-"""Environments installed for real: two frameworks that need different NumPys, side by side."""
+"""Real installations: two frameworks that need different versions of NumPy, next to each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runner API as DESIGN's table has it, spoken to a real runner."""
+"""The runner API, as the design's table describes it, with a real runner."""
 
 from __future__ import annotations
 

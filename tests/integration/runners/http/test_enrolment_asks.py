@@ -1,4 +1,4 @@
-"""How a runner asks to be enrolled: again while nobody has used its secret, and never in the way of its end."""
+"""A runner requests enrollment until the coordinator has used its secret, and can be stopped at any time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HERE = ("127.0.0.1", 8790)
 
 
 class Asked:
-    """A coordinator that gives every caller a secret, and speaks to none."""
+    """A coordinator that gives every runner a secret, and sends no request to any runner."""
 
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
@@ -45,7 +45,7 @@ class Asked:
                 self.wfile.write(answer)
 
             def log_message(self, *_: object) -> None:
-                """Quiet."""
+                """Print nothing."""
 
         self.server = ThreadedServer(("127.0.0.1", 0), Answer)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -128,7 +128,7 @@ def test_a_coordinator_that_never_answers_does_not_hold_the_runner_up(key_file: 
 
 
 def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(key_file: Path) -> None:
-    """With an address of this machine that is not the loopback's, the coordinator counts as elsewhere."""
+    """The coordinator's address here is not the loopback address, so the runner treats it as another machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

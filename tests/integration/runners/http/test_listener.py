@@ -1,4 +1,4 @@
-"""The HTTP server ends with what it serves: nobody who still reads an answer keeps a connection of it open."""
+"""The HTTP server ends with its service, even if a client still reads a response."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import LIMIT_S
 
 
 def endless(end: asyncio.Event) -> FastAPI:
-    """Answers with a stream that does not end, not even when it is told to."""
+    """Respond with a stream that does not end, even when it is cancelled."""
     app = FastAPI()
 
     async def lines() -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""A suite of one's own over HTTP: served like every other, chosen by whoever starts the runner and by nobody else."""
+"""Users' own suites over HTTP: served like any other suite, and chosen only by the person who starts the runner."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_command_that_repeats_a_case_brings_the_suite(runner: RunnerProcess,
 
 @pytest.mark.parametrize("place", ["case", "suite"])
 def test_no_request_names_a_path(tmp_path: Path, runner: RunnerProcess, place: str) -> None:
-    """A module that somebody else wrote onto the machine is not imported, however a request puts its path."""
+    """A module that another user wrote onto the machine is not imported, however a request writes its path."""
     trace = tmp_path / "imported"
     other = write_module(tmp_path, f"open({str(trace)!r}, 'w').close()\n" + MODULE, "other")
     for path in (str(other), "./other.py", "other", f"{other}:FUNCTIONS", "../other"):

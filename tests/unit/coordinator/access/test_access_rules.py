@@ -1,4 +1,5 @@
-"""The pure parts of access control: roles, tokens, where signing in leads, and how many refusals are recorded."""
+"""The parts of access control without I/O: roles, tokens, the page after signing in, and the limit on recorded
+refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The guard hands a request on whole but for ranges, refuses what is foreign, and gives every answer its headers."""
+"""The guard passes on requests (without ranges), refuses requests of other origins, and adds headers to every
+response."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Application:
-    """Answers everything, with a policy of its own; keeps the headers that it was asked with."""
+    """An application that responds to everything with its own policy, and stores the headers of requests."""
 
     def __init__(self) -> None:
         self.asked: list[Headers] = []
@@ -30,7 +31,7 @@ class Application:
 
 
 async def ask(application: Application, headers: Headers, kind: str = "http") -> dict[str, Any]:
-    """The beginning of the answer."""
+    """The head of the response."""
     messages: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:

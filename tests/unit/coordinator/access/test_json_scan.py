@@ -1,4 +1,4 @@
-"""The bounds of a body are exact: as much as they name passes, and no more."""
+"""The limits of a body are exact: a body at the limit passes, and one beyond it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which address of the coordinator serves what: the runners' port enrols, and REST answers at its own address only."""
+"""Each address of the coordinator serves its own routes: the runners' port serves enrollment, and REST has its own
+address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The one place where requests meet access control: a change by nobody stops there, and what matters is recorded."""
+"""All requests pass through access control in one place. A change without a caller is refused there, and relevant
+requests are recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from coordinator.access.tokens import digest
 from coordinator.http import problems
 
 NO_DATABASE = cast(AsyncEngine, None)
-"""Neither the token of the file nor nobody is looked up in it."""
+"""The stored tokens. The file's token is not among them, nor is a missing token."""
 SECRET = "the secret of the file"
 SIGNED_IN = [(b"authorization", f"Bearer {SECRET}".encode())]
 CHANGE, READ = "/api/v1/campaigns", "/api/v1/campaigns/1"
@@ -27,7 +28,7 @@ Entries = list[dict[str, Any]]
 
 
 class Application:
-    """Answers with one status and a location; keeps who asked."""
+    """An application that responds with one status and a location, and stores the callers."""
 
     def __init__(self, status: int = 200) -> None:
         self.status = status
@@ -48,7 +49,7 @@ async def ask(
     headers: list[tuple[bytes, bytes]] | None = None,
     anonymous: Role | None = Role.viewer,
 ) -> tuple[int, Entries]:
-    """The status of the answer, and what was recorded."""
+    """The status of the response, and the recorded entries."""
     api = FastAPI()
     problems.install(api, page=lambda request, problem: None)
     writer = AuditWriter(NO_DATABASE)

@@ -1,4 +1,4 @@
-"""Which requests are answered, by what a browser says of them."""
+"""Which requests are answered, according to the headers that a browser sends about their origin."""
 
 from __future__ import annotations
 

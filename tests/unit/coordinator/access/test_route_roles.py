@@ -1,4 +1,4 @@
-"""Every route of the application names the least role of its callers, or stands here with the reason."""
+"""Every route of the application declares the least role of its callers, or is listed here with a reason."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ OUTSIDE = {
     "/api/v1/runners/enrol": "runners have secrets of their own for this",
 }
 OWN = {"POST /api/v1/login-links", "DELETE /api/v1/sessions", "POST /api/v1/assessments", "POST /"}
-"""What is sent as a change and a viewer may send: it concerns the caller alone, or stores nothing."""
+"""Requests whose method means a change, but that a viewer may send, because they concern only the caller, or store
+nothing."""
 
 
 def routes() -> Iterator[tuple[str, str, Role | None]]:

@@ -1,4 +1,4 @@
-"""Evidence and sources made by hand, for the tests of assessments."""
+"""Handmade evidence and sources for the tests of assessments."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def source(*sites: Site, **changes: Any) -> AssessedSource:
 def assessment_of(
     cases: Sequence[CaseEvidence] | Mapping[str, Sequence[CaseEvidence]], *sites: Site, slow: float = 10.0
 ) -> Assessment:
-    """An assessment of these sites, or of one plain call, by the cases of one function or of several."""
+    """An assessment of these sites, or of one plain call, with the cases of one function or of several."""
     functions = cases if isinstance(cases, Mapping) else {FUNCTION: cases}
     return assess(source(*(sites or (site(),))), target(functions), Names(frozenset(functions)), slow)
 

@@ -1,4 +1,5 @@
-"""The answer to one question does not contradict the atlas: both are of the evidence that ships with Portolan."""
+"""The answer to a single question agrees with the atlas, because both come from the evidence that ships with
+Portolan."""
 
 from __future__ import annotations
 

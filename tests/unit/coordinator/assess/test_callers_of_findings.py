@@ -1,4 +1,4 @@
-"""What calls a function with a finding has one too, by the shortest way there."""
+"""If a function has a finding, its callers have one too, with the shortest path to the function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence: chosen among targets, merged over campaigns, written to files and read from them."""
+"""Evidence: choosing among targets, merging campaigns, and writing and reading files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_host_is_no_target_and_a_selector_means_one_framework() -> None:
 
 
 def chart_cases(name: str, revision: str, days: int, *cases: object, digest: str | None = "d") -> Charted:
-    """A campaign that charted some cases of one function; ``cases`` are names, or ends by name."""
+    """A campaign with some cases of one function. ``cases`` are names, or endings by name."""
     evidence_rows = [case(text.partition("=")[0], text.partition("=")[2] or "passed") for text in map(str, cases)]  # type: ignore[arg-type]
     of_target = target({FUNCTION: evidence_rows})
     chart = replace(of_target.charts[0], suite=name, revision=revision, at=CHARTED_AT + timedelta(days=days))
@@ -307,7 +307,7 @@ def test_evidence_is_extended_by_functions_that_it_lacks_from_a_target_of_its_ve
 
 
 def of_age(days: int, *, ships: bool, **functions: str) -> TargetEvidence:
-    """Evidence of some functions of torch, each with one case of that name."""
+    """Evidence of some torch functions, each with one case of this name."""
     of_target = target({f"torch.{name}": [case(evidence)] for name, evidence in functions.items()})
     at = CHARTED_AT + timedelta(days=days)
     return replace(of_target, charts=(replace(of_target.charts[0], at=at, ships=ships),))

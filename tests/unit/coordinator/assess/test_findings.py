@@ -1,4 +1,4 @@
-"""Calls against the cases of their functions: those that are like a call decide what is said of it."""
+"""Calls are compared with the cases of their functions. Cases that are similar to a call decide its finding."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def test_work_of_the_host_is_no_failure_of_a_device() -> None:
 
 
 def test_arity_decides_which_cases_count() -> None:
-    """``torch.where(condition)`` makes an array as long as its values say; with three arguments it does not."""
+    """``torch.where(condition)`` returns an array whose size depends on values. With three arguments the size is
+    fixed."""
     cases = [*several(3, "one", "fell_back", positional=1), *several(3, "three", positional=3)]
     alone = only(assessment_of(cases, site(positional=1))).verdict
     assert (alone.kind, alone.weight) == (Kind.falls_back, Weight.finding)

@@ -1,4 +1,4 @@
-"""The formats of one report: each says the same, in the form that its reader takes."""
+"""All formats of a report have the same content, each in the form that its readers need."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_code_of_a_notebook_is_that_of_its_cell(tmp_path: Path) -> None:
 
 
 class _Tags(HTMLParser):
-    """Whatever a page would load from elsewhere, and its scripts."""
+    """Collects a page's scripts, and everything that it would load from other addresses."""
 
     def __init__(self) -> None:
         super().__init__()

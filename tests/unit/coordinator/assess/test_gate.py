@@ -1,4 +1,4 @@
-"""The gate of an assessment, and what is silenced before it: comments and baselines."""
+"""The gate of an assessment, and findings that comments and baselines silence before it."""
 
 from __future__ import annotations
 

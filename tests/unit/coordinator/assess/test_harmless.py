@@ -1,4 +1,4 @@
-"""Places that a finding does not concern, and the reasons."""
+"""Places in source to which a finding does not apply, and the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inference: the sites of small sources, by what their names, arguments, operators and values say."""
+"""Inference: the call sites in small sources, found by names, arguments, operators and values."""
 
 from __future__ import annotations
 
@@ -542,7 +542,7 @@ def test_a_star_import_of_a_framework_is_counted() -> None:
 
 
 def test_reading_a_file_leaves_no_circles() -> None:
-    """Workers look for none: what a file leaves in one stays until the process ends."""
+    """Workers do not search for reference cycles, so a cycle would use memory until the process ends."""
     code = IMPORTS + "def f(x: torch.Tensor, axis=-1):\n    return torch.sum(x, (0, axis), keepdim=True)\n"
     source, (knowledge, _) = files.SourceFile("main.py", "", code.encode()), shipped_knowledge()
     gc.collect()

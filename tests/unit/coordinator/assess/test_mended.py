@@ -1,4 +1,4 @@
-"""Advice by version: only where the very cases that end badly are known to pass in another release."""
+"""Advice to change the version is given only if the same cases that fail are known to pass in another release."""
 
 from __future__ import annotations
 

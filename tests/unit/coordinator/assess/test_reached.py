@@ -1,4 +1,4 @@
-"""Places that a program reached, by real data of coverage.py 7.17: lines, branches and a JSON report."""
+"""Places that a program reached, from real data of coverage.py 7.17: lines, branches and a JSON report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REACHED = {"torch.cumsum": True, "torch.cumprod": True, "torch.unbind": True, "t
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The project, away from this checkout: the data name their files from the folder that they lie in."""
+    """The project, outside of this checkout. The coverage data name its files relative to their own folder."""
     return Path(shutil.copytree(COVERED, tmp_path / "project"))
 
 

@@ -1,4 +1,5 @@
-"""Sources: folders, files, notebooks and archives are read, and what cannot be read is named and costs itself."""
+"""Folders, files, notebooks and archives are read. An unreadable source is named, and the other sources are still
+read."""
 
 from __future__ import annotations
 

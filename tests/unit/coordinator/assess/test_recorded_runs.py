@@ -1,4 +1,4 @@
-"""A recorded command in an assessment: its calls as sites, its replays as findings, and what is said around them."""
+"""A recorded command in an assessment: its calls are sites, its replays give findings, and sentences explain both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the user's functions run again and again on the device."""
+"""Finds the user's functions that run repeatedly on the device."""
 
 from __future__ import annotations
 

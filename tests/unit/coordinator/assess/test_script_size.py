@@ -1,4 +1,4 @@
-"""A script in a request has a size of its own, whatever the limit of a request is."""
+"""A script in a request has its own size limit, which is independent of the request's limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training scripts as people write them: every call of a function that the text names is seen, on its line."""
+"""In realistic training scripts, every call of a function that the text names is found, on its line."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ MODULES = {
     "resnet.py": {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "optim": "torch.optim"},
     "flax_classifier.py": {"jax": "jax", "jnp": "jax.numpy", "lax": "jax.lax", "random": "jax.random"},
 }
-"""By script, the modules of frameworks by the names under which it has them."""
+"""For each script, the modules of frameworks, by the names under which the script imports them."""
 LEAST_SITES = {"gpt.py": 155, "resnet.py": 168, "flax_classifier.py": 115}
-"""With methods and operators, about as many as a person counts."""
+"""The number of sites with methods and operators, about as many as a person counts."""
 
 VERSIONS = {"torch": "2.9.0", "jax": "0.10.2"}
-"""The releases whose functions the suites chart."""
+"""The releases whose functions the suites test."""
 LEAST_CHARTED = 0.95
 
 
 def charted_names(framework: str) -> Names:
-    """The functions that a suite has cases of: those of the study, and of the suites that need no framework to load."""
+    """The functions for which a suite has cases: those of the study, and of suites that can be loaded without a
+    framework."""
     suites = frameworks.load(framework).suites
     loaded = [function for name in ("library", "docs") for function in collected(import_module(suites[name]))]
     of_the_study = {function.function for function in read_reference().functions if function.framework == framework}
@@ -57,7 +58,7 @@ def test_nearly_every_function_that_touches_a_device_has_a_case(script: str, fra
 
 
 def named_calls(script: str) -> Iterator[tuple[int, str]]:
-    """The lines and names of the calls that begin with a module, read without any parser."""
+    """The lines and names of calls that begin with a module, found without a parser."""
     for number, line in enumerate((SCRIPTS / script).read_text().splitlines(), 1):
         for alias, name in re.findall(r"(?<![\w.])(\w+)\.([\w.]+)\(", line):
             if alias in MODULES[script]:

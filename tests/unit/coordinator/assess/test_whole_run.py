@@ -1,4 +1,4 @@
-"""A whole run on the target beside what the replays of its calls predicted."""
+"""A whole run on the target is compared with the predictions of its replayed calls."""
 
 from __future__ import annotations
 

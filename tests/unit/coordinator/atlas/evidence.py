@@ -1,4 +1,4 @@
-"""Atlases made by hand."""
+"""Handmade atlases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ends = Mapping[str, Sequence[End]]
 def charted_target(
     functions: Ends, version: str = "2.9.0", device: str = "xla", hardware: str = "AMD EPYC"
 ) -> TargetEvidence:
-    """A target on which the cases of each function end so."""
+    """A target on which the cases of each function have these endings."""
     cases: dict[str, list[CaseEvidence]] = {
         name: [case(f"{number}", end) for number, end in enumerate(ends)] for name, ends in functions.items()
     }
@@ -24,7 +24,7 @@ def charted_target(
 
 
 def wrong(name: str) -> CaseEvidence:
-    """A case that gives wrong values without an error."""
+    """A case that returns wrong values without an error."""
     return case(name, "failed", ending=Ending.mismatched)
 
 

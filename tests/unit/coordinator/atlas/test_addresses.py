@@ -1,4 +1,4 @@
-"""Addresses: a path for every name, another one for another name, on every file system."""
+"""Every name has a path, and different names have different paths on every file system."""
 
 from __future__ import annotations
 

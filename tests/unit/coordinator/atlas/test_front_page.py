@@ -1,4 +1,4 @@
-"""The front page stays small however many functions and modules there are."""
+"""The front page stays small, however many functions and modules exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from coordinator.catalogue.releases import shipped_release
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
 MOST_BYTES = 135_000
-"""A tenth less than a front page may have, so that functions can be added."""
+"""A tenth less than the front page's limit, so that functions can be added."""
 FUNCTIONS = 3_800
 DEVICES = ("cpu", "cuda", "mps", "rocm", "tpu", "xla")
 

@@ -1,4 +1,4 @@
-"""A function's page: how many cases end how, on which options, what they say, and what nobody charted."""
+"""A function's page: the number of cases by ending, their options and messages, and what was not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks: one word for a function on a target, from how its cases end."""
+"""Marks: one word for a function on a target, decided by the endings of its cases."""
 
 from __future__ import annotations
 

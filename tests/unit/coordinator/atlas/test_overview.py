@@ -1,4 +1,4 @@
-"""The overview: columns of targets, functions by use, and what is left out of every count."""
+"""The overview: columns of targets, functions sorted by use, and functions that no count includes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishing: a folder becomes the site as a whole or stays as it was; what others put there stays."""
+"""Publishing replaces a folder completely or not at all. Files of other programs in the folder stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations of a published site: from each to its functions, and back."""
+"""Operations of a published site have links to their functions, and functions have links to their operations."""
 
 from __future__ import annotations
 

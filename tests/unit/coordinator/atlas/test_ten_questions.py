@@ -1,4 +1,4 @@
-"""The answers that the documentation gives from the shipped evidence are those of the atlas."""
+"""The documentation's answers from the shipped evidence agree with the atlas."""
 
 from __future__ import annotations
 

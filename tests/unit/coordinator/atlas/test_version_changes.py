@@ -1,4 +1,4 @@
-"""Changes from a charted version to the next, on one device and hardware."""
+"""Changes from one charted version to the next, on the same device and hardware."""
 
 from __future__ import annotations
 

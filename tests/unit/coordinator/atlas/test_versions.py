@@ -1,4 +1,5 @@
-"""Since when a function works: only what charted versions show, and a change with both versions around it."""
+"""The version since which a function works: only charted versions count, and a change names the versions before and
+after it."""
 
 from __future__ import annotations
 

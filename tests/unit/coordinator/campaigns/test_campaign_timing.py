@@ -1,4 +1,4 @@
-"""How a campaign is timed: as it asks, else as its suite declares, else by default."""
+"""A campaign has the timing policy of its request; without one, its suite's; without both, the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests for campaigns that are refused before anything is planned."""
+"""Requests for campaigns that are refused before anything is planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selectors and plans: what a submission means."""
+"""Selectors and plans: the jobs that a submission creates."""
 
 from __future__ import annotations
 

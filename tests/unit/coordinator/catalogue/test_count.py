@@ -1,4 +1,4 @@
-"""The count of a corpus: folders and archives, duplicates, an interruption, and input that is bad in every way."""
+"""Counting the uses in a corpus: folders and archives, duplicates, an interruption, and invalid input of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage: what is charted of a release, by its names and by how they are used, against figures counted by hand."""
+"""Coverage: the tested share of a release, by names and by use, compared with figures counted by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of calls in a source: whose result is an argument of which function."""
+"""The order of calls in a source: which function receives the result of which function as an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The resolver: which uses of a framework's names it finds in a source, and how sure it is of each."""
+"""The resolver: which uses of a framework's names it finds in a source, and how certain each is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sample: what holds for every draw."""
+"""The sample: properties of every draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Surfaces as files, and two releases against each other."""
+"""Surfaces as files, and the comparison of two releases."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Causes: what real failures are called, and what a file of rules must look like.
+"""Causes: the causes that the rules decide for real failures, and the required form of a file of rules.
 
-Each file in ``fixtures`` is a failure that a framework really produced, with the cause it
-must get. Those in ``fixtures/held_out`` come from functions that no rule was written for;
-their cause was judged by reading, and no rule may be changed to suit them. ``heldout`` has
-random samples of what the harvest met, judged in the same way. ``templates.toml`` has texts
-that the frameworks hold and that nobody here has met. Failures on devices that nobody here
-has are the labels of ``bench/truth``.
+Each file in ``fixtures`` is a real failure of a framework, with its right cause. Files in ``fixtures/held_out`` come
+from functions for which no rule was written. A person decided their causes, and no rule may be changed because of them.
+``heldout`` has random samples of the harvest, judged in the same way. ``templates.toml`` has texts from the frameworks'
+sources that no run has produced. Failures on devices that are not available here are among the labels of
+``bench/truth``.
 """
 
 from __future__ import annotations
@@ -86,12 +85,12 @@ SCORES = {
     "third_torch_cpu": (2, 0),
     "third_torch_xla": (2, 0),
 }
-"""Of each sample: how many the rules leave unknown, and how many they get wrong."""
+"""For each sample, the number of failures that the rules leave unknown, and the number with a wrong cause."""
 
 
 TEMPLATES = tomllib.loads((FOLDER.parent / "templates.toml").read_text())["template"]
 SPLIT = (Cause.placement, Cause.host_work)
-"""The samples were judged when work of the host still was one with arrays in the wrong place."""
+"""The samples were labeled when work of the host had the same cause as arrays on a wrong device."""
 
 
 def sample(path: Path) -> list[Failure]:
@@ -136,7 +135,8 @@ VENDORS = {path.stem for path in (Path(__file__).parents[4] / "coordinator" / "c
 
 
 def test_every_rule_has_a_real_failure() -> None:
-    """Rules over a vendor's words have theirs among the labels, as nobody here has the devices."""
+    """Rules for messages of other vendors have their failures among the labels of ``bench/truth``, because these
+    devices are not available here."""
     labelled_rules = {
         classify(label.outcome, framework=label.framework, device=label.device).rule
         for name in SETS
@@ -159,7 +159,7 @@ def test_the_words_of_a_vendor_count_on_its_devices_alone() -> None:
 
 
 def test_failures_of_functions_without_a_rule_of_their_own() -> None:
-    """The score of the rules on what they were not written for. It may only get better."""
+    """The score of the rules for failures for which they were not written. It may only improve."""
     causes_by_name = {failure.name: (failure.cause, failure.classification.cause) for failure in HELD_OUT}
     unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
     wrong = {
@@ -173,7 +173,7 @@ def test_failures_of_functions_without_a_rule_of_their_own() -> None:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_random_sample_of_real_failures(path: Path) -> None:
-    """The score may only get better; what a person left unknown too counts as unknown, not as wrong."""
+    """The score may only improve. If the label is unknown, a decided cause counts as unknown and not as wrong."""
     causes_by_name = {failure.name: (failure.cause, failure.classification.cause) for failure in sample(path)}
     unknown = [name for name, (_, got) in causes_by_name.items() if got is Cause.unknown]
     wrong = {

@@ -1,4 +1,4 @@
-"""A target whose programs are lowered and not run has no value verdict, whatever a runner reports of it."""
+"""A target whose programs are only lowered gets no verdict on values, whatever a runner reports."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Patterns over text from runners take time linear in it, whatever the text and whatever the pattern.
+"""Every pattern of a rule takes a time proportional to the length of a runner's text, whatever the text is.
 
-A backtracking engine needs hours to years for the texts below, so the limits are generous:
-a busy machine keeps them, one quadratic pattern does not.
+A backtracking engine would need hours to years for the texts below. So the limits are generous: a busy machine stays
+below them, and a quadratic pattern does not.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def repeat(piece: str, size: int = MILLION) -> str:
 
 
 def literals(pattern: str) -> list[str]:
-    """The words of a pattern as it stands in a rule."""
+    """The words of a pattern as written in a rule."""
     return re.findall(r"[A-Za-z]['\w ]+", re.sub(r"\(\?\w|\\[A-Za-z]", "#", pattern)) or ["x"]
 
 
 def near_matches(pattern: str) -> Iterator[str]:
-    """Texts that begin to match everywhere and never do, or only by chance."""
+    """Texts that begin to match at every position and never match completely, or only by chance."""
     words = literals(pattern)
     yield repeat("".join(word[:-1] for word in words) + "0")
     yield repeat(" ".join(words[:-1] or words) + " ")

@@ -1,4 +1,5 @@
-"""The port of ``portolan up`` and ``portolan demo``: the option's, else that of the settings, else the usual one."""
+"""The port of ``portolan up`` and ``portolan demo``: from the option, without it from the settings, without both the
+default."""
 
 from __future__ import annotations
 

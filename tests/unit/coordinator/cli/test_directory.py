@@ -1,4 +1,4 @@
-"""Where commands look for the coordinator, and what the data directory promises them."""
+"""How commands find the coordinator, and what the data directory guarantees them."""
 
 from __future__ import annotations
 

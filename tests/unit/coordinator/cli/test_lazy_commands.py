@@ -1,4 +1,5 @@
-"""The list of commands says of each what the command says of itself, though neither imports the other."""
+"""The list of commands has the same description of each command as the command itself, although neither imports the
+other."""
 
 from __future__ import annotations
 

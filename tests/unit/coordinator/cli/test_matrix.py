@@ -1,4 +1,4 @@
-"""The matrix in the terminal holds the figures of its cells, in the words of the pages."""
+"""The matrix on the terminal shows the figures of its cells, in the words of the pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FELL_BACK = counts("complete", 0, 3, "placement")
 
 @pytest.fixture
 def matrix() -> MatrixPage:
-    """Two targets: everything passes on one; the other falls back, fails, and lacks a function."""
+    """A matrix with two targets. On one, everything passes; the other falls back, fails, and lacks a function."""
     rows = {
         "torch.cat": {
             CPU: cell("success", 9, 9, first_cold_ms=0.05, low_ms=0.01),

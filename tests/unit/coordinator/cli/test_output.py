@@ -1,4 +1,4 @@
-"""Files that a person names for an output."""
+"""Output files that a user names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress elsewhere than on a terminal is a line now and then, and the last state always."""
+"""If the output is no terminal, progress is printed as a line at intervals, and the last state is always printed."""
 
 from __future__ import annotations
 

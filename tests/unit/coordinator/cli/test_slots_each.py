@@ -1,4 +1,4 @@
-"""Each runner of a machine gets as many slots as it has cores and memory for, and always one."""
+"""Each runner of a machine gets as many slots as there are cores and memory for it, and at least one."""
 
 from __future__ import annotations
 

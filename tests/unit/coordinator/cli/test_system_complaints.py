@@ -1,4 +1,4 @@
-"""Refusals of the operating system are one line that says what to do, with the path as it is written."""
+"""Errors of the operating system become one line that says what to do, with the path as the user wrote it."""
 
 from __future__ import annotations
 

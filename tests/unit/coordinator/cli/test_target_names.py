@@ -1,4 +1,4 @@
-"""Names of targets: the usual ones are known without a process of the runners."""
+"""Names of targets: common names are known without starting a process of the runners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unknown functions of a user's code: which suite of a live runner charts each, under which name."""
+"""For unknown functions in a user's code: the live runner's suite that tests each, and the name under which it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The bounds as they are set and decided: by name, with the limit in every refusal, in time linear in the body."""
+"""The limits on requests: settings change them by name, every refusal names its limit, and checks take time
+proportional to the body."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def test_a_look_at_a_usual_body_takes_microseconds() -> None:
 
 @pytest.mark.parametrize("glob", ["*a" * 100 + "b", "?*" * 100 + "b", "[a-z]*" * 30 + "!", "*" * 199 + "b"])
 def test_no_glob_takes_long(glob: str) -> None:
-    """Of a name that nearly matches."""
+    """The name nearly matches the glob."""
     began = time.process_time()
     with pytest.raises(RequestError):
         select_functions([glob], ["a" * 500, "torch." + "a" * 400])
@@ -137,7 +138,7 @@ def test_a_field_without_end_is_seen() -> None:
 
 
 def _find_unbounded(document: dict[str, Any]) -> Iterator[str]:
-    """Where a request may hold a text, a list, a number or an object of any size."""
+    """The places at which a request may have a text, list, number or object without a size limit."""
     schemas = document["components"]["schemas"]
 
     def look(schema: dict[str, Any], place: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Settings: a password from a file reaches the DSN unchanged, and a limit is a number of seconds."""
+"""Settings: a password from a file is in the DSN unchanged, and a time limit is a number of seconds."""
 
 from __future__ import annotations
 

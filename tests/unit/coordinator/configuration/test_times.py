@@ -1,4 +1,4 @@
-"""The times that a coordinator waits: each default as the docs have it, and changed by name."""
+"""The coordinator's waiting times: defaults equal the documentation's, and settings change them by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract's sentences: one check each, one row each in the documentation, one line each in a report."""
+"""Each sentence of the contract has one check, one row in the documentation, and one line in a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module in a process of its own: its pipes are read at once, and the end of its stderr says why it failed."""
+"""A module in a separate process: its pipes are read immediately, and the end of its stderr explains a failure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.waiting import until
 
 TIMEOUT_S = 60.0
 MANY_WORDS = "import sys; sys.stderr.write('a warning\\n' * 100_000); sys.stderr.flush()"
-"""A megabyte, which no pipe holds."""
+"""A megabyte, which is more than a pipe can hold."""
 
 ModuleMaker = Callable[[str], str]
 
 
 @pytest.fixture
 def module_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleMaker:
-    """Makes a module of some source that a process of its own can import; returns its name."""
+    """Makes a module from source that a separate process can import. Returns its name."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
 
     def make(source: str) -> str:

@@ -1,4 +1,4 @@
-"""What is an outage, to be tried again, and what a fault of the statement."""
+"""Distinguishes database outages, after which a statement is tried again, from errors of the statement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from coordinator.errors import DatabaseAwayError, NotFoundError, reason_of
 
 
 def wrap_error(error: Exception) -> DBAPIError:
-    """As SQLAlchemy hands an error of asyncpg on."""
+    """An asyncpg error in the form in which SQLAlchemy raises it."""
     driver_error = Exception(str(error))
     driver_error.__cause__ = error
     driver_error.sqlstate = getattr(error, "sqlstate", None)  # type: ignore[attr-defined]

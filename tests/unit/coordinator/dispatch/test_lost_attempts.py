@@ -1,4 +1,4 @@
-"""Losing an attempt blames a device only when nothing else can be to blame."""
+"""A lost attempt blames the device only if nothing else can be the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A runner's word that a case ran on its device counts as far as its proof bears it."""
+"""A runner's claim that a case ran on its device is accepted only if the runner's proof supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of reported outcomes: what is recorded beside the event loop is what would be recorded on it."""
+"""Rows of reported outcomes are equal whether they are made in another thread or on the event loop."""
 
 from __future__ import annotations
 

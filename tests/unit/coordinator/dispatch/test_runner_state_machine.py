@@ -1,4 +1,4 @@
-"""What the dispatch machine promises, for every order of events."""
+"""The dispatch state machine keeps its promises for every order of events."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ FORGOTTEN = Key(2**40, 1, f"{MARK}, before a restore")
 
 
 class Fleet(RuleBasedStateMachine):
-    """A model of the database and the runner around one machine.
+    """A model of the database and the runner around one state machine.
 
-    ``held`` is what the database says the runner holds; a job leaves it in exactly one way.
+    ``held`` is the set of jobs that the runner holds according to the database. A job leaves this set in exactly one
+    way.
     """
 
     @initialize(limit=st.integers(1, 100))
@@ -307,7 +308,7 @@ def test_a_job_past_its_deadline_is_stopped_and_then_timed_out() -> None:
 
 
 def test_a_busy_runner_that_lost_the_report_of_an_end_is_no_proof_of_a_timeout() -> None:
-    """It has no pause for a heartbeat: one job ends after the other, and only of this one it says nothing."""
+    """The runner sends no heartbeat, because one job ends after another. Only the end of this job is not reported."""
     lost_lease, others = Lease(Key(1, 1), 5.0, started=True), [Lease(Key(job, 1), 5.0) for job in range(2, 60)]
     machine = connected_machine(lost_lease, *others)
     out: list[Instruction] = []
@@ -332,7 +333,7 @@ def test_a_stop_that_was_not_answered_is_sent_again_after_a_break() -> None:
 
 
 def test_what_was_stopped_before_its_deadline_is_lost_and_no_timeout() -> None:
-    """The time since its start came from a clock that had gone ahead."""
+    """The database's clock was ahead, so the computed time since the start is wrong."""
     running = Lease(Key(1, 1), 900.0, started=True, ran_s=3600.0)
     machine = connected_machine(running)
     assert Stop(running.key) in machine.handle(TickEvent(TIMES.grace_s + 0.1))
@@ -391,7 +392,7 @@ def quarantines(out: list[Instruction]) -> list[str]:
 
 
 def machine_with_queued(*leases: Lease) -> RunnerState:
-    """A runner that has answered ``queued`` to these."""
+    """A state machine whose runner has answered ``queued`` to these jobs."""
     machine = connected_machine()
     keys = tuple(lease.key for lease in leases)
     machine.handle(ClaimedEvent(0.0, leases))

@@ -1,4 +1,4 @@
-"""What can be read of a stream of events, and what the rest costs."""
+"""Which parts of an event stream can be read, and which jobs are affected by the rest."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ STEPS = ("event", "read", "read", "store", "acknowledge", "reconnect")
 
 @given(st.lists(st.sampled_from(STEPS), max_size=120), st.integers(1, 5))
 def test_a_runner_s_own_log_never_shows_a_gap(steps: list[str], batch: int) -> None:
-    """Whenever its stream breaks, and whatever was stored or acknowledged by then: no event is missing, none twice."""
+    """Wherever its stream breaks, and whatever was stored or acknowledged before, no event is missing or repeated."""
     log, numbers, read = EventLog(), EventNumbers(0), list[int]()
     position = stored_position = 0
     for step in steps:

@@ -1,4 +1,4 @@
-"""Of idle sessions as many ask for work as there is, and each has its turn to be the first."""
+"""Only as many idle sessions ask for jobs as there are jobs, and each is sometimes the first."""
 
 from __future__ import annotations
 

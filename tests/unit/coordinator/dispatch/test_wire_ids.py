@@ -1,4 +1,4 @@
-"""Ids on the wire."""
+"""Job ids in requests to runners."""
 
 from __future__ import annotations
 

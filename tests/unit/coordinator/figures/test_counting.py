@@ -1,4 +1,4 @@
-"""Counting rules: how a function's counts are stored and read, and what people are told of the rules."""
+"""Counting rules: how a function's counts are stored and read, and the sentences about the rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_line_has_the_counts_of_every_rule_under_its_name() -> None:
 
 
 def test_the_figures_of_a_cell_are_listed_once_beside_the_views_that_compute_them() -> None:
-    """Any other module names the few that it uses."""
+    """Every other module names only the figures that it uses."""
     figures = set(Figures.model_fields)
     lists = {
         path.relative_to(COORDINATOR).as_posix()

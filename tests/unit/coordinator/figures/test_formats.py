@@ -1,4 +1,4 @@
-"""Figures as people read them: three digits and a unit, never an exponent, never a zero for what is not known."""
+"""Figures are written with three digits and a unit, never with an exponent, and never as zero if they are unknown."""
 
 from __future__ import annotations
 

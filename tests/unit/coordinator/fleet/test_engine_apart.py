@@ -1,4 +1,4 @@
-"""Only the command line speaks to the engine; and the folder ``docker/`` is never taken for the SDK."""
+"""Only the command line uses the container engine, and the folder ``docker/`` is never imported in place of the SDK."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_neither_the_coordinator_nor_the_command_line_loads_the_engines_sdk_unas
 
 
 def test_docker_is_the_wheel() -> None:
-    """Also with the project's folder first on the path, where ``docker/`` lies."""
+    """This holds also if the project's folder, which contains ``docker/``, is first on the import path."""
     code = "import docker, docker.client; print(docker.__file__, docker.__version__)"
     output = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True).stdout
     file, version = output.split()

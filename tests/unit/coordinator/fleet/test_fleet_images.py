@@ -1,4 +1,4 @@
-"""Which image serves which target, and the specification of the container that is made from it."""
+"""The image for each target, and the specification of the container that is made from it."""
 
 from __future__ import annotations
 

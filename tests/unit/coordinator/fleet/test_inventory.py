@@ -1,4 +1,4 @@
-"""Which devices a host has, seen in a folder that looks like its root; and what each needs let in."""
+"""The devices of a host, read from a folder with the structure of its root, and what a container needs for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The desired state of a container beside its actual one: what is replaced, and what is left alone."""
+"""The desired state of a container is compared with its actual state: some containers are replaced, others are not
+changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long tasks are started again and known to be down; a task is ended even if it loses a cancellation."""
+"""Permanent tasks are restarted, and their failures are visible. A task is ended even if it loses a cancellation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the study says of its own figures comes out of the shipped data, by the tables that any campaign gets."""
+"""The study's statements about its figures follow from the shipped data, with the tables that any campaign gets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def row(table: Table, **beginnings: str) -> dict[str, object]:
 
 
 def gpu_to_tpu_row(framework: str) -> dict[str, object]:
-    """Of its functions from the GPU to the TPU."""
+    """The row of the functions that were moved from the GPU to the TPU."""
     return row(TABLES["faster"], framework=framework, base=f"{framework}@", other=f"{framework}@")
 
 
@@ -131,7 +131,8 @@ def test_the_greatest_and_least_changes_are_those_of_its_table_2() -> None:
 
 
 def test_tables_1_and_8_agree_to_a_percent() -> None:
-    """Whole percent of the counts; the study's own error of a percent in PyTorch's row is in it."""
+    """Percentages of the counts are rounded to whole numbers. The study's own error of one percent, in PyTorch's row,
+    is kept."""
     for row in REFERENCE.counts:
         (rate,) = [
             rate
@@ -234,7 +235,7 @@ def test_what_it_did_not_publish_says_so() -> None:
 
 
 def test_a_function_without_a_published_latency_has_a_row_without_a_figure() -> None:
-    """Nothing is inferred from its absence: neither a verdict nor a latency."""
+    """A missing latency implies nothing: neither a verdict nor a latency."""
     absent = {latency.function for latency in REFERENCE.latencies if latency.milliseconds is None}
     assert "torch.nn.SmoothL1Loss" in absent
     assert not absent & set(TABLES["latencies"].column("function"))

@@ -1,4 +1,4 @@
-"""Which broken promises keep a runner out."""
+"""Which failed clauses of the contract prevent a runner's registration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROBED = [clause for clause in CLAUSES if clause.level is Level.probe]
 
 
 def report(**results: Result) -> ConformanceReport:
-    """A report in which all clauses passed except these; in their names, two underscores stand for the dot."""
+    """A report in which all clauses passed except these. In their names, two underscores stand for the dot."""
     results_by_id = {id.replace("__", "."): result for id, result in results.items()}
     return ConformanceReport(
         url="http://gpu-box:8790",

@@ -1,4 +1,4 @@
-"""What two contents of one revision differ in, and how that is said."""
+"""The differences between two contents of one revision, and the sentences about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may have a name and a URL: decided from what is registered and which boots answer."""
+"""Which runner may have a name and a URL, decided from the registered runners and from the boots that respond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign small enough to count by hand, as reports see it."""
+"""A small campaign for reports, whose figures can be counted by hand."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def verdict(
     incomplete: int = 0,
     total: int = 1,
 ) -> FunctionVerdict:
-    """A function of which one case failed, or all did of a complete failure, if any case counts."""
+    """A function of which one case failed or, for a complete failure, all cases failed, if any case counts."""
     on_device = word if on_device == "as the verdict" else on_device
     fell_back = int(cause_on_device == "placement")
     total = 0 if word == "unknown" else total
@@ -86,7 +86,7 @@ def verdict(
 
 
 def latencies_of(on: Target, function: str, *milliseconds: float, host_only: bool = False) -> list[FunctionLatencies]:
-    """One case for each figure."""
+    """One case for each latency."""
     return [FunctionLatencies(on.id, function, host_only, dict(enumerate(milliseconds)))] if milliseconds else []
 
 

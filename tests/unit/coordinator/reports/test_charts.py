@@ -1,4 +1,4 @@
-"""What a figure must say, and when there must be none."""
+"""The required content of a figure, and when there is no figure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def values(figure: Figure) -> list[dict[str, Any]]:
 
 
 def fleet(reference: Reference | None = None, *more: Any) -> ReportData:
-    """Two devices, eight functions; on xla one fails, one falls back, one is 20 times slower."""
+    """Two devices and eight functions. On xla one function fails, one falls back, and one is 20 times slower."""
     functions = [f"torch.function_{n}" for n in range(7)] + [MARKUP]
     verdicts = [verdict(CPU, name, "success") for name in functions]
     verdicts += [verdict(XLA, name, "success") for name in functions[2:]]
@@ -88,7 +88,7 @@ def test_every_figure_of_a_full_campaign_is_drawn_and_described() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_figure_is_valid_vega_lite_in_its_whole(theme: str) -> None:
-    """With its title, its look and its rows, which Altair has not seen."""
+    """The test includes title, style and rows, which Altair has not checked."""
     for figure in figures_of(fleet(STUDY)).values():
         if figure.spec is not None:
             alt.Chart.from_dict(dark(figure.spec) if theme == "dark" else figure.spec, validate=True)
@@ -254,7 +254,7 @@ def test_a_dark_figure_trades_colours_and_no_data() -> None:
 
 @pytest.mark.parametrize(("colours", "sheet"), [(list(DARK), SHEET), (list(DARK.values()), DARK[SHEET])])
 def test_what_is_written_can_be_read_on_its_sheet(colours: list[str], sheet: str) -> None:
-    """A contrast of 4.5 for text, 3 for what is drawn."""
+    """The contrast is at least 4.5 for text and 3 for graphics."""
     text = {CONFIG["axis"]["labelColor"], CONFIG["legend"]["titleColor"]}
     unseen = {SHEET, CONFIG["axis"]["gridColor"]}
     for light, colour in zip(DARK, colours, strict=True):
@@ -305,7 +305,7 @@ def luminance(colour: str) -> float:
 
 
 def _axes(figure: Figure) -> list[dict[str, Any]]:
-    """What its marks show along x and y in numbers."""
+    """The quantities that a chart's marks show along x and y."""
     encodings = [part["encoding"] for part in _walk(figure.bare) if isinstance(part, dict) and "encoding" in part]
     axes = [encoding[axis] for encoding in encodings for axis in ("x", "y") if axis in encoding]
     return [axis for axis in axes if axis["type"] == "quantitative"]

@@ -1,4 +1,4 @@
-"""Ratios are of the same cases, shares of the same functions, and what was not measured says so."""
+"""Ratios compare equal cases, shares compare equal functions, and unmeasured values are marked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STUDY = reader.read()
 
 
 def test_a_ratio_is_made_of_the_cases_that_both_measured() -> None:
-    """The third case is slow and was measured on the CPU only: it must not make the CPU look slow."""
+    """The third case is slow and was measured only on the CPU. It must not make the CPU appear slow."""
     measurements = [*latencies_of(CPU, "torch.cat", 1, 2, 1000), *latencies_of(XLA, "torch.cat", 4, 2)]
     ((one,),) = [comparison.functions for comparison in comparisons(report_data([CPU, XLA], latencies=measurements))]
     assert one.value == pytest.approx(2)
@@ -109,7 +109,7 @@ class TestWhatIsSetAgainstWhat:
 
 
 def several(*ratios: float) -> Any:
-    """A function for each ratio, from a millisecond on the CPU."""
+    """A function for each ratio. Each takes a millisecond on the CPU."""
     measurements = [
         latency
         for number, ratio in enumerate(ratios)

@@ -1,4 +1,4 @@
-"""Tables of verdicts add up as the counting rule says, in both ways of counting, beside the study."""
+"""Tables of verdicts add up as the counting rule says, in both ways of counting, next to the study's figures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_work_of_the_host_is_left_out_in_a_line_of_its_own() -> None:
 
 
 def test_a_function_of_another_device_is_in_no_rate_and_named() -> None:
-    """As ``torch.cuda`` on a CPU; one with a case that failed otherwise is rated."""
+    """An example is ``torch.cuda`` on a CPU. A function with a case that failed for another reason is rated."""
     verdicts = [
         verdict(CPU, "torch.cat", "success"),
         verdict(CPU, "torch.cuda", "complete", cause="not_implemented", of_another_device=1),
@@ -86,7 +86,8 @@ def test_a_function_of_another_device_is_in_no_rate_and_named() -> None:
 
 
 def test_every_table_of_rates_has_the_line_without_work_of_the_host() -> None:
-    """The study's top 20 and deciles as well as all functions, where a target has such failures, and nowhere else."""
+    """Both the study's top 20 and deciles and all functions have this line, if a target has such failures, and only
+    then."""
     verdicts = [
         verdict(CPU, "torch.cat", "success"),
         verdict(XLA, "torch.cat", "partial", host_work=2, without_host_work="success"),
@@ -119,7 +120,7 @@ def test_a_function_without_a_counted_case_is_in_no_rate() -> None:
 
 
 def test_a_target_of_which_nothing_is_counted_has_no_rate_rather_than_0_percent() -> None:
-    """As when its infrastructure broke: that is not the device's failure."""
+    """The infrastructure failed, which is not the device's failure."""
     verdicts = [verdict(CUDA, "torch.cat", "unknown"), verdict(CUDA, "torch.sum", "unknown")]
     for data in (report_data([CUDA], verdicts), report_data([CUDA])):
         rate_row = row(portability.portability(data), counted_by="verdict")
@@ -128,7 +129,7 @@ def test_a_target_of_which_nothing_is_counted_has_no_rate_rather_than_0_percent(
 
 
 def test_what_can_be_set_beside_each_other_stands_together() -> None:
-    """By framework, then by class of device."""
+    """Rows are sorted by framework and then by class of device."""
     table = portability.portability(report_data([CPU, CUDA, TPU], reference=STUDY))
     assert [(record["target"], record["counted_by"]) for record in table.records()] == [
         ("torch@2.9.0/cpu", "verdict"),

@@ -1,4 +1,4 @@
-"""A table says the same in the terminal, as CSV and as JSON."""
+"""A table has the same content in the terminal, as CSV and as JSON."""
 
 from __future__ import annotations
 

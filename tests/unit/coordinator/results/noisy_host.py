@@ -1,10 +1,9 @@
-"""A host that is busy with other things, simulated: the samples of campaigns that were taken on it.
+"""Simulates a host that other processes keep busy, and the samples of campaigns on it.
 
-It has two cores and so many loops that never rest. A call that is preempted waits for its turn; a
-neighbour on the same core slows all samples of a while; bursts of minutes' or milliseconds' length
-come from elsewhere; the clock drifts; and processes differ a little from each other. One function of
-five shares its work among threads, which wait for a core in as many samples as they did on two cores
-beside so many loops; what was measured of its calls then is in ``_of_threads``.
+The host has two cores and a number of endless loops. A call that is preempted waits for its turn. A process on the same
+core slows all samples for a while. Other disturbances last milliseconds or minutes. The clock drifts, and processes
+differ slightly from each other. One function in five uses several threads. These wait for a core in as many samples as
+was measured on two cores with the same number of loops; ``_of_threads`` has the measured durations.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ LEAST_SAMPLE_MS = 0.1
 BUDGET_MS = 200.0
 LOW = 0.05
 THREADED = 5
-"""One function of so many."""
+"""One function in this many uses threads."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """``loops`` processes keep it busy."""
+    """A host on which ``loops`` processes use the cores."""
 
     loops: int
     functions: int = 60
     runs: int = 3
 
     def campaign(self, seed: int, slow_functions: Collection[str] = (), factor: float = 1.5) -> list[Measurement]:
-        """The levels of each run; of the ``slow_functions`` functions each call takes so many times as long."""
+        """The levels of each run. Calls of the ``slow_functions`` functions take this many times as long."""
         generator = np.random.default_rng([seed, self.loops])
         drift = generator.uniform(0, 2 * np.pi)
         measurements = []
@@ -57,9 +56,10 @@ class Host:
         return not int(name[1:]) % THREADED
 
     def _of_threads(self, generator: np.random.Generator, call: float) -> tuple[float, float]:
-        """The level of a call of two threads, and the share of its samples that waited.
+        """The level of a call with two threads, and the share of its samples that waited.
 
-        Where most waited, what is left is twice the call's own time or more; where all did, slices of the scheduler.
+        If most samples waited, the remaining ones take twice the call's own time or more. If all waited, they contain
+        whole time slices of the scheduler.
         """
         share = float(generator.beta(0.5 * self.loops, 0.6))
         if share > 0.98:
@@ -68,7 +68,7 @@ class Host:
         return call * float(np.exp(np.abs(generator.normal(0, spread)))), share
 
     def _suite(self) -> Iterator[tuple[str, list[tuple[str, float]]]]:
-        """The same functions and cases on every host: calls of 2 µs to 50 ms."""
+        """The functions and cases, the same on every host, with calls of 2 µs to 50 ms."""
         generator = np.random.default_rng(14)
         for number in range(self.functions):
             name = f"f{number}"
@@ -77,10 +77,8 @@ class Host:
             yield name, [(f"{name}/{case}", usual * 2 ** generator.normal(0, 0.7)) for case in range(cases)]
 
     def _alone(self, generator: np.random.Generator, call: float) -> tuple[float, float]:
-        """The level of a call of one thread, and the share of its samples that waited; these are left out if it can be.
-
-        Each sample is over as many calls as last 0.1 ms.
-        """
+        """The level of a call with one thread, and the share of its samples that waited. Samples that waited are
+        excluded if enough others exist. Each sample has as many calls as take 0.1 ms."""
         lasts = max(call, LEAST_SAMPLE_MS)
         number = int(np.clip(BUDGET_MS / (lasts * self._share), 3, 40))
         samples = np.full(number, lasts)
@@ -96,14 +94,14 @@ class Host:
         return max(1.0, (self.loops + 1) / CORES)
 
     def _beside(self, generator: np.random.Generator, number: int) -> np.ndarray:
-        """The slowdown by what shares the core and its caches, one level for a while."""
+        """The slowdown by processes that share the core and its caches, constant for a while."""
         if not self.loops:
             return np.zeros(number)
         whole = generator.uniform(0.2, 0.3)
         return np.where(generator.random(number) < 0.3, generator.uniform(0, whole, number), whole)
 
     def _waits(self, generator: np.random.Generator, lasts: float, number: int) -> np.ndarray:
-        """Whoever has used up its slice waits for the others'."""
+        """The waiting time of a process that has used up its time slice, until the others have used theirs."""
         others = max(0, self.loops + 1 - CORES) / CORES
         # In turn: how often is nearly certain, how long is not.
         times = np.floor(lasts / SLICE_MS + generator.random(number))

@@ -1,4 +1,4 @@
-"""Conditions of failures that have nothing to do with options: drawn at random over the cases of a real suite."""
+"""Conditions of failures that do not depend on options, but are drawn at random over the cases of a real suite."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def functions() -> list[Function]:
 
 
 def conditions(functions: Sequence[Function], failing: int | None) -> list[Condition]:
-    """Those that are told if so many cases of each function fail by chance; of None a half."""
+    """The conditions that are reported if this many cases of each function fail by chance; None means half of the
+    cases."""
     draw = random.Random(7)
     chance_conditions = []
     for function in functions:

@@ -1,4 +1,4 @@
-"""Conditions: the options that tell the failing cases of a function from the others, with their counts."""
+"""Conditions: the options by which a function's failing cases differ from its other cases, with their counts."""
 
 from __future__ import annotations
 

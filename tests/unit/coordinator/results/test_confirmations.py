@@ -1,4 +1,4 @@
-"""Confirmations of an outcome: each way in which the call was made once more, and its end."""
+"""Confirmations of an outcome: each way in which the call was repeated, and the result."""
 
 from __future__ import annotations
 

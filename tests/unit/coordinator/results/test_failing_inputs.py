@@ -1,4 +1,5 @@
-"""The kinds of input on which a function fails in part, and the words for what judged its cases."""
+"""The kinds of input with which some of a function's cases fail, and the words for the reference that judged its
+cases."""
 
 from __future__ import annotations
 

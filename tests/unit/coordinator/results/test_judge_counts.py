@@ -1,4 +1,4 @@
-"""Each judge is counted with its own cases and functions, the most independent first."""
+"""Each reference is counted with its own cases and functions, the most independent first."""
 
 from __future__ import annotations
 

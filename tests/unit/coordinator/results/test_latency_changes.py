@@ -1,4 +1,4 @@
-"""Slower and faster: what counts as a change of latency, and what more runs would tell where nothing can be said."""
+"""Slower and faster: what counts as a change of latency, and how many more runs would decide an open case."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUIET = (1.0, 1.01, 1.02)
 
 
 def campaign(levels: Sequence[float] = QUIET, cases: int = 3, function: str = "f") -> list[Measurement]:
-    """Each case at these levels, run by run."""
+    """A campaign in which each case has these levels, one per run."""
     return [
         Measurement(function, f"{function}/{case}", run, level * (case + 1))
         for case in range(cases)
@@ -42,10 +42,10 @@ def the_change(before: list[Measurement], after: list[Measurement]) -> LatencyCh
 
 @pytest.mark.parametrize("loops", [0, 1, 2, 4])
 def test_planted_slowdowns_are_found_on_a_busy_host(loops: int) -> None:
-    """The aims of the bench of repeatability, on a simulated host that so many loops keep busy.
+    """The goals of the repeatability bench, on a simulated host on which this many loops use the cores.
 
-    They are of what the host lets be told between equal campaigns; a busy one: not of calls that last longer than a
-    slice of its scheduler, and of few that share their work among threads.
+    The goals apply to changes that can be detected between equal campaigns. On a busy host they do not apply to calls
+    that last longer than the scheduler's time slice, and to few calls with several threads.
     """
     host, seeds = Host(loops), range(2)
     functions = host.functions * len(seeds)
@@ -77,7 +77,8 @@ def test_a_host_that_is_busier_in_one_campaign_is_no_change_of_a_function(before
 
 
 def with_contended_runs(measurements: Sequence[Measurement], *runs: int) -> list[Measurement]:
-    """The same, but in these runs threads waited for a core, and the calls took five hundred times as long."""
+    """The same campaign, except that in these runs threads waited for a core and the calls took five hundred times as
+    long."""
     return [
         one._replace(contended=True, contended_share=0.9, milliseconds=500 * one.milliseconds)
         if one.run in runs
@@ -101,7 +102,7 @@ def test_a_side_of_which_no_two_runs_had_their_cores_says_nothing(contended_runs
 
 
 def test_three_runs_that_all_waited_do_not_agree() -> None:
-    """On both sides: the slices of the scheduler are as long here as there, however long the call."""
+    """This holds on both sides: the scheduler's time slices are equally long, whatever the call takes."""
     contended_campaign = with_contended_runs(campaign(), 1, 2, 3)
     slower = [one._replace(milliseconds=2 * one.milliseconds) for one in contended_campaign]
     assert the_change(contended_campaign, contended_campaign).change == "insufficient data"
@@ -118,13 +119,15 @@ def test_one_crowded_case_says_nothing_of_its_function() -> None:
 
 
 def threaded_campaign(levels: Sequence[float], share: float) -> list[Measurement]:
-    """A function of which so many samples waited for a core, among twenty of which none did."""
+    """A campaign with a function of which this share of samples waited for a core, and twenty functions of which none
+    did."""
     others = [one for number in range(20) for one in campaign(function=f"g{number:02}")]
     return [*others, *(one._replace(contended_share=share) for one in campaign(levels))]
 
 
 def change_of_threaded(share: float) -> LatencyChange:
-    """Between runs like those of ``LSTMCell`` on two cores that four processes shared: nothing had changed."""
+    """The change between runs like those of ``LSTMCell`` on two cores with four processes. Nothing had really
+    changed."""
     before, after = threaded_campaign((1.54, 1.45, 1.13), share), threaded_campaign((1.65, 1.80, 2.14), share)
     (threaded_change,) = (change for change in compare_latencies(before, after) if change.function == "f")
     return threaded_change
@@ -140,7 +143,7 @@ def test_a_function_that_waited_is_judged_by_its_own_runs_alone() -> None:
 
 @pytest.mark.parametrize(("share", "change"), [(0.0, "slower"), (0.1, "same"), (0.3, "insufficient data")])
 def test_a_change_has_to_be_greater_where_more_samples_waited(share: float, change: str) -> None:
-    """What one side alone waited may be in the samples that did not."""
+    """Waits that only one campaign had may also be in those of its samples that did not count as waiting."""
     busy_campaign = threaded_campaign([1.29 * level for level in QUIET], share)
     (measured_change,) = (
         measured_change
@@ -151,7 +154,7 @@ def test_a_change_has_to_be_greater_where_more_samples_waited(share: float, chan
 
 
 def test_no_change_counts_that_is_smaller_than_between_the_halves_of_a_campaign() -> None:
-    """Its best runs and its next best differ by 1.4 times in two functions of twenty-one."""
+    """Its best and its second-best runs differ by 1.4 times in two of twenty-one functions."""
     others = [one for number in range(19) for one in campaign(function=f"g{number:02}")]
     restless = [one for name in "hk" for one in campaign((1.0, 1.4, 1.41), function=name)]
     before, after = ([*others, *restless, *campaign(levels)] for levels in (QUIET, [1.3 * level for level in QUIET]))
@@ -180,7 +183,7 @@ def test_a_campaign_of_one_run_has_no_halves() -> None:
 
 
 def test_a_run_that_met_a_burst_changes_nothing() -> None:
-    """Where the mean over runs, and the median of two, would say half as slow again."""
+    """The mean over runs, and the median of two runs, would report that the case became half as slow again."""
     change = the_change(campaign(), campaign((1.0, 1.02, 2.5)))
     assert change.change == "same"
     assert change.ratio == pytest.approx(1.0)
@@ -196,7 +199,8 @@ def test_a_slowdown_of_one_case_is_one_of_its_function() -> None:
 
 
 def test_a_case_that_met_the_same_burst_before_did_not_change_by_itself() -> None:
-    """Two of its runs before were undisturbed, and none after; but one before was as slow as those."""
+    """Two of its earlier runs were undisturbed, and no later run was. But one earlier run was as slow as the later
+    ones."""
     others = [*campaign(cases=12, function="g"), *campaign(cases=3)]
 
     def with_case(levels: Sequence[float]) -> list[Measurement]:
@@ -265,7 +269,8 @@ def test_zero_has_no_logarithm_and_is_left_out() -> None:
 
 
 def test_the_best_run_exceeds_the_undisturbed_time_by_no_more_than_is_said() -> None:
-    """Of exponential excesses, as the interval takes them to be: the share that lies outside is the one allowed."""
+    """The excess times are exponential, as the interval assumes. The share outside of the interval is the allowed
+    share."""
     draw = random.Random(14)
     outside = 0
     for _ in range(4000):
@@ -295,7 +300,7 @@ def test_what_is_slower_one_way_is_faster_the_other(before: list[float], after: 
 def test_more_waiting_never_makes_a_change_of_none(
     before: list[float], after: list[float], less: float, more: float
 ) -> None:
-    """Whatever was the same, or not known, while fewer samples waited."""
+    """A case that was unchanged, or undecided, with fewer waiting samples does not become changed with more."""
     less, more = sorted((less, more))
     sides = {
         share: [[one._replace(contended_share=share) for one in campaign(side)] for side in (before, after)]
@@ -307,7 +312,8 @@ def test_more_waiting_never_makes_a_change_of_none(
 
 @given(levels)
 def test_the_halves_of_a_campaign_bound_what_it_reports(runs: list[float]) -> None:
-    """No change between two campaigns counts if it is within the difference between the halves of one."""
+    """A change between two campaigns counts only if it is greater than the difference between the halves of one
+    campaign."""
     halves = between_halves(campaign(runs))
     assert halves is not None
     assert halves >= 1

@@ -1,4 +1,4 @@
-"""A parquet file has a column of the view's own type for every column of the view."""
+"""A parquet file has a column for every column of the view, with the view's type."""
 
 from __future__ import annotations
 

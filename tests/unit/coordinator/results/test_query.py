@@ -1,4 +1,4 @@
-"""The query language of the matrix: what words mean, and that a wrong one says where it is wrong."""
+"""The query language of the matrix: the meaning of its words, and the position in the message for a wrong word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a case is repeated: as its runner says, and never by a command that is not its own."""
+"""The command that repeats a case is that of its runner, and never that of another program."""
 
 from __future__ import annotations
 

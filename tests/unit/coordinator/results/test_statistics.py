@@ -1,4 +1,4 @@
-"""Each figure against a closed form, or against what SciPy 1.17 gave for the same numbers."""
+"""Each statistic is compared with a closed form, or with results of SciPy 1.17 for the same numbers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class TestRates:
 
     @given(counted)
     def test_its_bounds_are_those_shares_that_the_count_just_does_not_refute(self, of: tuple[int, int]) -> None:
-        """Wilson's definition: (share - bound)² = z² bound (1 - bound) / n."""
+        """Wilson's definition: the bounds are the shares that the count just does not refute, (share - bound)² = z²
+        bound (1 - bound) / n."""
         rate = Rate(*of)
         for bound in rate.interval or ():
             assert rate.share is not None
@@ -89,7 +90,8 @@ class TestMediansAndMeans:
 
     @pytest.mark.parametrize("n", [9, 15, 43, 61])
     def test_the_interval_of_a_median_is_the_bootstraps_own_but_for_chance(self, n: int) -> None:
-        """Of an odd number, a resample's median is the k-th value or below if more than half fall there: binomial."""
+        """For an odd number of values, the median of a resample is the k-th value or below if more than half of the
+        draws are: a binomial probability."""
 
         def at_most(k: int) -> float:
             return sum(math.comb(n, j) * (k / n) ** j * (1 - k / n) ** (n - j) for j in range((n + 1) // 2, n + 1))
@@ -101,7 +103,8 @@ class TestMediansAndMeans:
             assert at_most(math.ceil(bound)) > level - 0.01
 
     def test_the_interval_of_a_geometric_mean_is_scipys_but_for_chance(self) -> None:
-        """exp of scipy.stats.bootstrap((log(ms),), numpy.mean, method="percentile", n_resamples=200_000)."""
+        """The expected value is exp of scipy.stats.bootstrap((log(ms),), numpy.mean, method="percentile",
+        n_resamples=200_000)."""
         estimate = geometric_mean(MS)
         assert estimate.value == pytest.approx(0.3701824101752902, rel=1e-12)
         assert estimate.interval == pytest.approx((0.0868, 2.5056), rel=0.1)
@@ -144,7 +147,8 @@ class TestMediansAndMeans:
         assert (median([]).value, median([]).n, geometric_mean([]).value) == (None, 0, None)
 
     def test_the_interval_holds_the_truth_about_as_often_as_it_says(self) -> None:
-        """Of 30 values whose logarithms are normal: 95 %, less what a percentile bootstrap of 30 lacks."""
+        """For 30 values with normal logarithms: 95 %, minus the known error of a percentile bootstrap with 30
+        values."""
         rng, hits, tries = random.Random(7), 0, 400
         for _ in range(tries):
             interval = geometric_mean([math.exp(rng.gauss(1, 0.5)) for _ in range(30)]).interval
@@ -155,7 +159,7 @@ class TestMediansAndMeans:
 
 class TestQuantiles:
     def test_they_are_numpys(self) -> None:
-        """numpy.quantile(ms, [0.1, 0.5, 0.9])."""
+        """The expected values are numpy.quantile(ms, [0.1, 0.5, 0.9])."""
         assert deciles(MS)[::4] == pytest.approx([0.0665, 0.103, 49.2047])
 
     @given(st.lists(positive, min_size=1, max_size=50))
@@ -170,7 +174,7 @@ class TestQuantiles:
 
 class TestDensities:
     def test_heights_are_scipys(self) -> None:
-        """scipy.stats.gaussian_kde(numpy.log10(ms), bw_method="scott") at -2, -1, 0, 1, 2."""
+        """The expected values are scipy.stats.gaussian_kde(numpy.log10(ms), bw_method="scott") at -2, -1, 0, 1, 2."""
         estimate = density(MS, [0.01, 0.1, 1, 10, 100])
         assert estimate is not None
         assert estimate.n == 10

@@ -1,4 +1,4 @@
-"""Our statistics beside SciPy's, over whatever numbers Hypothesis makes up."""
+"""Portolan's statistics agree with SciPy's for any numbers that Hypothesis generates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Levels that scatter evenly about their middle, as of a quiet host: slowdowns are found, and nothing else is."""
+"""With levels that scatter evenly around their middle, as on a quiet host, slowdowns are detected and no other changes
+are reported."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from coordinator.results.comparison.latencies import Measurement, compare_latenc
 def campaign(
     seed: int, *, factor: float = 1.0, runs: int = 3, cases: int = 4, drift: float = 0.03
 ) -> list[Measurement]:
-    """Runs that drift from process to process, and cases that scatter a little within them."""
+    """A campaign whose runs drift from process to process, and whose cases scatter a little within a run."""
     rng = random.Random(seed)
     measurements = []
     for run in range(1, runs + 1):
@@ -32,7 +33,8 @@ def test_a_slowdown_by_half_is_found_nearly_always() -> None:
 
 
 def test_no_change_is_taken_for_one_in_less_than_one_of_a_hundred() -> None:
-    """Of the others a few are not known to be the same: their interval holds the change that is looked for."""
+    """A few of the other functions are not known to be unchanged, because their interval contains the change that is
+    searched for."""
     changes = [compare_latencies(campaign(number), campaign(1000 + number))[0] for number in range(500)]
     kinds = [change.change for change in changes]
     assert kinds.count("slower") + kinds.count("faster") <= 2

@@ -1,4 +1,4 @@
-"""A campaign in plain words: every sentence says what was counted."""
+"""The summary of a campaign in sentences: every sentence states what was counted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def campaign(*, state: Any = "done", total: int = 12, done_jobs: int | None = No
 
 
 def summary_texts(of: ReportData, about: CampaignDetail | None = None, tolerable: float = 10) -> dict[str, str]:
-    """By heading; the first is the whole."""
+    """The texts by heading. The first is the whole summary."""
     sections = summary(about or campaign(passed=12), of, comparisons(of), tolerable)
     return {section.heading: " ".join(section.sentences) for section in sections}
 

@@ -1,4 +1,4 @@
-"""Two campaigns against each other: which targets belong together, and what is a regression."""
+"""The comparison of two campaigns: which targets are compared with each other, and what is a regression."""
 
 from __future__ import annotations
 

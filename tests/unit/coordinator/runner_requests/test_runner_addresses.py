@@ -1,4 +1,4 @@
-"""At which addresses a runner may be, whatever the name was."""
+"""The allowed addresses of a runner, whatever its host name is."""
 
 from __future__ import annotations
 

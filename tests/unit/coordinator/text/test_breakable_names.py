@@ -1,4 +1,4 @@
-"""A dotted name breaks between its words, and its markup stays text."""
+"""A dotted name can wrap between its words, and markup in it is shown as text."""
 
 from __future__ import annotations
 

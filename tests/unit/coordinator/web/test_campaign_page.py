@@ -1,4 +1,4 @@
-"""What a campaign's page says of counters and verdicts."""
+"""The texts of a campaign's page about counters and verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def counters(total: int, passes: int = 0, failures: int = 0, cancellations: int 
 def verdicts(
     functions: int, verdict: str, cause: str | None = None, on_device: tuple[str, str] | None = None
 ) -> list[VerdictCount]:
-    """Functions with a verdict and a cause anywhere, and on the device if they have others there."""
+    """Functions with a verdict and a cause, and with a different verdict on the device if one is given."""
     by_rule = {ANYWHERE: (verdict, cause), ON_DEVICE: on_device or (verdict, cause)}
     return [
         VerdictCount(target_id=1, rule=rule.name, verdict=word, cause=why, functions=functions)

@@ -1,4 +1,4 @@
-"""What a cell, a comparison and a history show, and samples as drawings."""
+"""The texts of a cell, a comparison and a history, and drawings of samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a matrix: one a framework, over the targets that have a cell in it."""
+"""The tables of a matrix: one per framework, with the targets that have a cell in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report's table on a page: as columns, and sideways if it has more columns than a window has room for."""
+"""A report's table on a page is transposed if it has more columns than fit into a window."""
 
 from __future__ import annotations
 

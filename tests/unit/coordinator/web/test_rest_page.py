@@ -1,4 +1,4 @@
-"""The page that describes REST says what the OpenAPI description says."""
+"""The page about REST agrees with the OpenAPI description."""
 
 from __future__ import annotations
 

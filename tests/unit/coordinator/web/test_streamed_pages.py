@@ -1,4 +1,4 @@
-"""Pages that begin before their figures are computed, and what they ask for."""
+"""Pages that are sent in part before their figures are computed, and their requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from coordinator.web.pages import stream_page
 
 
 async def page_text(contents: Any) -> str:
-    """The page of figures of a campaign."""
+    """The text of a campaign's page of figures."""
     request = Request({"type": "http", "path": "/campaigns/3/figures", "query_string": b"", "headers": []})
     counters = SimpleNamespace(done=1, total=2)
     answer = stream_page(

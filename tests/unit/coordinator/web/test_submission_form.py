@@ -1,4 +1,4 @@
-"""What is typed into the form of a submission, and what is request for by it."""
+"""The input of the submission form, and the request that results from it."""
 
 from __future__ import annotations
 

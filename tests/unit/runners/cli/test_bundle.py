@@ -1,4 +1,5 @@
-"""The file of a bundle: begun, continued where it was cut off, never overwritten; and what to run next."""
+"""A bundle's file: begun, continued after an interruption, and never overwritten; and the cases that remain to be
+run."""
 
 from __future__ import annotations
 

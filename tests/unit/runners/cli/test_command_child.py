@@ -1,4 +1,4 @@
-"""What a command told is read to its end, whatever ends the command."""
+"""The reports of a command are read to their end, however the command ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runners.cli.command_child import ChildLines
 
 @pytest.fixture
 def lines() -> ChildLines:
-    """The lines of a process that wrote three and has ended."""
+    """The lines of a process that wrote three lines and has ended."""
     ours, theirs = os.pipe()
     script = f"import os; os.write({theirs}, b'one\\ntwo\\nthree\\nhalf')"
     process = subprocess.Popen([sys.executable, "-c", script], pass_fds=[theirs])

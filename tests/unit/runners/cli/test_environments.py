@@ -1,4 +1,4 @@
-"""Environments: what their key depends on, and what uv is told of pip's settings."""
+"""Environments: what their key depends on, and which of pip's settings are passed to uv."""
 
 from __future__ import annotations
 

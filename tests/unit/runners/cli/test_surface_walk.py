@@ -1,4 +1,4 @@
-"""The walk over a small framework, and over one whose modules fail, print, end their process or hang."""
+"""The enumeration of a small framework, and of one whose modules fail, print, end their process or hang."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FILES = {
 
 
 def lines(place: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch, silence_s: float = 60.0) -> list[Any]:
-    """Write a framework that takes the place of one of ours, and enumerate it."""
+    """Write a framework in place of one of Portolan's, and enumerate it."""
     for name, text in files.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
@@ -85,7 +85,7 @@ def test_a_module_that_misbehaves_costs_itself(tmp_path: Path, monkeypatch: pyte
         "jax.a_fails": "RuntimeError: not here",
         "jax.b_exits": "SystemExit: 3",
         "jax.c_dies": "ended with exit code 7",
-        "jax.d_hangs": "said nothing for 5 s",
+        "jax.d_hangs": "sent nothing for 5 s",
     }
     assert header["printed"] == ["jax.e_prints", "jax.f_says"]
     assert "jax.e_prints.said" in {entry["name"] for entry in entries}

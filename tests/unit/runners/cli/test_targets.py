@@ -1,4 +1,4 @@
-"""Names of targets: those that a runner can be started for, and misspelt ones."""
+"""Names of targets: those for which a runner can be started, and misspelled names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runners.errors import UnknownFrameworkError
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No environment of this machine counts."""
+    """An empty cache folder, so that environments on this machine do not count."""
     monkeypatch.setenv("PORTOLAN_CACHE", str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What a runner that enrols says of itself, and what it makes of the answer; which secret opens it."""
+"""The enrollment request of a runner, its reaction to the response, and the secrets that it accepts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def test_what_may_be_better_later_is_tried_again(status: int) -> None:
     [(200, b"<html>"), (200, b"{}"), (302, b""), (404, b'{"title": "No", "status": 404, "detail": "?"}'), (401, b"")],
 )
 def test_what_is_no_coordinator_is_told(status: int, body: bytes) -> None:
-    with pytest.raises(RefusedError, match=f"http://box does not enrol runners \\({status}\\)"):
+    with pytest.raises(
+        RefusedError, match=f"the program at http://box does not enroll runners \\(it answered {status}\\)"
+    ):
         _answer("http://box", status, body)
 
 

@@ -1,4 +1,4 @@
-"""The command that is recorded, as it is typed."""
+"""Parsing the command to record, as a user types it."""
 
 from __future__ import annotations
 

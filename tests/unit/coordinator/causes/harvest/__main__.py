@@ -1,6 +1,6 @@
 """Runs the probes of one framework, device and part, each through ``harness.run_case``.
 
-A probe that kills its process, or never ends, costs only itself: a new process goes on after it.
+If a probe kills its process or never ends, a new process continues with the next probe.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATIENCE_S = 30.0
 
 
 def probe_all(framework: str, device_name: str, part: str, out: Path, function: str, call: str) -> None:
-    """In a child: run the probes after that one (none: all of them), and write what failed."""
+    """In a child process: run the probes after this one (all probes if it is None), and write the failures."""
     declaration = importlib.import_module(f"runners.{framework}").FRAMEWORK
     device = declaration.load_device(device_name)
     calls = importlib.import_module(f"tests.unit.coordinator.causes.harvest.{framework}_calls")

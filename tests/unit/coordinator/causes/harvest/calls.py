@@ -1,4 +1,4 @@
-"""What a probe is, and the generic arguments with which nearly any function can be called."""
+"""Probes, and generic arguments with which nearly any function can be called."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = ("first", "second", "third")
 
 @dataclass(frozen=True)
 class Probe:
-    """One call that may fail: ``prepare`` as in a case, so that the harness runs it as one."""
+    """One call that may fail. ``prepare`` is like that of a case, so that the harness runs a probe like a case."""
 
     function: str
     call: str
@@ -32,13 +32,14 @@ class Probe:
 
 
 def part_of(function: str) -> str | None:
-    """A ninth of all functions is in each part; the others are in none, so that a run takes minutes."""
+    """The part of a function. Each part has a ninth of all functions, and the others are in no part, so that a run
+    takes only minutes."""
     rest, part = divmod(_number(f"part {function}"), len(PARTS))
     return PARTS[part] if rest % 3 == 0 else None
 
 
 def draw_names(function: str, among: Sequence[str], count: int) -> list[str]:
-    """The same ``count`` of them for a function each time, others for the next function."""
+    """Draw ``count`` names. They are always the same for a function, and differ between functions."""
     return sorted(among, key=lambda each: _number(f"{function} {each}"))[:count]
 
 
@@ -69,11 +70,11 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
     ([MATRIX, MATRIX],),
     ([MATRIX, MATRIX], 0),
 )
-"""Tried in turn with float32 until one is taken."""
+"""Arguments in float32 that are tried one after another until the function accepts some."""
 
 
 def public(modules: Mapping[str, Any], without: Iterable[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions by their public names, each object once."""
+    """The functions by public name. Each object occurs once."""
     seen_ids: set[int] = set()
     banned_names = set(without)
     for prefix, module in modules.items():
@@ -99,13 +100,13 @@ def suitable_arguments(function: Callable[..., Any], device: Device) -> tuple[An
 
 
 Array = Callable[[np.ndarray[Any, Any], str], Any]
-"""Makes the framework's own array in a dtype, on the target."""
+"""A function that creates the framework's own array in a dtype, on the target."""
 
 
 def casting(
     arguments: tuple[Any, ...], dtype: str, array: Array, function: Callable[..., Any]
 ) -> Callable[[Context], Callable[[], Any]]:
-    """The call with all arrays in one dtype, moved to the device before the clock."""
+    """The call with all arrays in one dtype. They are moved to the device before the clock starts."""
 
     def prepare(context: Context) -> Callable[[], Any]:
         moved_arguments = as_dtype(arguments, dtype, array)
@@ -117,7 +118,7 @@ def casting(
 def callable_functions(
     modules: Mapping[str, Any], without: Iterable[str], is_chosen: Callable[[str], bool], device: Device
 ) -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """The chosen ones among the public functions that some generic arguments suit, with those arguments."""
+    """Those of the chosen public functions that accept generic arguments, with these arguments."""
     for name, function in public(modules, without):
         arguments = suitable_arguments(function, device) if is_chosen(name) else None
         if arguments is not None:
@@ -127,7 +128,7 @@ def callable_functions(
 def transform_call(
     transform: Callable[..., Any], function: Callable[..., Any], arguments: tuple[Any, ...], array: Array
 ) -> Callable[[Context], Callable[[], Any]]:
-    """``transform(function, *arguments)`` as the call, its arrays moved before the clock."""
+    """The call ``transform(function, *arguments)``. Its arrays are moved before the clock starts."""
 
     def prepare(context: Context) -> Callable[[], Any]:
         moved_arguments = as_dtype(arguments, "float32", array)

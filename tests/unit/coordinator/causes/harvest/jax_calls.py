@@ -1,4 +1,4 @@
-"""JAX: other dtypes, tracing, derivatives, callbacks, two devices, other platforms, too much memory."""
+"""Probes for JAX: other dtypes, tracing, derivatives, callbacks, two devices, other platforms, too much memory."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _arrays(arguments: Any) -> Any:
 
 
 def _each_row(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Over a new first axis of all arrays; numbers are the same for all."""
+    """Map the function over a new first axis of all arrays. Numbers are the same for all rows."""
     axes = tuple(None if isinstance(argument, int) else 0 for argument in arguments)
     stacked_arguments = [
         argument if axis is None else jax.tree.map(lambda a: jnp.stack([a, a]), argument)

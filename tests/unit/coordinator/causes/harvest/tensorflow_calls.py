@@ -1,4 +1,4 @@
-"""TensorFlow: other dtypes, gradients, unknown shapes, strings, tables, data sets, other devices."""
+"""Probes for TensorFlow: other dtypes, gradients, unknown shapes, strings, tables, data sets, other devices."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ TRANSFORMS: dict[str, Callable[..., Callable[[], Any]]] = {
 
 
 def _specials(is_compiled: bool) -> Iterator[tuple[str, str, Callable[[Context], Callable[[], Any]]]]:
-    """Whatever is no function of dense numbers: compiled as a whole on xla, as it is elsewhere."""
+    """Probes of functions that do not take dense numbers. On xla they are compiled as a whole, like other calls."""
     text = tf.constant(["a b", "c", "10"])
     where = tempfile.mkdtemp()
     image = tf.constant(np.zeros((8, 8, 3), np.uint8))

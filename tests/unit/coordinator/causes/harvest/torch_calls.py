@@ -1,4 +1,4 @@
-"""torch: other dtypes and layouts, derivatives, transforms, compilation, mixed devices, too much memory."""
+"""Probes for torch: other dtypes and layouts, derivatives, transforms, compilation, mixed devices, too much memory."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ IN_PLACE = (
     "named",
     "on cuda",
 )
-"""What can be done with a function that changes its first argument."""
+"""Probes for a function that changes its first argument."""
 
 
 def _autocast(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What stubs are made for, from what libraries say of themselves."""
+"""The libraries for which stubs are made, according to the tables of existing libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs as files: pyelftools reads in them what was asked for, and the loader of this machine takes them."""
+"""Stubs as files: pyelftools reads the requested content from them, and this machine's loader loads them."""
 
 from __future__ import annotations
 
