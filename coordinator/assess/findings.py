@@ -16,7 +16,6 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
-from coordinator.assess.repetition import repeated_functions
 from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use, function_of
 from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
@@ -88,7 +87,6 @@ def assess(
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
-    repeated_names = repeated_functions(source)
     are_tests_apart = not all(map(is_test_code, source.sites))
     for site in source.sites:
         charted_name = names.charted_name(site.function)
@@ -112,8 +110,7 @@ def assess(
                 site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
             )
         )
-        function = function_of(site, source.modules)
-        is_repeated = function in repeated_names or function not in source.functions
+        is_repeated = source.is_repeated.get(function_of(site, source.modules) or "", True)
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
             harmless = not_on_device or (

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from coordinator.assess.harmless import is_setup_function, is_setup_method, is_test_file, why_aside
 from coordinator.assess.host_arrays import DATA_PACKAGE
-from coordinator.assess.sites import AssessedSource, UserFunction, function_of
+from coordinator.assess.sites import CallGraph, Site, UserFunction, function_of
 
 
 class FunctionRole(StrEnum):
@@ -61,31 +61,34 @@ _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*stat
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
 
 
-def repeated_functions(source: AssessedSource) -> frozenset[str]:
-    """The names of the user's functions that run again and again on the device."""
-    roles = {name: _role(name, function, source.functions) for name, function in source.functions.items()}
-    for site in source.sites:
-        name = function_of(site, source.modules) or ""
+def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str]:
+    """The names of the user's functions that run again and again on the device.
+
+    ``sites`` are the uses of the framework in these functions.
+    """
+    roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
+    for site in sites:
+        name = function_of(site, graph.modules) or ""
         if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
             roles[name] = FunctionRole.hot
-    callees = _callees(source)
+    callees = _callees(graph)
     callers = _callers(callees, roles)
-    set_up = _reach(source, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
-    starts |= set(_handed_on_for_later(source, roles, set_up))
-    regular = _reach(source, roles, callees, starts)
+    starts |= set(_handed_on_for_later(graph, roles, set_up))
+    regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
     # them.
-    numbers = {name for name, function in source.functions.items() if function.returns_numbers}
+    numbers = {name for name, function in graph.functions.items() if function.returns_numbers}
     open_functions = {
         name for name, role in roles.items() if role is FunctionRole.entry_point and not callers[name]
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    return regular | _reach(source, roles, callees, loops | open_functions, numbers)
+    return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
 
 
 def _reach(
-    source: AssessedSource,
+    graph: CallGraph,
     roles: Mapping[str, FunctionRole],
     callees: Mapping[str, set[str]],
     starts: Iterable[str],
@@ -96,7 +99,7 @@ def _reach(
     The search does not follow the calls of functions that run once or that are in ``left_out``.
     """
     methods: dict[str, list[str]] = defaultdict(list)
-    for name, function in source.functions.items():
+    for name, function in graph.functions.items():
         if function.owner:
             methods[name.rpartition(".")[2]].append(name)
     waiting = list(starts)
@@ -104,7 +107,7 @@ def _reach(
     while waiting:
         name = waiting.pop()
         # Each member name is followed only once, because the first time reaches all methods of this name.
-        members = source.functions[name].members
+        members = graph.functions[name].members
         next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
         next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _CALLING_ROLES}
         names |= next_names
@@ -137,16 +140,16 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     return FunctionRole.entry_point if has_arrays and not method.startswith("_") else FunctionRole.inner
 
 
-def _callees(source: AssessedSource) -> dict[str, set[str]]:
+def _callees(graph: CallGraph) -> dict[str, set[str]]:
     """For each function, the functions that it certainly calls, passes on or contains, and the methods that override
     it."""
     callees: dict[str, set[str]] = defaultdict(set)
-    for caller, names in source.calls.items():
+    for caller, names in graph.calls.items():
         callees[caller] |= names
-    for name, function in source.functions.items():
+    for name, function in graph.functions.items():
         callees[name].update(function.uses)
         around = name.rpartition(".")[0]
-        if around in source.functions:
+        if around in graph.functions:
             callees[around].add(name)
         if function.overrides is not None:
             callees[function.overrides].add(name)
@@ -163,10 +166,10 @@ def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole])
     return callers
 
 
-def _handed_on_for_later(source: AssessedSource, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
+def _handed_on_for_later(graph: CallGraph, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:
     """The functions that are passed on during set-up, and the functions in tables of a module or class."""
-    paths = {module: path for path, module in source.modules.items()}
-    for caller, names in source.handed_on.items():
+    paths = {module: path for path, module in graph.modules.items()}
+    for caller, names in graph.handed_on.items():
         if caller in roles:
             is_for_later = caller in set_up
         else:

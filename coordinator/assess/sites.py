@@ -135,6 +135,23 @@ class UserFunction(NamedTuple):
 
 
 @dataclass(frozen=True)
+class CallGraph:
+    """The user's functions, and the functions that each of them calls or passes on."""
+
+    functions: Mapping[str, UserFunction]
+    """The user's functions by their dotted names (``package.module.ResNet.forward``)."""
+    calls: Mapping[str, frozenset[str]]
+    """The user's functions that each user's function calls."""
+    handed_on: Mapping[str, frozenset[str]]
+    """The functions that each function or class body passes on as values.
+
+    Code outside of functions is under the module's name. For this code, the functions that it calls are included too.
+    """
+    modules: Mapping[str, str]
+    """The dotted module name of each path."""
+
+
+@dataclass(frozen=True)
 class DeviceQuestion:
     """An expression that tests the device. On another device, the program may take another branch."""
 
@@ -165,16 +182,11 @@ class AssessedSource:
     dynamic_names: int = 0
     """The number of places where a name or code is made at run time (``getattr``, ``eval``), in files that import a
     framework."""
-    calls: dict[str, frozenset[str]] = field(default_factory=dict)
+    calls: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
-    handed_on: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The functions that each function or class body passes on as values.
-
-    Code outside of functions is under the module's name. For this code, the functions that it calls are included too.
-    """
-    functions: dict[str, UserFunction] = field(default_factory=dict)
-    """The user's functions by the names used in ``calls``."""
-    modules: dict[str, str] = field(default_factory=dict)
+    is_repeated: Mapping[str, bool] = field(default_factory=dict)
+    """For each user's function, by the name used in ``calls``: whether it runs again and again on the device."""
+    modules: Mapping[str, str] = field(default_factory=dict)
     """The dotted module name of each path. The module name, a dot and ``Site.within`` are the name of a function in
     ``calls``."""
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
 
@@ -20,7 +21,8 @@ from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
 from coordinator.assess.notebooks import code_of
-from coordinator.assess.sites import AssessedSource, Site, UnreadFile
+from coordinator.assess.repetition import repeated_functions
+from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
@@ -57,6 +59,14 @@ def link_readings(
     file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
 ) -> AssessedSource:
     """Combine the results of all files. Does no I/O."""
+    source, graph = _link(file_readings, knowledge, public, roots)
+    repeated_names = repeated_functions(graph, source.sites)
+    return replace(source, is_repeated={name: name in repeated_names for name in graph.functions})
+
+
+def _link(
+    file_readings: Iterable[FileReading], knowledge: Knowledge, public: PublicNames, roots: Collection[str]
+) -> tuple[AssessedSource, CallGraph]:
     facts = Facts()
     readings: list[FileReading] = []
     for reading in file_readings:
@@ -76,18 +86,23 @@ def link_readings(
                     handed_on.setdefault(use.caller, set()).add(intern(use.callee))
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
-    return AssessedSource(
+    graph = CallGraph(
+        functions=dict(linker.user_functions(readings)),
+        calls=_freeze(calls),
+        handed_on=_freeze(handed_on),
+        modules={reading.path: reading.module for reading in readings if reading.is_read},
+    )
+    source = AssessedSource(
         sites=tuple(sites),
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
         star_imports=sum(reading.star_imports for reading in readings),
         dynamic_names=sum(reading.dynamic_names for reading in readings),
-        calls=_freeze(calls),
-        handed_on=_freeze(handed_on),
-        functions=dict(linker.user_functions(readings)),
-        modules={reading.path: reading.module for reading in readings if reading.is_read},
+        calls=graph.calls,
+        modules=graph.modules,
     )
+    return source, graph
 
 
 def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:

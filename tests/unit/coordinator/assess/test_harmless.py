@@ -20,7 +20,7 @@ from coordinator.assess.harmless import (
     is_test_code,
 )
 from coordinator.assess.names import Names
-from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use, UserFunction
+from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Weight
 from coordinator.results.conditions import End
 from tests.unit.coordinator.assess.cases import assessment_of, several, site, source, target
@@ -118,21 +118,21 @@ def test_code_that_exports_a_model_runs_on_the_host(path: str) -> None:
 )
 def test_what_falls_back_where_nothing_repeats_it_is_a_note(within: str, end: End, weight: Weight, why: str) -> None:
     functions = {"torch.foo": several(3, "usual", end)}
-    own = {f"train.{name}": UserFunction("train.py", name) for name in ("_rotations", "forward")}
-    code = source(site(within=within), functions=own)
+    code = source(site(within=within), is_repeated={"train._rotations": False, "train.forward": True})
     (finding,) = assess(code, target(functions), Names(frozenset(functions))).findings
     assert (finding.verdict.weight, finding.verdict.why_note) == (weight, why)
 
 
 def test_what_is_used_later_or_was_recorded_need_not_be_repeated() -> None:
     functions = {"torch.foo": several(3, "usual", "fell_back")}
-    own = {"train._rotations": UserFunction("train.py", "_rotations")}
     for place in (
         site(within="_rotations", use=Use.named),
         site(within="_rotations", certainty=Certainty.recorded),
         site(within=""),
     ):
-        (finding,) = assess(source(place, functions=own), target(functions), Names(frozenset(functions))).findings
+        (finding,) = assess(
+            source(place, is_repeated={"train._rotations": False}), target(functions), Names(frozenset(functions))
+        ).findings
         assert finding.verdict.weight is Weight.finding
 
 
