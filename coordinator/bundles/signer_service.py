@@ -70,7 +70,7 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
         if principal is None:
             raise BundleError(
                 "the bundle is signed by a key that this coordinator does not trust: an operator adds it with "
-                "`portolan signer add NAME KEY.pub`; without its file .sig the bundle is imported as unsigned"
+                "`portolan signer add NAME KEY.pub`; without its file .sig, `portolan import --unsigned` accepts it"
             )
         signer = by_principal[principal]
         if signer.revoked_at is not None:
