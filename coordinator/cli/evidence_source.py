@@ -41,11 +41,11 @@ def find_evidence(
     """
     if bundles:
         assert signers is not None
-        return _bundled(bundles, signers, selector)
+        return _read_bundles(bundles, signers, selector)
     if data == SHIPPED_DATA:
         return evidence_file.load_shipped()
     if data is not None:
-        return _filed(data, signers)
+        return _read_file(data, signers)
     is_named = url is not None or data_dir is not None or variables().url is not None
     if not is_named and not _runs_here():
         return evidence_file.load_shipped()
@@ -58,7 +58,7 @@ def find_evidence(
     return complete(evidence, evidence_file.load_shipped())
 
 
-def _bundled(bundles: Sequence[Path], signers: Signers, selector: Selector) -> EvidenceSet:
+def _read_bundles(bundles: Sequence[Path], signers: Signers, selector: Selector) -> EvidenceSet:
     # It imports the reader of bundles and the code that stores outcomes.
     from coordinator.assess.bundled import from_bundles
 
@@ -68,7 +68,7 @@ def _bundled(bundles: Sequence[Path], signers: Signers, selector: Selector) -> E
     return EvidenceSet(targets, f"from {source}, {_signature(signer_by_bundle.values())}")
 
 
-def _filed(file: Path, signers: Signers | None) -> EvidenceSet:
+def _read_file(file: Path, signers: Signers | None) -> EvidenceSet:
     """The evidence of a file. If its signature is verified, its maker is the signer of all charts: the names in the
     file are only what the file says."""
     content = file.read_bytes()

@@ -106,6 +106,9 @@ def test_a_bundle_without_a_signature_is_refused_with_what_to_do(lab: Lab) -> No
         assert message.startswith(f"portolan: {lab.bundle} is not signed: ")
         assert "ssh-keygen -Y sign -n portolan-bundle -f KEY hazards.bundle" in message
         assert "--unsigned" in message
+    absent = lab.folder / "absent.bundle"
+    for options in ((), ("--unsigned",)):
+        assert f"there is no file {absent}" in lab.refused_alone(str(absent), *options)
 
 
 def test_whoever_says_so_publishes_a_bundle_without_a_signature(lab: Lab) -> None:
