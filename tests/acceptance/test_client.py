@@ -253,3 +253,11 @@ def test_what_is_not_promised_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'campaigns'"):
         portolan.campaigns  # noqa: B018
     assert all(hasattr(portolan, name) for name in portolan.__all__)
+
+
+def test_a_large_bundle_without_a_signature_is_refused_with_the_reason(client: portolan.Client, tmp_path: Path) -> None:
+    file = tmp_path / "large.bundle"
+    with file.open("wb") as sparse:
+        sparse.truncate(64 << 20)
+    with pytest.raises(CoordinatorError, match="the bundle is not signed"):
+        client.import_bundle(file, None)
