@@ -18,6 +18,8 @@ FUNCTIONS = ("hazards.add", "hazards.fail", "hazards.gone", "hazards.segfault")
 RUNS = 2
 HEADERS = {"Content-Type": "application/x-ndjson"}
 """In bytes, the limit of an upload."""
+UPLOAD = "/bundles?unsigned=true"
+"""The path of an upload without a signature."""
 
 
 def command(out: Path, *options: str, functions: tuple[str, ...] = FUNCTIONS, runs: int = RUNS) -> list[str]:

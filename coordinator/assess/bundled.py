@@ -14,7 +14,6 @@ from coordinator.assess.evidence import CaseEvidence, Chart, TargetEvidence
 from coordinator.assess.merging import Charted, merge_charts
 from coordinator.assess.runs import CaseTimes, Run, RunCase, case_evidence, is_met_refusal
 from coordinator.bundles import reader
-from coordinator.bundles.signature import Signers
 from coordinator.dispatch.leases import Key
 from coordinator.dispatch.records import record
 from coordinator.errors import BundleError
@@ -68,13 +67,14 @@ class _Read:
         return _Suite(header.runner.framework, header.runner.version, header.suite.name, header.suite.revision)
 
 
-def from_bundles(paths: Iterable[Path], signers: Signers | None = None) -> tuple[TargetEvidence, ...]:
+def from_bundles(paths: Iterable[Path], signers: Mapping[Path, str | None] | None = None) -> tuple[TargetEvidence, ...]:
     """Read the evidence about all targets except the CPU, with latencies relative to the CPU.
 
-    Raises ``BundleError``, which names the file, if a bundle is incomplete, or if ``signers`` are passed and none of
-    them signed the bundle.
+    ``signers`` has the verified signer of each bundle; without ``signers``, no signature was verified. Raises
+    ``BundleError``, which names the file, if a bundle is incomplete.
     """
-    bundles = [_read(path, signers) for path in paths]
+    signers = signers or {}
+    bundles = [_read(path, signers.get(path)) for path in paths]
     on_host: dict[_Suite, Mapping[str, float]] = {
         bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
     }
@@ -85,8 +85,7 @@ def _is_host(bundle: _Read) -> bool:
     return bundle.header.runner.device == HOST
 
 
-def _read(path: Path, signers: Signers | None) -> _Read:
-    signed_by = None if signers is None else signers.signer_of(path)
+def _read(path: Path, signed_by: str | None) -> _Read:
     with open(path, "rb") as file:
         try:
             bundle = reader.check(file)

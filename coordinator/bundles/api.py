@@ -12,7 +12,7 @@ from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.bundles import reader, service, signer_service
 from coordinator.bundles.models import Signer, SignerList, SignerRequest
-from coordinator.bundles.signature import LONGEST_SIGNATURE, SIGNATURE
+from coordinator.bundles.signature import HOW_TO_SIGN, LONGEST_SIGNATURE, SIGNATURE
 from coordinator.campaigns import service as campaigns
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.errors import BundleError
@@ -57,12 +57,20 @@ async def import_bundle(
     caller: CurrentCaller,
     name: Annotated[Text | None, Query(min_length=1, max_length=200)] = None,
     signature: Signature = None,
+    accept_unsigned: Annotated[
+        bool, Query(alias="unsigned", description="Whether a bundle without a signature is accepted.")
+    ] = False,
 ) -> CampaignDetail:
     """Store the bundle in the body of the request as a finished campaign.
 
-    The same bundle is stored only once. A signed bundle is refused unless a trusted key signed it. A bundle without a
-    signature is stored as unsigned.
+    The same bundle is stored only once. A bundle is refused unless a trusted key signed it. With `unsigned=true`, a
+    bundle without a signature is stored as unsigned.
     """
+    if signature is None and not accept_unsigned:
+        raise BundleError(
+            f"the bundle is not signed: its maker signs it with `{HOW_TO_SIGN} FILE`, and {SIGNATURE} of the request "
+            "has the signature; unsigned=true accepts the bundle without a signature"
+        )
     content_length = request.headers.get("content-length", "")
     if content_length.isdecimal():
         reader.require_size(int(content_length))

@@ -1,4 +1,5 @@
-"""OpenSSH signatures of bundles. They are verified offline, with a file of the keys that an operator trusts."""
+"""OpenSSH signatures of bundles. They are verified offline, with a file of the keys that an operator trusts. A bundle
+without a signature is accepted only if the person says so."""
 
 from __future__ import annotations
 
@@ -17,8 +18,26 @@ SIGNATURE = "Portolan-Signature"
 """The header of an upload that contains the signature."""
 LONGEST_SIGNATURE = 8192
 """The maximum number of characters of a signature. An RSA key of 16,384 bits makes one of 5,600 characters."""
+HOW_TO_SIGN = f"ssh-keygen -Y sign -n {NAMESPACE} -f KEY"
+"""The command that signs a bundle, without the bundle's name."""
 WITHIN_S = 600.0
 """The time limit for a verification. A bundle of 1 GiB is hashed in seconds, but a disk can be slow."""
+
+
+def signature_file(bundle: Path) -> Path:
+    """The path of a bundle's signature, which ``ssh-keygen`` writes next to the bundle."""
+    return Path(f"{bundle}.sig")
+
+
+def require_signature(bundle: Path) -> None:
+    """Raise ``BundleError`` if there is no signature file next to a bundle, or next to a file of evidence."""
+    bundle.stat()  # Of a file that does not exist, the error says so, and not that it is unsigned.
+    signature = signature_file(bundle)
+    if not signature.is_file():
+        raise BundleError(
+            f"{bundle} is not signed: there is no {signature}; its maker signs it with "
+            f"`{HOW_TO_SIGN} {bundle.name}`, and --unsigned accepts it without a signature"
+        )
 
 
 def read_signature(bundle: Path) -> str | None:
@@ -26,7 +45,7 @@ def read_signature(bundle: Path) -> str | None:
 
     Raises ``BundleError`` if the file is not a signature.
     """
-    file = Path(f"{bundle}.sig")
+    file = signature_file(bundle)
     try:
         lines = file.read_text(errors="replace").splitlines()
     except FileNotFoundError:
@@ -40,26 +59,29 @@ def read_signature(bundle: Path) -> str | None:
 class Signers:
     """The trusted keys, in OpenSSH's format of allowed signers, and the revoked keys."""
 
-    allowed: Path
+    allowed: Path | None
+    """None if no key is trusted."""
     revoked: Path | None = None
     """Public keys, one per line, or a revocation list made by `ssh-keygen -k`."""
+    accept_unsigned: bool = False
+    """Whether bundles without a signature are accepted. A signature that exists is verified in any case."""
 
-    def signer_of(self, bundle: Path) -> str:
-        """Return the name under which the key that signed a bundle is trusted.
+    def signer_of(self, bundle: Path) -> str | None:
+        """Return the name under which the key that signed a bundle, or a file of evidence, is trusted; None if the
+        file is not signed and is accepted without a signature.
 
-        The signature is in a file next to the bundle. Its name is the bundle's name with ``.sig`` added. Raises
-        ``BundleError`` if the file is missing, if an unknown or revoked key made the signature, or if the signature is
+        Raises ``BundleError`` if the signature is missing and needed, if an unknown or revoked key made it, or if it is
         for other content.
         """
-        signature = Path(f"{bundle}.sig")
         for file in filter(None, (self.allowed, self.revoked)):
             if not file.is_file():
                 raise BundleError(f"the file of keys {file} does not exist: check its name")
-        if not signature.is_file():
-            raise BundleError(
-                f"{bundle} is not signed, because there is no {signature}: ask its maker to sign it with "
-                f"`ssh-keygen -Y sign -n {NAMESPACE} -f KEY {bundle.name}`"
-            )
+        signature = signature_file(bundle)
+        if self.accept_unsigned and not signature.is_file():
+            return None
+        require_signature(bundle)
+        if self.allowed is None:
+            raise BundleError(f"{bundle} is signed: name the keys that you trust with --signers")
         signer = find_principal(signature, self.allowed)
         if signer is None:
             raise BundleError(

@@ -70,7 +70,7 @@ def _signer_of(signers: Sequence[Signer], bundle: BinaryIO, signature: str) -> S
         if principal is None:
             raise BundleError(
                 "the bundle is signed with a key that this coordinator does not trust: ask an operator to add the key "
-                "with `portolan signer add NAME KEY.pub`, or import the bundle without its .sig file, as unsigned"
+                "with `portolan signer add NAME KEY.pub`, or import the bundle without its .sig file, with --unsigned"
             )
         signer = by_principal[principal]
         if signer.revoked_at is not None:

@@ -306,6 +306,8 @@ def write_evidence(
         cases = sum(map(len, target.functions.values()))
         functions = plural(len(target.functions), "function")
         print(f"{target.target} on {target.hardware}: {functions}, {plural(cases, 'case')}")
+    if bundles:
+        print("signatures of bundles were not checked")
 
 
 def _prefix(place: Path) -> str:

@@ -10,7 +10,7 @@ import typer
 from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
-from coordinator.cli.shared_options import AsJson, CampaignId, split, with_client
+from coordinator.cli.shared_options import AcceptUnsigned, AsJson, CampaignId, split, with_client
 from coordinator.figures.formats import duration, plural
 
 
@@ -113,16 +113,20 @@ def import_(
     client: Client,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `portolan-runner run … --out FILE`.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
+    accept_unsigned: AcceptUnsigned = False,
 ) -> None:
     """Store a bundle as a campaign, unless the same bundle is already stored.
 
-    If there is a file FILE.sig next to FILE, a key that the coordinator trusts must have signed the bundle.
+    A key that the coordinator trusts must have made the signature FILE.sig. With --unsigned, FILE.sig may be missing.
     """
     from coordinator.bundles.reader import require_size
+    from coordinator.bundles.signature import require_signature
 
-    # Check the size here: if the coordinator refuses an upload midway, its reason may not arrive.
+    # Check size and signature here: if the coordinator refuses an upload midway, its reason may not arrive.
     require_size(file.stat().st_size)
-    campaign, is_new = client.import_bundle(file, name)
+    if not accept_unsigned:
+        require_signature(file)
+    campaign, is_new = client.import_bundle(file, name, accept_unsigned=accept_unsigned)
     if not is_new:
         print(
             f"campaign {campaign.id}: this bundle is already stored, imported {campaign.imported_at:%Y-%m-%d %H:%M}, "

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import EvidenceSet
 from coordinator.assess.merging import complete
-from coordinator.bundles.signature import Signers
+from coordinator.bundles.signature import Signers, signature_file
 from coordinator.cli.directory import DataDirectory
 from coordinator.cli.shared_options import connect
 from coordinator.configuration.variables import variables
 from coordinator.errors import DatabaseError
+from coordinator.figures.formats import join_words
 from coordinator.targets.selectors import Selector
 
 SHIPPED_DATA = Path("shipped")
@@ -33,21 +34,19 @@ def find_evidence(
     """Return the evidence of the bundles or of the file, if they are named; otherwise a coordinator's evidence,
     otherwise the shipped evidence.
 
-    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. With ``signers``, each
-    bundle must have a signature of one of them. With ``is_completed``, the shipped evidence is added where a
+    If ``data`` is ``SHIPPED_DATA``, the shipped evidence is used and no coordinator is asked. ``signers`` decide which
+    bundles and files are accepted. Bundles need ``signers``. A file is also read without them; then the origin of the
+    evidence says that the file is unsigned or not checked. With ``is_completed``, the shipped evidence is added where a
     coordinator has none. If a coordinator has no evidence for the target, the shipped evidence is used even without
     ``is_completed``.
     """
     if bundles:
-        # It imports the reader of bundles and the code that stores outcomes.
-        from coordinator.assess.bundled import from_bundles
-
-        targets = tuple(target for target in from_bundles(bundles, signers) if selector.matches(target))
-        return EvidenceSet(targets, f"is from {len(bundles)} bundles" if len(bundles) > 1 else "is from a bundle")
+        assert signers is not None
+        return _read_bundles(bundles, signers, selector)
     if data == SHIPPED_DATA:
         return evidence_file.load_shipped()
     if data is not None:
-        return evidence_file.read(data.read_bytes(), str(data), f"from {data}")
+        return _read_file(data, signers)
     is_named = url is not None or data_dir is not None or variables().url is not None
     if not is_named and not _runs_here():
         return evidence_file.load_shipped()
@@ -58,6 +57,40 @@ def find_evidence(
     if evidence.targets and not is_completed:
         return evidence
     return complete(evidence, evidence_file.load_shipped())
+
+
+def _read_bundles(bundles: Sequence[Path], signers: Signers, selector: Selector) -> EvidenceSet:
+    # It imports the reader of bundles and the code that stores outcomes.
+    from coordinator.assess.bundled import from_bundles
+
+    signer_by_bundle = {bundle: signers.signer_of(bundle) for bundle in bundles}
+    targets = tuple(target for target in from_bundles(bundles, signer_by_bundle) if selector.matches(target))
+    source = f"{len(bundles)} bundles" if len(bundles) > 1 else "a bundle"
+    return EvidenceSet(targets, f"from {source}, {_signature(signer_by_bundle.values())}")
+
+
+def _read_file(file: Path, signers: Signers | None) -> EvidenceSet:
+    """The evidence of a file. If its signature is verified, its maker is the signer of all charts: the names in the
+    file are only what the file says."""
+    content = file.read_bytes()
+    if signers is None:
+        signature = "signature not checked" if signature_file(file).is_file() else "unsigned"
+        return evidence_file.read(content, str(file), f"from {file}, {signature}")
+    signer = signers.signer_of(file)
+    evidence = evidence_file.read(content, str(file), f"from {file}, {_signature([signer])}")
+    targets = [
+        replace(target, charts=tuple(replace(chart, signed_by=signer) for chart in target.charts))
+        for target in evidence.targets
+    ]
+    return replace(evidence, targets=tuple(targets))
+
+
+def _signature(signers: Collection[str | None]) -> str:
+    """The signers of files in words. None is for an unsigned file."""
+    names = sorted({signer for signer in signers if signer is not None})
+    if not names:
+        return "unsigned"
+    return f"signed by {join_words(names)}{', partly unsigned' if None in signers else ''}"
 
 
 def _runs_here() -> bool:

@@ -13,8 +13,8 @@ from coordinator.atlas.publication import publish as write_site
 from coordinator.atlas.site import site_files
 from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.bundles.signature import Signers
-from coordinator.cli.evidence_source import find_evidence
-from coordinator.cli.shared_options import DataDir, Url
+from coordinator.cli.evidence_source import SHIPPED_DATA, find_evidence
+from coordinator.cli.shared_options import AcceptUnsigned, DataDir, Url
 from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
@@ -32,21 +32,25 @@ def publish(
         typer.Option(help="A file of `portolan evidence`, or `shipped` for the evidence that ships with Portolan."),
     ] = None,
     signers: Annotated[
-        Path | None, typer.Option(help="Take only bundles that a key of this file of allowed signers signed.")
+        Path | None,
+        typer.Option(help="The trusted keys, a file of allowed signers: one of them must have signed each file."),
     ] = None,
     revoked: Annotated[Path | None, typer.Option(help="A file of keys that are no longer trusted.")] = None,
+    accept_unsigned: AcceptUnsigned = False,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write the atlas as a static site for any web server.
 
     The evidence comes from the bundles, otherwise from a coordinator. Without a coordinator, it is the evidence that
-    ships with Portolan. The pages need no network. Only the search needs scripts.
+    ships with Portolan. Files are refused unless a key of --signers signed them, or --unsigned accepts them. The pages
+    need no network. Only the search needs scripts.
     """
     check_folder(folder)
     selector = Selector.parse(on)
-    trusted_signers = _signers(bundles, signers, revoked)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or (), trusted_signers, is_completed=False)
+    has_files = bool(bundles) or data not in (None, SHIPPED_DATA)
+    accepted_signers = _signers(has_files, signers, revoked, accept_unsigned)
+    evidence = find_evidence(data, url, data_dir, selector, bundles or (), accepted_signers, is_completed=False)
     targets = tuple(target for target in evidence.targets if selector.matches(target))
     origin = _predicate(evidence.origin)
     atlas = whole_atlas(replace(evidence, targets=targets, origin=origin))
@@ -58,8 +62,7 @@ def publish(
     files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
-    warning = "; signatures were not checked: --signers names the trusted keys"
-    print(f"the evidence {origin}{warning if bundles and trusted_signers is None else ''}")
+    print(f"the evidence {origin}")
     print(f"open {folder / 'index.html'}")
 
 
@@ -68,11 +71,11 @@ def _predicate(origin: str) -> str:
     return f"is {origin}" if origin.startswith("from ") else origin
 
 
-def _signers(bundles: list[Path] | None, allowed_file: Path | None, revoked_file: Path | None) -> Signers | None:
-    if allowed_file is None:
-        if revoked_file is not None:
-            raise PublicationError("--revoked needs --signers: name the file of the trusted keys")
-        return None
-    if not bundles:
-        raise PublicationError("--signers applies to bundles: name the bundles to publish")
-    return Signers(allowed_file, revoked_file)
+def _signers(has_files: bool, allowed_file: Path | None, revoked_file: Path | None, accept_unsigned: bool) -> Signers:
+    """The signers whose files are accepted. Raises ``PublicationError`` for an option without effect."""
+    if revoked_file is not None and allowed_file is None:
+        raise PublicationError("--revoked needs --signers: name the file of the trusted keys")
+    options = {"--signers": allowed_file is not None, "--unsigned": accept_unsigned}
+    for option in (name for name, is_set in options.items() if is_set and not has_files):
+        raise PublicationError(f"{option} applies to bundles and to a file of --data: name one")
+    return Signers(allowed_file, revoked_file, accept_unsigned)

@@ -177,20 +177,22 @@ class Client:
 
         return self._parse(DryRun, self._send("POST", "/campaigns", json={**_json(request), "dry_run": True}))
 
-    def import_bundle(self, path: Path, name: str | None) -> tuple[CampaignDetail, bool]:
+    def import_bundle(
+        self, path: Path, name: str | None, *, accept_unsigned: bool = False
+    ) -> tuple[CampaignDetail, bool]:
         """Store a bundle. Returns its campaign, and whether the campaign is new.
 
-        If there is a signature file next to the bundle (its name with ``.sig`` added), the client sends it too.
+        If there is a signature file next to the bundle (its name with ``.sig`` added), the client sends it too. Without
+        a signature, the coordinator refuses the bundle, unless ``accept_unsigned`` is true.
         """
         from coordinator.bundles.signature import SIGNATURE, read_signature
         from coordinator.campaigns.models import CampaignDetail
 
         signature = read_signature(path)
         headers = BUNDLE if signature is None else {**BUNDLE, SIGNATURE: signature}
+        query = {"name": name, "unsigned": True if accept_unsigned else None}
         with path.open("rb") as file:
-            answer = self._send(
-                "POST", "/bundles", query={"name": name}, content=file, headers=headers, within_s=WHOLE_S
-            )
+            answer = self._send("POST", "/bundles", query=query, content=file, headers=headers, within_s=WHOLE_S)
         return self._parse(CampaignDetail, answer), answer.status_code == httpx.codes.CREATED
 
     def signers(self) -> list[Signer]:

@@ -55,11 +55,13 @@ def portolan(directory: Path) -> Iterator[Portolan]:
 def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bundle: Path, tmp_path: Path) -> None:
     header, *lines = bundles.lines_of(bundle.read_bytes())
     with ThreadPoolExecutor() as several:
-        outputs = list(several.map(lambda _: portolan.ask("import", str(bundle), "--name", "the island"), range(3)))
+        outputs = list(
+            several.map(lambda _: portolan.ask("import", "--unsigned", str(bundle), "--name", "the island"), range(3))
+        )
     summary = f"campaign 1: {len(lines)} outcomes of torch@{header['runner']['version']}/cpu on "
     assert sum(line.startswith(summary) for line in outputs) == 1
     assert sum("this bundle is already stored" in line for line in outputs) == 2
-    assert portolan.ask("import", str(bundle)).startswith("campaign 1: this bundle is already stored")
+    assert portolan.ask("import", "--unsigned", str(bundle)).startswith("campaign 1: this bundle is already stored")
 
     (campaign,) = json.loads(portolan.ask("status", "--json"))
     assert (campaign["name"], campaign["state"], campaign["counters"]["done"]) == ("the island", "done", len(lines))
@@ -87,10 +89,10 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     ):
         bad = tmp_path / "bad"
         bad.write_bytes(content)
-        assert words in portolan.refused("import", str(bad))
+        assert words in portolan.refused("import", "--unsigned", str(bad))
     with bad.open("wb") as sparse:
         sparse.truncate(MAX_BYTES + 1)
-    assert "larger than 1,024 MiB" in portolan.refused("import", str(bad))
+    assert "larger than 1,024 MiB" in portolan.refused("import", "--unsigned", str(bad))
     assert "there is no file" in portolan.refused("import", str(tmp_path / "absent"))
     assert len(json.loads(portolan.ask("status", "--json"))) == 1
 

@@ -171,7 +171,7 @@ def call_everything(client: Any, runner: RunnerProcess, bundle: Path) -> None:
     assert signer in client.signers()
     assert client.revoke_signer(signer.id).revoked_at is not None
 
-    imported, is_new = client.import_bundle(bundle, "xla")
+    imported, is_new = client.import_bundle(bundle, "xla", accept_unsigned=True)
     assert is_new
     client.compare(str(campaign), str(imported.id), "anywhere")
     assert client.evidence(ON).targets
@@ -229,7 +229,7 @@ def test_a_submission_with_the_same_key_is_one_campaign(client: portolan.Client,
 def test_a_coordinator_answers_by_what_its_own_campaigns_found(
     client: portolan.Client, bundle: Path, tmp_path: Path
 ) -> None:
-    client.import_bundle(bundle, None)
+    client.import_bundle(bundle, None, accept_unsigned=True)
     file = tmp_path / "evidence.json"
     file.write_bytes(client.get_bytes("/evidence", {"target": ON}))
     answer = client.can_i("hazards.add", on=ON)
@@ -256,3 +256,11 @@ def test_what_is_not_promised_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'campaigns'"):
         portolan.campaigns  # noqa: B018
     assert all(hasattr(portolan, name) for name in portolan.__all__)
+
+
+def test_a_large_bundle_without_a_signature_is_refused_with_the_reason(client: portolan.Client, tmp_path: Path) -> None:
+    file = tmp_path / "large.bundle"
+    with file.open("wb") as sparse:
+        sparse.truncate(64 << 20)
+    with pytest.raises(CoordinatorError, match="the bundle is not signed"):
+        client.import_bundle(file, None)

@@ -19,7 +19,7 @@ from tests.waiting import LIMIT_S
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 WITHOUT_A_NETWORK = (ROOT / "docs/how-to/chart-a-machine-without-a-network.md").read_text()
-IMPORT_LINE = re.compile(r"^campaign [\d,]+: [\d,]+ outcomes of \S+@\S+/\S+ on [^,\n]+, unsigned$", re.MULTILINE)
+IMPORT_LINE = re.compile(r"^campaign [\d,]+: [\d,]+ outcomes of \S+@\S+/\S+ on [^,\n]+, signed by (\S+)$", re.MULTILINE)
 """The line of an imported bundle, which has other numbers and another machine in each run."""
 CODE = """\
 import torch
@@ -65,9 +65,17 @@ def test_the_answer_about_a_program_is_as_shown(step: Step, tmp_path: Path) -> N
 
 def test_an_import_is_answered_as_shown(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
     bundle = bundles.make(tmp_path / "hazards.bundle", functions=("hazards.add",), runs=1)
-    answer = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url).ask("import", str(bundle))
-    assert IMPORT_LINE.search(answer), answer
-    assert IMPORT_LINE.search(WITHOUT_A_NETWORK)
+    key = bundles.make_key(tmp_path, "id_ed25519")
+    bundles.sign(bundle, key)
+    shown_line = IMPORT_LINE.search(WITHOUT_A_NETWORK)
+    assert shown_line is not None
+    signer = shown_line[1]
+    assert f"portolan signer add {signer} id_ed25519.pub" in WITHOUT_A_NETWORK
+    portolan = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+    portolan.ask("signer", "add", signer, str(key.with_suffix(".pub")))
+    imported_line = IMPORT_LINE.search(portolan.ask("import", str(bundle)))
+    assert imported_line is not None
+    assert imported_line[1] == signer
 
 
 def test_progress_is_as_shown() -> None:

@@ -53,6 +53,6 @@ def test_a_bundle_has_the_same_choice(coordinator: CoordinatorProcess, portolan:
     is_timed = [line["outcome"]["timing"]["cold_ms"] is not None for line in lines]
     assert is_timed == [True, *[False] * (len(is_timed) - 1)]
     assert len(is_timed) > 1
-    portolan.ask("import", str(file))
+    portolan.ask("import", "--unsigned", str(file))
     campaign = coordinator.http.get("/campaigns").json()["campaigns"][0]
     assert campaign["timed_cases"] == "representative"

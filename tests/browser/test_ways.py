@@ -246,7 +246,7 @@ def test_a_new_installation_shows_the_evidence_that_ships_until_it_has_its_own(
     assert visit.photograph(tmp_path) == []
 
     bundle = bundles.as_torch(tmp_path / "torch-xla.bundle", {"torch.add": "hazards.add"})
-    answer = house.unused.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    answer = house.unused.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
     assert answer.is_success, answer.text
 
     def is_own() -> bool:
@@ -268,7 +268,7 @@ def test_a_script_that_is_dropped_on_the_atlas_is_assessed_and_its_functions_sta
     bundle = bundles.as_torch(
         tmp_path / "torch-xla.bundle", {"torch.cumsum": "hazards.fail", "torch.add": "hazards.add"}
     )
-    answer = house.coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    answer = house.coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
     assert answer.is_success, answer.text
     page = visit.page
     visit.open("/")

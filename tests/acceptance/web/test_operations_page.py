@@ -28,7 +28,7 @@ def charted_campaign(coordinator: CoordinatorProcess, tmp_path_factory: pytest.T
         elif line["case"] == "hazards.add/0":
             outcome |= {"placement": "fell_back"}
             outcome["proof"]["fallbacks"] = {MOVED: 2}
-    answer = coordinator.http.post("/bundles", content=bundles.sealed(lines), headers=bundles.HEADERS)
+    answer = coordinator.http.post(bundles.UPLOAD, content=bundles.sealed(lines), headers=bundles.HEADERS)
     assert answer.status_code == 201, answer.text
     return int(answer.json()["id"])
 

@@ -34,7 +34,7 @@ def campaign(coordinator: CoordinatorProcess, tmp_path_factory: pytest.TempPathF
     file = tmp_path_factory.mktemp("bundle") / "torch-xla.bundle"
     bundles.as_torch(file, {FAILING: "hazards.fail", FINE: "hazards.add"})
     with portolan.Client(coordinator.url, ADMIN_TOKEN) as client:
-        return client.import_bundle(file, "torch on xla")[0].id
+        return client.import_bundle(file, "torch on xla", accept_unsigned=True)[0].id
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.coordinator_process import CoordinatorProcess
 from tests.faults.access.raw_http import connect, get, post, whole
 
 CAMPAIGNS = "/api/v1/campaigns"
-BUNDLES = "/api/v1/bundles"
+BUNDLES = "/api/v1/bundles?unsigned=true"
 NEW = "/campaigns/new"
 JSON, NDJSON, FORM = "application/json", "application/x-ndjson", "application/x-www-form-urlencoded"
 ADMIN = f"Authorization: Bearer {ADMIN_TOKEN}"

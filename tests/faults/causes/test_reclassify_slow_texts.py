@@ -95,7 +95,7 @@ def test_everybody_is_answered_while_slow_texts_are_classified(
     coordinator: CoordinatorProcess, slow_bundle: bytes
 ) -> None:
     with Asker(coordinator) as asker:
-        import_answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=slow_bundle)
+        import_answer = coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=slow_bundle)
         assert import_answer.status_code == 201, import_answer.text
         campaign = import_answer.json()["id"]
         for path in (f"/campaigns/{campaign}/reclassify", "/reclassify"):

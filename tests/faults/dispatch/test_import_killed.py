@@ -48,17 +48,17 @@ async def test_kill_9_in_the_middle_of_an_import(database: str, large: bytes) ->
     try:
         base_url, headers = str(coordinator.http.base_url), AS_ADMIN | bundles.HEADERS
         async with httpx.AsyncClient(base_url=base_url, headers=headers, timeout=LIMIT_S) as http:
-            importing = asyncio.create_task(http.post("/bundles", content=large))
+            importing = asyncio.create_task(http.post(bundles.UPLOAD, content=large))
             await _wait_storing(database)
             coordinator.kill()
             with pytest.raises(httpx.TransportError):
                 await importing
         coordinator.start()
         assert coordinator.http.get("/campaigns").json()["campaigns"] == []
-        answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=large)
+        answer = coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=large)
         assert answer.status_code == 201, answer.text
         assert answer.json()["counters"]["done"] == CASES
-        assert coordinator.http.post("/bundles", headers=bundles.HEADERS, content=large).status_code == 200
+        assert coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=large).status_code == 200
         rows = coordinator.outcomes(answer.json()["id"])
         assert len({row["case"] for row in rows}) == CASES
     finally:

@@ -183,7 +183,7 @@ async def test_in_a_bundle_it_is_refused_with_line_and_field(
 ) -> None:
     lines = bundles.lines_of(bundle)
     change(lines[place])
-    answer = await client.post(f"{API}/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    answer = await client.post(f"{API}{bundles.UPLOAD}", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 422, answer.text
     detail = json.loads(answer.content)["detail"]
     assert detail.startswith(f"line {place + 1} of the bundle"), detail
@@ -195,9 +195,9 @@ async def test_a_bundle_of_our_own_with_broken_reports_can_be_imported(
     client: httpx.AsyncClient, tmp_path: Path
 ) -> None:
     bundle_path = bundles.make(tmp_path / "report.bundle", "--timeout", "2", functions=("hazards.report",), runs=1)
-    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundle_path.read_bytes()))[
-        "id"
-    ]
+    campaign = (
+        await ask(client, "POST", bundles.UPLOAD, 201, headers=bundles.HEADERS, content=bundle_path.read_bytes())
+    )["id"]
     causes = {row["case"]: row["cause"] for row in await outcomes(client, campaign)}
     assert causes.pop("hazards.report/tomorrow") == "timeout"
     assert len(causes) == 5
@@ -213,7 +213,7 @@ async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: http
             "placement": "on_device",
             "proof": {"executed": 1},
         }
-    campaign = (await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundles.sealed(lines)))[
+    campaign = (await ask(client, "POST", bundles.UPLOAD, 201, headers=bundles.HEADERS, content=bundles.sealed(lines)))[
         "id"
     ]
     await read_everything(client, campaign, "hazards")
@@ -225,7 +225,7 @@ async def test_what_a_bundle_may_hold_at_most_is_imported_and_shown(client: http
 async def test_the_database_itself_refuses_it(
     client: httpx.AsyncClient, bundle: bytes, database: str, column: str, number: str
 ) -> None:
-    await ask(client, "POST", "/bundles", 201, headers=bundles.HEADERS, content=bundle)
+    await ask(client, "POST", bundles.UPLOAD, 201, headers=bundles.HEADERS, content=bundle)
     connection = await asyncpg.connect(database)
     try:
         with pytest.raises(asyncpg.CheckViolationError, match="measurable"):

@@ -52,7 +52,7 @@ def test_cells_of_one_revision_stay_comparable(
 
     if first == "the runner":
         register()
-    import_answer = coordinator.http.post("/bundles", headers=bundles.HEADERS, content=bundle.read_bytes())
+    import_answer = coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
     assert import_answer.status_code == 201, import_answer.text
     imported_campaign = int(import_answer.json()["id"])
     if first == "the bundle":

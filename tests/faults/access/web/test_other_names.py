@@ -12,6 +12,7 @@ from tests.faults.access.web.house import NAMED, House
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+IMPORT = "/api/v1/bundles?unsigned=true"
 PAGES = ("/campaigns", "/api/v1/campaigns", "/static/portolan.css", "/healthz", "/metrics", "/nowhere")
 POLICIES = ("content-security-policy", "cross-origin-resource-policy", "referrer-policy", "x-content-type-options")
 OVERRIDE = {"case": "listed.one/0", "target": "listed/cpu", "by": "Eve", "why": "so", "cause": "memory"}
@@ -78,7 +79,7 @@ def test_what_another_site_sends_changes_nothing(
 @pytest.mark.parametrize("kind", ["text/plain", FORM, "multipart/form-data; boundary=x", f"text/plain; {JSON}", ""])
 @pytest.mark.parametrize(
     ("path", "takes"),
-    [("/api/v1/campaigns", JSON), ("/api/v1/bundles", "application/x-ndjson"), ("/api/v1/campaigns/1/cancel", JSON)],
+    [("/api/v1/campaigns", JSON), (IMPORT, "application/x-ndjson"), ("/api/v1/campaigns/1/cancel", JSON)],
 )
 def test_a_body_that_a_form_could_send_is_none_of_the_api_s(house: House, path: str, takes: str, kind: str) -> None:
     before = house.state()
@@ -169,5 +170,5 @@ def test_refusals_have_the_headers_too(house: House) -> None:
 
 def test_a_bundle_as_what_it_is_is_imported(house: House) -> None:
     """This test runs last, because the same bytes are refused in the tests above."""
-    status, _, text = house.ask("POST", "/api/v1/bundles", house.bundle, Content_Type="application/x-ndjson")
+    status, _, text = house.ask("POST", IMPORT, house.bundle, Content_Type="application/x-ndjson")
     assert status == 201, text

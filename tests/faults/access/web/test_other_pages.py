@@ -79,9 +79,10 @@ SENT = {
     "submit by text": "send('POST', '/api/v1/campaigns', 'text/plain', JSON.stringify({suite: 'paper'}))",
     "submit by a form of text": """
         form('/api/v1/campaigns', {'{"suite": "paper", "name": "': '"}'}, 'text/plain')""",
-    "import by text": "send('POST', '/api/v1/bundles', 'text/plain', bundle)",
-    "import by bytes of no type": "send('POST', '/api/v1/bundles', null, new TextEncoder().encode(bundle))",
-    "import by a form with a file": "form('/api/v1/bundles', {file: bundle}, 'multipart/form-data')",
+    "import by text": "send('POST', '/api/v1/bundles?unsigned=true', 'text/plain', bundle)",
+    "import by bytes of no type": """
+        send('POST', '/api/v1/bundles?unsigned=true', null, new TextEncoder().encode(bundle))""",
+    "import by a form with a file": "form('/api/v1/bundles?unsigned=true', {file: bundle}, 'multipart/form-data')",
     "reclassify": "send('POST', '/api/v1/reclassify', null, null)",
     "reclassify by a form": "form('/api/v1/reclassify', {})",
     "remove a runner by a form": "form(`/runners/${runner}/remove`, {})",
@@ -95,7 +96,8 @@ ASKED = {
     "remove by DELETE": "asked('DELETE', `/api/v1/runners/${runner}`, {})",
     "submit as JSON": """
         asked('POST', '/api/v1/campaigns', {'Content-Type': 'application/json'}, '{"suite": "paper"}')""",
-    "import as a bundle": "asked('POST', '/api/v1/bundles', {'Content-Type': 'application/x-ndjson'}, bundle)",
+    "import as a bundle": """
+        asked('POST', '/api/v1/bundles?unsigned=true', {'Content-Type': 'application/x-ndjson'}, bundle)""",
     "read by fetch": "asked('GET', '/api/v1/campaigns', {})",
     "read a page by fetch": "asked('GET', '/campaigns', {})",
     "read with the cookie": "asked('GET', '/runners/new', {}, undefined, 'include')",

@@ -66,7 +66,7 @@ def change_case(lines: Lines, case: str, years: int, **outcome: Any) -> Lines:
 
 
 async def send(http: httpx.AsyncClient, lines: Lines) -> int:
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    answer = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     number: int = answer.json()["id"]
     return number

@@ -48,7 +48,7 @@ async def http(database: str) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def send(http: httpx.AsyncClient, lines: Lines) -> int:
-    answer = await http.post("/api/v1/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    answer = await http.post(f"/api/v1{bundles.UPLOAD}", headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     number: int = answer.json()["id"]
     return number

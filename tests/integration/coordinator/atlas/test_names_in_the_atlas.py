@@ -25,7 +25,7 @@ async def test_each_name_of_a_function_leads_to_the_page_of_the_charted_one(
 ) -> None:
     charted_names = {"torch.acos": "hazards.add", "torch.nn.functional.avg_pool1d": "hazards.fail"}
     content = bundles.as_torch(tmp_path / "torch.bundle", charted_names).read_bytes()
-    answer = await http.post("/api/v1/bundles", headers=bundles.HEADERS, content=content)
+    answer = await http.post(f"/api/v1{bundles.UPLOAD}", headers=bundles.HEADERS, content=content)
     assert answer.status_code == 201, answer.text
     for other_name, name in (
         ("torch.Tensor.acos", "torch.acos"),

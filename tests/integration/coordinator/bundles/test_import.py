@@ -42,7 +42,9 @@ async def counts(dsn: str) -> dict[str, int]:
 
 
 async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient, bundle: bytes) -> None:
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundle, params={"name": "from the island"})
+    answer = await http.post(
+        bundles.UPLOAD, headers=bundles.HEADERS, content=bundle, params={"name": "from the island", "unsigned": "true"}
+    )
     assert answer.status_code == 201, answer.text
     campaign = answer.json()
     header, *lines = bundles.lines_of(bundle)
@@ -63,7 +65,7 @@ async def test_a_bundle_becomes_a_campaign_that_is_done(http: httpx.AsyncClient,
 
 
 async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.AsyncClient, bundle: bytes) -> None:
-    campaign = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
+    campaign = (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).json()["id"]
     rows = (await http.get(f"/campaigns/{campaign}/outcomes")).json()["outcomes"]
     header, *lines = bundles.lines_of(bundle)
     assert [(row["case"], row["run"]) for row in rows] == [(line["case"], line["run"]) for line in lines]
@@ -97,7 +99,7 @@ async def test_its_outcomes_are_those_of_the_bundle_with_causes(http: httpx.Asyn
 
 
 async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, bundle: bytes) -> None:
-    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+    assert (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).status_code == 201
     assert (await http.get("/runners")).json() == {"runners": []}
     assert (await http.get("/catalogue")).json()["suites"] == []
     answer = await http.post("/campaigns", json={"suite": "hazards", "targets": ["hazards/cpu"]})
@@ -108,23 +110,25 @@ async def test_nobody_is_there_to_claim_for_or_to_show(http: httpx.AsyncClient, 
 async def test_the_same_bundle_again_is_the_same_campaign(
     http: httpx.AsyncClient, bundle: bytes, database: str
 ) -> None:
-    first = await http.post("/bundles", headers=bundles.HEADERS, content=bundle)
+    first = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)
     rows_before = await counts(database)
-    again = await http.post("/bundles", headers=bundles.HEADERS, content=bundle, params={"name": "another name"})
+    again = await http.post(
+        bundles.UPLOAD, headers=bundles.HEADERS, content=bundle, params={"name": "another name", "unsigned": "true"}
+    )
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
     assert await counts(database) == rows_before
     # Nor does it use up a number: people notice when campaigns are missing.
     other = bundles.lines_of(bundle)
     other[0]["begun_at"] = "2020-01-01T00:00:00Z"
-    next_one = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(other))
+    next_one = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundles.sealed(other))
     assert next_one.json()["id"] == first.json()["id"] + 1
 
 
 async def test_imported_at_once_through_two_coordinators(database: str, bundle: bytes) -> None:
     async with app_client(database) as one, app_client(database) as other:
         answers = await asyncio.gather(
-            *(client.post("/bundles", headers=bundles.HEADERS, content=bundle) for client in (one, other) * 4)
+            *(client.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle) for client in (one, other) * 4)
         )
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
     assert len({answer.json()["id"] for answer in answers}) == 1
@@ -188,7 +192,7 @@ async def test_what_is_not_a_good_bundle_is_refused_and_leaves_nothing(
     spoil, words = BAD[kind]
     bad = spoil(bundle)
     assert bad != bundle
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bad)
+    answer = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bad)
     assert answer.status_code == 422, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert words in answer.json()["detail"]
@@ -196,7 +200,9 @@ async def test_what_is_not_a_good_bundle_is_refused_and_leaves_nothing(
 
 
 async def test_a_declared_size_over_the_limit_is_refused_before_the_body(http: httpx.AsyncClient) -> None:
-    answer = await http.post("/bundles", content=b"", headers=bundles.HEADERS | {"Content-Length": str(MAX_BYTES + 1)})
+    answer = await http.post(
+        bundles.UPLOAD, content=b"", headers=bundles.HEADERS | {"Content-Length": str(MAX_BYTES + 1)}
+    )
     assert answer.status_code == 413
     assert "larger than 1,024 MiB" in answer.json()["detail"]
 
@@ -219,7 +225,7 @@ async def test_an_undeclared_size_is_refused_where_it_passes_the_limit() -> None
 async def test_odd_text_in_the_evidence_is_stored(http: httpx.AsyncClient, bundle: bytes) -> None:
     lines = bundles.lines_of(bundle)
     lines[1]["outcome"] |= {"evidence": {"message": "\N{REPLACEMENT CHARACTER} and 𝄞"}, "log_tail": "x\x01y"}
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=bundles.sealed(lines))
+    answer = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundles.sealed(lines))
     assert answer.status_code == 201, answer.text
     rows = (await http.get(f"/campaigns/{answer.json()['id']}/outcomes")).json()["outcomes"]
     assert rows[0]["message"] == "\N{REPLACEMENT CHARACTER} and 𝄞"

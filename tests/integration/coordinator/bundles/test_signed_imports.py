@@ -56,14 +56,14 @@ def content_of(bundle: Path) -> bytes:
     return bundle.read_bytes()
 
 
-async def send(http: httpx.AsyncClient, bundle: Path) -> httpx.Response:
+async def send(http: httpx.AsyncClient, bundle: Path, path: str = "/bundles") -> httpx.Response:
     signature = read_signature(bundle)
     headers = bundles.HEADERS if signature is None else {**bundles.HEADERS, SIGNATURE: signature}
-    return await http.post("/bundles", headers=headers, content=content_of(bundle))
+    return await http.post(path, headers=headers, content=content_of(bundle))
 
 
-async def refusal(http: httpx.AsyncClient, bundle: Path) -> str:
-    answer = await send(http, bundle)
+async def refusal(http: httpx.AsyncClient, bundle: Path, path: str = "/bundles") -> str:
+    answer = await send(http, bundle, path)
     assert answer.status_code == 422, answer.text
     assert (await http.get("/campaigns")).json()["campaigns"] == []
     return str(answer.json()["detail"])
@@ -96,12 +96,33 @@ async def test_a_signed_bundle_is_its_signers_until_the_key_is_revoked(
     assert await signers_of_evidence(http) == [None]
 
 
-async def test_an_unsigned_bundle_is_taken_as_such_and_becomes_the_signers_when_it_comes_signed(
+async def test_an_unsigned_bundle_is_refused_with_how_to_sign_it_and_how_to_accept_it(
+    http: httpx.AsyncClient, bundle: Path
+) -> None:
+    for path in ("/bundles", "/bundles?unsigned=false"):
+        message = await refusal(http, bundle, path)
+        assert "the bundle is not signed" in message
+        assert "ssh-keygen -Y sign -n portolan-bundle -f KEY" in message
+        assert "unsigned=true" in message
+
+
+async def test_who_accepts_unsigned_bundles_still_accepts_no_invalid_signature(
+    http: httpx.AsyncClient, bundle: Path, tmp_path: Path
+) -> None:
+    key = bundles.make_key(tmp_path, "lab")
+    bundles.sign(bundle, key)
+    assert "portolan signer add" in await refusal(http, bundle, bundles.UPLOAD)
+    await trust(http, key)
+    on_other_hardware(bundle)
+    assert f"no valid signature of {LAB}" in await refusal(http, bundle, bundles.UPLOAD)
+
+
+async def test_an_unsigned_bundle_that_is_accepted_becomes_the_signers_when_it_comes_signed(
     http: httpx.AsyncClient, bundle: Path, tmp_path: Path
 ) -> None:
     key = bundles.make_key(tmp_path, "lab")
     await trust(http, key)
-    first = await campaign_of(await send(http, bundle))
+    first = await campaign_of(await send(http, bundle, bundles.UPLOAD))
     assert first["signed_by"] is None
     page = await http.get(f"http://localhost/campaigns/{first['id']}", headers={"Accept": "text/html"})
     assert "from a bundle without a trusted signature" in page.text

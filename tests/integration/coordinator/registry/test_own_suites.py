@@ -99,7 +99,7 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
         lines[0]["suite"]["cases"][1]["tags"] = ["a tag of its own"]
         lines.extend({**lines[1], "case": "hazards.extra/0", "run": run} for run in (1, 2))
 
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, add_a_case))
+    answer = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, add_a_case))
     assert answer.status_code == 201, answer.text
     functions = (await http.get(f"/campaigns/{answer.json()['id']}/matrix")).json()["rows"]
     assert "hazards.extra" in {row["function"] for row in functions}
@@ -116,7 +116,7 @@ async def test_an_import_leaves_the_suite_of_a_runner_as_it_is(
 async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its_own(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
-    campaign = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
+    campaign = (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).json()["id"]
     bundle_rows = await rows.fetch(CASES)
     outcomes = (await http.get(f"/campaigns/{campaign}/outcomes")).json()
     info, suite = runner_of(bundle)
@@ -130,10 +130,10 @@ async def test_a_runner_that_comes_after_a_bundle_has_its_suite_whole_and_of_its
 async def test_bundles_with_the_same_cases_share_them(
     http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
 ) -> None:
-    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+    assert (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).status_code == 201
     before = await counts(rows)
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, lambda lines: None))
+        await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, lambda lines: None))
     ).status_code == 201
     after = await counts(rows)
     assert (after["campaigns"], after["suites"], after["cases"]) == (2, before["suites"], before["cases"])
@@ -159,9 +159,9 @@ async def test_one_revision_has_one_meaning(
     if first == "a runner":
         await enter(engine, *runner_of(bundle))
     else:
-        assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+        assert (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).status_code == 201
     counts_before = await counts(rows)
-    answer = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, change))
+    answer = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, change))
     assert answer.status_code == 409, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     detail = answer.json()["detail"]
@@ -174,7 +174,7 @@ async def test_a_runner_that_contradicts_a_bundle_is_told_of_it(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine, rows: asyncpg.Connection[Any]
 ) -> None:
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
+        await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
     ).status_code == 201
     counts_before = await counts(rows)
     info, suite = runner_of(bundle)
@@ -192,7 +192,7 @@ async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
     the real suite is stored."""
     info, suite = runner_of(bundle)
     before = await counts(rows)
-    wrong = await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
+    wrong = await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
     with pytest.raises(SuiteChangedError, match="`portolan delete suite` shows"):
         await enter(engine, info, suite)
     answer = await http.delete(f"/campaigns/{wrong.json()['id']}")
@@ -214,14 +214,14 @@ async def test_whoever_told_a_revision_wrongly_is_undone_by_an_operator(
 async def test_a_bundle_goes_with_its_campaign_unless_another_has_its_cases(
     http: httpx.AsyncClient, bundle: bytes, rows: asyncpg.Connection[Any]
 ) -> None:
-    first = (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).json()["id"]
+    first = (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).json()["id"]
     same = change_bundle(bundle, lambda lines: None)
-    second = (await http.post("/bundles", headers=bundles.HEADERS, content=same)).json()["id"]
+    second = (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=same)).json()["id"]
     outcomes = (await http.get(f"/campaigns/{second}/outcomes")).json()
     assert (await http.delete(f"/campaigns/{first}")).status_code == 200
     assert (await http.get(f"/campaigns/{second}/outcomes")).json() == outcomes
     # It may come again, as a campaign of its own.
-    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+    assert (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).status_code == 201
     for campaign in (second, second + 1):
         assert (await http.delete(f"/campaigns/{campaign}")).status_code == 200
     assert (await counts(rows))["cases"] == 0
@@ -239,7 +239,7 @@ async def test_of_a_bundle_and_a_runner_that_contradict_each_other_at_once_one_i
         key = f"hazards\nhazards\n{suite.revision}"
         await rows.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", key)
         importing = asyncio.ensure_future(
-            http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
+            http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, rename_first))
         )
         entering = asyncio.ensure_future(enter(engine, info, suite))
         while await rows.fetchval(WAITING) < 2:
@@ -265,7 +265,7 @@ async def test_a_bundle_says_nothing_new_of_a_target_that_is_there(
         lines[0]["runner"]["fingerprint"]["notes"] = ["the bundle's"]
 
     assert (
-        await http.post("/bundles", headers=bundles.HEADERS, content=change_bundle(bundle, say_otherwise))
+        await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=change_bundle(bundle, say_otherwise))
     ).status_code == 201
     assert await rows.fetch("select * from targets") == targets_before
 
@@ -273,7 +273,7 @@ async def test_a_bundle_says_nothing_new_of_a_target_that_is_there(
 async def test_an_estimate_learns_from_what_was_imported(
     http: httpx.AsyncClient, bundle: bytes, engine: AsyncEngine
 ) -> None:
-    assert (await http.post("/bundles", headers=bundles.HEADERS, content=bundle)).status_code == 201
+    assert (await http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle)).status_code == 201
     info, suite = runner_of(bundle)
     await enter(engine, info, suite)
     plan = await http.post(
