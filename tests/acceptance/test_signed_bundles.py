@@ -1,5 +1,7 @@
-"""``portolan publish`` and ``import`` accept bundles that a trusted key signed, and name the signer. They accept unsigned
-bundles only with ``--unsigned``."""
+"""``portolan publish`` and ``import`` accept bundles that a trusted key signed, and name the signer.
+
+They accept unsigned bundles only with ``--unsigned``.
+"""
 
 from __future__ import annotations
 
