@@ -35,4 +35,4 @@ def test_an_outcome_needs_no_samples_of_the_hosts_work_and_none_without_time(mem
     "members", [{"placement": "on_device"}, {"placement": "unknown", "proof": {"unproven": "nobody_looked"}}]
 )
 def test_every_other_outcome_that_returned_has_samples(members: dict[str, Any]) -> None:
-    assert "there are no samples_ms" in (find_fault(outcome(**members), JOB, 1.0) or "")
+    assert "there are neither samples_ms nor evidence" in (find_fault(outcome(**members), JOB, 1.0) or "")

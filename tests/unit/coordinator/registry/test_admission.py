@@ -36,7 +36,11 @@ def test_what_is_essential_is_checked_when_a_runner_is_registered() -> None:
 
 
 def test_the_documentation_names_what_is_essential() -> None:
-    section = (ROOT / "docs" / "reference" / "pages.md").read_text().partition("could not be checked, it is refused")[2]
+    section = (
+        (ROOT / "docs" / "reference" / "pages.md")
+        .read_text()
+        .partition("could not be checked, the runner is refused")[2]
+    )
     assert set(re.findall(r"`([a-z]+\.[a-z_]+)`", section.partition("\n- ")[0])) == ESSENTIAL
 
 
