@@ -97,7 +97,8 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
 
 
 def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
-    """Measure the pages of the large campaign and its paged REST responses, then exports of the whole campaign."""
+    """Measure the pages and the paged REST responses of the large campaign. Then measure the exports of the whole
+    campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
     first, second = (f"{large}:{release}/cpu" for release in LARGE.releases)
     yield from first_bytes(

@@ -69,8 +69,8 @@ def _require_upgraded(connection: Connection) -> None:
     revision = _current(connection)
     if revision != head():
         raise DatabaseError(
-            f"the database is at revision {revision or 'none'}, and this Portolan needs {head()}: "
-            "run `portolan db upgrade` of this version, or use the version that made it"
+            f"the database is at revision {revision or 'none'}, and this Portolan needs {head()}: if the database is "
+            "older, run `portolan db upgrade`; if it is newer, use the version of Portolan that last upgraded it"
         )
     require_same(connection, scripts(), head())
 

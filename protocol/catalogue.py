@@ -48,8 +48,8 @@ class CallOptions(Message):
 
 
 class CaseOptions(Message):
-    """How a case calls its function. Options do not affect results, so two catalogues of one revision may have
-    different options."""
+    """A description of how a case calls its function. The description does not decide what the case does, so two
+    catalogues of one revision may describe the same case differently."""
 
     kind: CaseKind | None = None
     """Null if the runner does not report this."""

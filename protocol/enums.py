@@ -171,11 +171,12 @@ _UNPROVEN = {
     "not followed",
     Unproven.watched_call_failed: "the call passed, but failed when it was repeated under close monitoring",
     Unproven.no_time: "the first call left too little of the case's time to repeat it under close monitoring",
-    Unproven.one_kernel: "the device has one kernel for all operations that it lacks, and nothing shows where "
-    "that kernel computes",
+    Unproven.one_kernel: "one kernel handles all operations that the device does not implement, and nothing shows "
+    "whether this kernel computes on the device or on the host",
     Unproven.tensor_subclass: "the arrays are a tensor subclass that handles operations in Python and does not "
     "report what it executed",
-    Unproven.number_in_kernel: "a kernel read a single number on the host: to decide something, or to compute there",
+    Unproven.number_in_kernel: "a kernel read a single number on the host, and nothing shows whether it used the "
+    "number only for a decision or to compute the result on the host",
     Unproven.result_on_host: "the function returns a NumPy array, a text or a list of numbers on every device, and the "
     "host read arrays to make it",
 }

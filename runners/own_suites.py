@@ -149,7 +149,9 @@ def _load_recording(framework: Framework, name: str, file: Path) -> Suite:
     module, _, case_of = framework.replay.partition(":")
     functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))
     if not functions:
-        raise SuiteError(f"{file} has no calls: none of its command's calls were kept")
+        raise SuiteError(
+            f"{file} has no calls to replay: read the reasons in left_out of this file, or record another command"
+        )
     return Suite(name, module, functions)
 
 
@@ -189,7 +191,7 @@ def _describe_error(error: BaseException, own: OwnSuite) -> str:
 
 def _require_cases(framework: Framework, suite: Suite, own: OwnSuite) -> None:
     if not suite.cases:
-        raise SuiteError(f"{own} has no cases: add a list FUNCTIONS of functions with cases")
+        raise SuiteError(f"{own} has no cases: define FUNCTIONS, a list of functions that each have at least one case")
     roots = frameworks.roots()
     for case in suite.cases:
         owner = roots.get(case.function.partition(".")[0], framework.name)

@@ -381,7 +381,8 @@ class Linker:
         return is_setup and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
-        """The framework's base classes of the class around a function."""
+        """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
+        ``within`` is not a method."""
         class_name, _, method = within.rpartition(".")
         path = f"{module}.{class_name}"
         if not method or path not in self._facts.classes:

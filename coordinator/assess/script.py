@@ -87,7 +87,9 @@ def read_script(script: Script, within_s: float = WITHIN_S) -> AssessedSource:
             raise RequestError(f"{script.name} was not read within {within_s:g} s: send a smaller part of it")
         source: AssessedSource = ours.recv()
     except EOFError:
-        raise RequestError(f"{script.name} ended the process that read it: send a smaller part of it") from None
+        raise RequestError(
+            f"the process that parsed {script.name} crashed or used up its memory: send a smaller part of the file"
+        ) from None
     finally:
         ours.close()
         reading.kill()

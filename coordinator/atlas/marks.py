@@ -79,7 +79,10 @@ class AtlasCell:
             or self.wrong > self.failed
             or self.on_device < 0
         ):
-            raise ValueError(f"{self} does not add up")
+            raise ValueError(
+                f"the counts of {self} contradict each other: each must be 0 or more, wrong at most failed, "
+                "failed + fell_back + unproven at most total, and total + host_work + accepted at least 1"
+            )
 
     @property
     def on_device(self) -> int:

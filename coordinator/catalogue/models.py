@@ -107,7 +107,7 @@ class Coverage(BaseModel):
 
 
 class UsedFunction(BaseModel):
-    """A function or member of a release, with the number of its certain uses."""
+    """A function of a release, or a member of one of its classes, and the number of uses that surely mean it."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -124,7 +124,7 @@ def assess(
             "reached."
         ),
     ] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Ignore the findings of this file.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Report only findings that this file does not list.")] = None,
     write_baseline: Annotated[Path | None, typer.Option(help="Write the current findings to this file.")] = None,
     url: Url = None,
     data_dir: DataDir = None,

@@ -69,7 +69,8 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """The runner answers other_case to a known id with another suite, case or run, and does not accept the job."""
+    """If a job has the id of a job that the runner has, but another suite, case or run, the runner answers other_case
+    and does not accept the new job."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}

@@ -171,7 +171,10 @@ class RunnerClient:
         async for chunk in response.aiter_raw():
             body += chunk
             if len(body) > most:
-                raise RunnerIncompatibleError(f"the runner at {self.url} sent an answer of over {most >> 20} MiB")
+                raise RunnerIncompatibleError(
+                    f"the runner at {self.url} sent an answer of over {most >> 20} MiB, which is the limit: "
+                    "repair the runner"
+                )
         return httpx.Response(response.status_code, content=bytes(body), request=response.request)
 
     def _parse(self, model: type[M], body: bytes) -> M:

@@ -54,8 +54,8 @@ class ChangedCase(NamedTuple):
 
 @dataclass(frozen=True)
 class SuiteDifference:
-    """The cases in which an offered content differs from the stored content. A difference without such cases is
-    false."""
+    """The cases in which the content that a runner offers for a suite differs from the stored content.
+    ``bool(difference)`` is False if there are no such cases."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()

@@ -85,7 +85,7 @@ class Cell(CountedFunction, Figures):
         return self.anywhere.cause or (on_device and on_device.cause) or self.not_counted_cause
 
     def columns(self) -> dict[str, Any]:
-        """Every value by column name, for a flat row with the counts of all rules."""
+        """The values of this cell by column name, as one flat row. The row has columns for each counting rule."""
         counts = {column: getattr(self.by(rule), name, None) for column, (rule, name) in _COUNT_COLUMNS.items()}
         return {name: getattr(self, name) for name in _PLAIN_COLUMNS} | counts
 

@@ -115,7 +115,8 @@ class _BoundedStream(httpx.AsyncByteStream):
             length += len(piece)
             if length > MAX_BODY:
                 raise RunnerIncompatibleError(
-                    f"the runner at {self._place} sent an answer of over {MAX_BODY >> 20} MiB"
+                    f"the runner at {self._place} sent an answer of over {MAX_BODY >> 20} MiB, which is the limit: "
+                    "repair the runner"
                 )
             yield piece
 

@@ -99,9 +99,11 @@ def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: 
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """The complete environment for a device of the framework or, if there is none, a whole environment. For a device
-    that a package adds, it is an environment with this package. If there are several such environments, it is the
-    newest.
+    """Return the fully installed environment for a device of the framework.
+
+    If there is none, return the fully installed *whole* environment: the one with all packages of the framework. For a
+    device that a package adds, return the newest environment with this package. None if no environment is fully
+    installed.
     """
     try:
         bringing = devices_of_packages(framework).get(device)

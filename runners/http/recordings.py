@@ -42,7 +42,10 @@ class RecordingInbox:
             if (refusal := rule.call_refusal(self._framework, call.function, call.call)) is not None:
                 raise RequestError(f"a recording may not contain the call {call.case}: {refusal}")
         if not recording.calls:
-            raise RequestError("the recording has no calls: none of its command's calls were kept")
+            raise RequestError(
+                "the recording has no calls to replay: read the reasons in left_out of its file, "
+                "or record another command"
+            )
         content = recording.model_dump_json().encode()
         suite = f"recording_{hashlib.sha256(content).hexdigest()[:8]}"
         if suite in self._served:

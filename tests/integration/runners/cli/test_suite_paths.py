@@ -92,7 +92,7 @@ def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> No
         ("raise SystemExit(0)\n", "SystemExit: 0 ({file}, line 1)"),
         ("import os\nos._exit(0)\n", "cannot be imported: "),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "cannot be imported: "),
-        ("CASES = []\n", "has no cases: add a list FUNCTIONS"),
+        ("CASES = []\n", "has no cases: define FUNCTIONS, a list"),
         ("FUNCTIONS = [print]\n", "FUNCTIONS holds a builtin_function_or_method, and not"),
         (MODULE.replace("[total]", "[total, total]"), "two cases 'mine.total/row'; rename one"),
         (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),

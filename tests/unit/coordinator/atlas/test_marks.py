@@ -86,7 +86,7 @@ def test_without_a_case_there_is_no_mark() -> None:
     "counts", [(0, 0, 0, 0, 0), (2, 1, 2, 0, 0), (2, 2, 0, 1, 0), (1, -1, 0, 0, 0), (-1, 0, 0, 0, 0)]
 )
 def test_counts_that_do_not_add_up_are_no_cell(counts: tuple[int, int, int, int, int]) -> None:
-    with pytest.raises(ValueError, match="does not add up"):
+    with pytest.raises(ValueError, match="contradict each other"):
         AtlasCell(*counts)
 
 
