@@ -10,8 +10,8 @@ from coordinator.catalogue.releases import nearest, shipped_release, version_num
 
 
 def shipped_uses(targets: Iterable[TargetEvidence]) -> Uses:
-    """For each framework, the number of certain uses of each function, summed over all names that the function has in
-    the newest charted version."""
+    """For each framework, the number of uses that surely mean each function, summed over all names that the function
+    has in the newest charted version."""
     newest: dict[str, str] = {}
     for target in targets:
         before = newest.get(target.framework)

@@ -192,7 +192,8 @@ OUTCOME_ROWS = View(
         "Then this row is the repetition, and the value says whether the repetition failed in the same way as the "
         "first run (`failed_alike`) or not (`failed_otherwise`)",
         "judged_by": "source of the expected values: `numpy`: NumPy or SciPy (independent); `decomposition`: the "
-        "library's own reference, from other operations (independent); `reference`: the function's own tests; "
+        "library's reference implementation, which computes the function by other operations (independent); "
+        "`reference`: the function's own tests; "
         "`differences`: finite differences, for a gradient; `float64`: the same function on the CPU in float64; "
         "`itself`: the same function on the CPU in the same type; `form`: there are no expected values, and only the "
         "shape and dtype of the result are checked; null if the suite does not declare a source",

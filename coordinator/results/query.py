@@ -1,9 +1,13 @@
 """The query language of the matrix: ``torch.* fails:xla passes:cpu cause:type``. It does no I/O.
 
-A query consists of words. A function matches if every word without a minus matches and no word with a minus matches. A
-word without a colon is a name: a glob if it has ``*`` or ``?``, otherwise a part of the function's name. The other
-words have the form ``key:TARGET``. Such a word matches if its condition holds on at least one of the targets that
-TARGET names. TARGET is a device (``xla``) or a selector (``torch@2.9/xla``). Without TARGET, any target can match.
+A query consists of terms separated by spaces. A function matches if every term without a minus matches and no term
+with a minus matches. A term without a colon is a name: a glob if it has ``*`` or ``?``, otherwise a part of the
+function's name. The other terms begin with a key and a colon. A name follows ``function:`` and ``module:``. A word
+follows ``cause:`` and ``verdict:``, with or without a target before it (``cause:type``, ``cause:xla=type``). After
+the other keys comes a target, which may be empty (``fails:xla``, ``slower:xla>10``, ``flaky:``).
+
+A target is a device (``xla``) or a selector (``torch@2.9/xla``). A term with a target matches if its condition holds on
+at least one of the targets that it selects. Without a target, any target can match.
 """
 
 from __future__ import annotations
