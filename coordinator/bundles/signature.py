@@ -30,8 +30,12 @@ def signature_file(bundle: Path) -> Path:
 
 
 def require_signature(bundle: Path) -> None:
-    """Raise ``BundleError`` if there is no signature file next to a bundle, or next to a file of evidence."""
-    bundle.stat()  # Of a file that does not exist, the error says so, and not that it is unsigned.
+    """Raise ``BundleError`` if there is no signature file next to a bundle, or next to a file of evidence.
+
+    Raises ``OSError`` if the bundle itself cannot be opened.
+    """
+    # If there is no such file, or if it is a folder, the error says so, and not that it is unsigned.
+    bundle.open("rb").close()
     signature = signature_file(bundle)
     if not signature.is_file():
         raise BundleError(

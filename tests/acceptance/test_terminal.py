@@ -52,10 +52,10 @@ def on_a_terminal(portolan: Portolan, *arguments: str) -> list[str]:
 
 
 def matrix(lines: list[str]) -> list[str]:
-    """The lines of a matrix, from its heading to its legend. The sentences after the legend may wrap."""
+    """The lines of a matrix, from its heading to the end of its legend, which may wrap."""
     (first,) = [place for place, line in enumerate(lines) if line.startswith("function")]
-    (last,) = [place for place, line in enumerate(lines) if line.endswith("over common cases")]
-    return lines[first : last + 1]
+    ends = range(first + 1, len(lines) + 1)
+    return next(lines[first:end] for end in ends if "over common cases" in " ".join(map(str.strip, lines[first:end])))
 
 
 @pytest.mark.usefixtures("up")

@@ -92,7 +92,7 @@ def test_a_role_may_what_it_includes_and_nothing_else(caller: Make, role: str, m
             assert answer.status_code not in (401, 403), (path, answer.text)
         else:
             assert answer.status_code == 403, (path, answer.text)
-            assert f"of-{role} is {role}" in answer.json()["detail"]
+            assert f"of-{role} has the role {role}" in answer.json()["detail"]
             assert "needs the role" in answer.json()["detail"]
     for path in READS:
         is_allowed = path not in LEAST or role == "admin"

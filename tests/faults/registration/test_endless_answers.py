@@ -64,7 +64,7 @@ async def test_a_catalogue_may_be_larger_and_has_an_end_too() -> None:
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "gzip, identity"])
 async def test_a_packed_answer_is_refused_before_it_is_unpacked(coding: str) -> None:
     error = await failure(lambda: [head(f"Content-Encoding: {coding}", "Content-Length: 4"), b"1234"])
-    assert "its answer is compressed" in str(error)
+    assert "its response is compressed" in str(error)
 
 
 PROBE = """

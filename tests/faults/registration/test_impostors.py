@@ -56,7 +56,7 @@ def test_an_identity_that_is_copied_later_takes_no_job(place: Place) -> None:
 
     def is_off() -> bool:
         return any(
-            runner["id"] == other and "a runner may be registered only once" in (runner["reason"] or "")
+            runner["id"] == other and "a runner is registered only once" in (runner["reason"] or "")
             for runner in place.runner_rows()
         )
 

@@ -161,7 +161,7 @@ async def test_a_key_that_nobody_trusts_and_one_that_was_revoked_are_refused_wit
     number = await trust(http, key)
     await http.delete(f"/signers/{number}")
     message = await refusal(http, bundle)
-    assert f"by a key of {LAB} that was revoked on" in message
+    assert f"with a key of {LAB} that was revoked on" in message
     again = await http.post("/signers", json={"name": LAB, "key": key.with_suffix(".pub").read_text()})
     assert again.status_code == 409
     assert "ask for a new key" in again.json()["detail"]
