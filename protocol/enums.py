@@ -1,8 +1,10 @@
 """The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-Values that both sides, or the database, must spell identically belong here. Processes with a framework also import this
-module, so it needs only the standard library of Python 3.9.
+Values that both sides, or the database, must spell identically belong here, together with their meaning. Processes with a
+framework also import this module, so it needs only the standard library of Python 3.9.
 """
+
+from __future__ import annotations
 
 import sys
 from typing import Literal
@@ -180,6 +182,11 @@ _UNPROVEN = {
     Unproven.result_on_host: "the function returns a NumPy array, a text or a list of numbers on every device, and the "
     "host read arrays to make it",
 }
+
+
+def is_work_of_host(placement: Placement, unproven: Unproven | None) -> bool:
+    """Whether the host did the work, as far as the runner saw. The call's time then says nothing about the device."""
+    return placement is Placement.fell_back or unproven is Unproven.nothing_executed
 
 
 class Kernels(StrEnum):

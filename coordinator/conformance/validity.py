@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coordinator.conformance.cases import CheckJob
-from protocol.enums import RECOMPILED, REFUSES, Ending, Placement, TimingPolicy, Unproven, Verdict
+from protocol.enums import RECOMPILED, REFUSES, Ending, Placement, TimingPolicy, Verdict, is_work_of_host
 from protocol.model import first_fault
 from protocol.outcomes import Outcome
 
@@ -95,11 +95,6 @@ def _claims_of_what_did_not_run(outcome: Outcome) -> Iterator[str]:
         yield "the ending is not_lowered, but the evidence names no operation"
 
 
-def _is_work_of_host(outcome: Outcome) -> bool:
-    """Whether the host did the work, as far as the runner saw. Samples would then measure the host."""
-    return outcome.placement is Placement.fell_back or outcome.proof.unproven is Unproven.nothing_executed
-
-
 def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     """Contradictions between the outcome and its job, or between the outcome and the case's entry in the catalogue."""
     timing, must_have_times = outcome.timing, outcome.ending is Ending.returned and REFUSES not in job.case.tags
@@ -111,7 +106,9 @@ def _contradictions_to_job(outcome: Outcome, job: CheckJob) -> Iterator[str]:
     if not policy.takes_samples and timing.samples_ms:
         yield f"timing was {policy}, which takes no samples, but there are samples_ms"
     is_recompiled = RECOMPILED in job.case.tags
-    must_have_samples = must_have_times and not is_recompiled and not _is_work_of_host(outcome)
+    must_have_samples = (
+        must_have_times and not is_recompiled and not is_work_of_host(outcome.placement, outcome.proof.unproven)
+    )
     if policy.takes_samples and must_have_samples and not timing.samples_ms and outcome.evidence is None:
         yield f"timing was {policy} and the case returned, but there are neither samples_ms nor evidence"
     if policy == TimingPolicy.paper and timing.position and not is_recompiled:

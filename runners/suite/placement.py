@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from protocol.enums import Placement, Unproven
+from protocol.enums import Placement, Unproven, is_work_of_host
 from runners.suite.cases import Case
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, Proof
@@ -24,7 +24,7 @@ class Place:
     @property
     def is_of_host(self) -> bool:
         """Whether the host did the work, as far as anything was seen: its time says nothing about the device."""
-        return self.placement is Placement.fell_back or self.unproven is Unproven.nothing_executed
+        return is_work_of_host(self.placement, self.unproven)
 
 
 def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Place:
