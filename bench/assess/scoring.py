@@ -107,8 +107,8 @@ def predictions_of_source(
     """The predictions of a JSON report: its findings with a site in one of the files, outside of unused classes."""
 
     def is_of_model(place: Mapping[str, Any]) -> bool:
-        layers = unused_classes.get(place["path"])
-        return layers is not None and place["within"].partition(".")[0] not in layers
+        unused_layers = unused_classes.get(place["path"])
+        return unused_layers is not None and place["within"].partition(".")[0] not in unused_layers
 
     for finding in report["findings"]:
         is_predicting = finding["weight"] == Weight.finding and finding["kind"] in PREDICTING

@@ -10,7 +10,7 @@ import typer
 from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
-from coordinator.cli.shared_options import AcceptUnsigned, AsJson, CampaignId, split, with_client
+from coordinator.cli.shared_options import AsJson, CampaignId, SignatureOptional, split, with_client
 from coordinator.figures.formats import duration, plural
 
 
@@ -113,7 +113,7 @@ def import_(
     client: Client,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of `portolan-runner run … --out FILE`.")],
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
-    accept_unsigned: AcceptUnsigned = False,
+    accept_unsigned: SignatureOptional = False,
 ) -> None:
     """Store a bundle as a campaign, unless the same bundle is already stored.
 

@@ -14,7 +14,7 @@ from coordinator.atlas.site import site_files
 from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import SHIPPED_DATA, find_evidence
-from coordinator.cli.shared_options import AcceptUnsigned, DataDir, Url
+from coordinator.cli.shared_options import DataDir, SignatureOptional, Url
 from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
@@ -36,7 +36,7 @@ def publish(
         typer.Option(help="The trusted keys, a file of allowed signers: one of them must have signed each file."),
     ] = None,
     revoked: Annotated[Path | None, typer.Option(help="A file of keys that are no longer trusted.")] = None,
-    accept_unsigned: AcceptUnsigned = False,
+    accept_unsigned: SignatureOptional = False,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:

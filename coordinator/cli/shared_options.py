@@ -40,7 +40,7 @@ AllowedHost = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AcceptUnsigned = Annotated[bool, typer.Option("--unsigned", help="Also accept files without a signature.")]
+SignatureOptional = Annotated[bool, typer.Option("--unsigned", help="Also accept files without a signature.")]
 SecretFile = Annotated[Path | None, typer.Option(help="A file with the runner's secret.")]
 SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from stdin.")]
 CampaignId = Annotated[

@@ -30,7 +30,7 @@ router = PageRouter()
 ROWS = 60
 """The maximum number of rows of a table on the page. Its csv has all."""
 UNCHANGING = {"Cache-Control": "private, max-age=31536000, immutable"}
-Drawn = Annotated[
+DrawingId = Annotated[
     str | None, Query(pattern="^[0-9a-f]{32}$", description="the id of a drawing that is already on a page")
 ]
 Form = Annotated[Literal["svg", "json"], Path()]
@@ -71,7 +71,7 @@ async def picture(
     context: Context,
     caller: CurrentCaller,
     options: Options,
-    drawn: Drawn = None,
+    drawn: DrawingId = None,
     theme: Theme = "auto",
 ) -> Response:
     """A figure for a page that shows the title itself, as a picture or as its specification."""
@@ -128,7 +128,7 @@ async def reference(request: Request, context: Context) -> Response:
 
 @router.get("/reference/figures/{figure}.{form}")
 async def reference_picture(
-    figure: PathName, form: Form, context: Context, drawn: Drawn = None, theme: Theme = "auto"
+    figure: PathName, form: Form, context: Context, drawn: DrawingId = None, theme: Theme = "auto"
 ) -> Response:
     return await _picture(context, lambda: service.study(context.engine, PAPER), figure, form, drawn, theme)
 

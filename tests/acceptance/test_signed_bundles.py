@@ -59,9 +59,9 @@ class Lab:
 
     def refused_alone(self, *arguments: str) -> str:
         """The message about a publication with these arguments only."""
-        said = self.portolan.refused("publish", str(self.site), *arguments)
+        message = self.portolan.refused("publish", str(self.site), *arguments)
         assert not self.site.exists()
-        return said
+        return message
 
     def publish(self, *options: str) -> Path:
         assert f"the evidence is from a bundle, signed by {LAB}\n" in self.publish_alone(
@@ -120,13 +120,13 @@ def test_whoever_says_so_publishes_a_bundle_without_a_signature(lab: Lab) -> Non
 
 
 def test_beside_signed_bundles_those_without_a_signature_are_accepted_if_the_publisher_says_so(lab: Lab) -> None:
-    unsigned = lab.folder / "unsigned.bundle"
+    unsigned_bundle = lab.folder / "unsigned.bundle"
     lines = bundles.lines_of(lab.bundle.read_bytes())
     lines[0]["runner"]["fingerprint"]["hardware"] = "TPU v9"
-    unsigned.write_bytes(bundles.sealed(lines))
+    unsigned_bundle.write_bytes(bundles.sealed(lines))
     lab.sign(lab.key)
-    assert f"{unsigned} is not signed" in lab.refused(str(unsigned))
-    output = lab.publish_alone(str(lab.bundle), str(unsigned), "--signers", str(lab.allowed), "--unsigned")
+    assert f"{unsigned_bundle} is not signed" in lab.refused(str(unsigned_bundle))
+    output = lab.publish_alone(str(lab.bundle), str(unsigned_bundle), "--signers", str(lab.allowed), "--unsigned")
     assert f"the evidence is from 2 bundles, signed by {LAB}, partly unsigned\n" in output
     assert lab.signers_of_the_data() == {LAB, None}
 
@@ -217,8 +217,8 @@ def test_an_operator_trusts_lists_and_revokes_keys_and_an_import_says_whose_the_
     fingerprint = subprocess.run(
         ["ssh-keygen", "-l", "-f", str(lab.key)], check=True, capture_output=True, text=True
     ).stdout.split()[1]
-    said = portolan.ask("signer", "add", LAB, str(lab.key.with_suffix(".pub")))
-    assert said == f"signer 1, {LAB}: {fingerprint} is trusted\n"
+    output = portolan.ask("signer", "add", LAB, str(lab.key.with_suffix(".pub")))
+    assert output == f"signer 1, {LAB}: {fingerprint} is trusted\n"
     signature = lab.bundle.with_name(f"{lab.bundle.name}.sig")
     signature.rename(lab.folder / "away")
     message = portolan.refused("import", str(lab.bundle))

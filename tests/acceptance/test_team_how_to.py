@@ -37,7 +37,7 @@ WHERE = {
     "8. Revoke a token": [BOX, ADA],
 }
 """The person on whose machine each block of a chapter is typed."""
-REFUSED = "this request needs the role submitter, but ben has the role viewer: ask an admin for a token with that role"
+REFUSAL = "this request needs the role submitter, but ben has the role viewer: ask an admin for a token with that role"
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_a_team_follows_the_page(machines: dict[str, Machine], browser: Browser)
             pages[BEN].get_by_role("link", name="Campaigns").click()
             expect(pages[BEN].get_by_role("table").first).to_contain_text("hazards")
             pages[BEN].get_by_role("link", name="New campaign").click()
-            expect(pages[BEN].locator("main .lead")).to_have_text(REFUSED)
-    assert f"```text\n{REFUSED}\n```" in PAGE
+            expect(pages[BEN].locator("main .lead")).to_have_text(REFUSAL)
+    assert f"```text\n{REFUSAL}\n```" in PAGE
     left = {chapter: list(names) for chapter, names in typed_at.items()}
     assert not any(left.values()), "the page has fewer blocks than are expected"
     # She who lost her token has lost her session with it, and her work is there for the others.

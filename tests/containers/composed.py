@@ -29,7 +29,7 @@ PLAIN = ("postgres", "roles", "migrate", "coordinator", "hazards")
 
 
 class Composed:
-    """``with Composed(docker, folder) as composed: composed.up()``. The containers are removed at the end."""
+    """``with Composed(docker, folder) as stack: stack.up()``. The containers are removed at the end."""
 
     def __init__(self, docker: list[str], folder: Path, suffix: str = "", files: tuple[str, ...] = FILES) -> None:
         self.docker = docker

@@ -8,13 +8,13 @@ from coordinator.assess.sites import AssessedSource
 from tests.unit.coordinator.assess.test_inference import IMPORTS, read_code
 
 
-def repeated(source: AssessedSource) -> set[str]:
+def repeated_function_names(source: AssessedSource) -> set[str]:
     return {name for name, is_repeated in source.is_repeated.items() if is_repeated}
 
 
 def repeated_names(code: str, path: str = "main.py") -> set[str]:
     module = path.removesuffix(".py").replace("/", ".")
-    return {name.removeprefix(f"{module}.") for name in repeated(read_code({path: IMPORTS + code}))}
+    return {name.removeprefix(f"{module}.") for name in repeated_function_names(read_code({path: IMPORTS + code}))}
 
 
 NET = "class Net(nn.Module):\n"
@@ -86,7 +86,7 @@ def test_what_nothing_of_that_kind_reaches_is_not_repeated(code: str, function: 
 def test_a_public_function_that_only_tests_call_is_offered_to_programs(path: str, is_repeated: bool) -> None:
     caller = f"{IMPORTS}from ops import nms\n\ndef check():\n    nms(1)"
     code = {"ops.py": f"{IMPORTS}def nms(x: torch.Tensor): ...", path: caller}
-    assert ("ops.nms" in repeated(read_code(code))) is is_repeated
+    assert ("ops.nms" in repeated_function_names(read_code(code))) is is_repeated
 
 
 def test_code_of_exporters_and_data_loaders_is_not_repeated() -> None:
