@@ -1,7 +1,7 @@
 """The enumerations of the contract: verdicts, causes, placements, endings, timing policies.
 
-Values that both sides, or the database, must spell identically belong here, together with their meaning. Processes with a
-framework also import this module, so it needs only the standard library of Python 3.9.
+Values that both sides, or the database, must spell identically belong here, together with their meaning. Processes
+with a framework also import this module, so it needs only the standard library of Python 3.9.
 """
 
 from __future__ import annotations
