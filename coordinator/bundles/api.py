@@ -68,8 +68,8 @@ async def import_bundle(
     """
     if signature is None and not accept_unsigned:
         raise BundleError(
-            f"the bundle is not signed: its maker signs it with `{HOW_TO_SIGN} FILE`, and {SIGNATURE} of the request "
-            "has the signature; unsigned=true accepts the bundle without a signature"
+            f"the bundle is not signed: ask its maker to sign it with `{HOW_TO_SIGN} FILE` and send the signature in "
+            f"the header {SIGNATURE}, or accept the bundle without a signature, with unsigned=true"
         )
     content_length = request.headers.get("content-length", "")
     if content_length.isdecimal():

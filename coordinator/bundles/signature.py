@@ -39,8 +39,8 @@ def require_signature(bundle: Path) -> None:
     signature = signature_file(bundle)
     if not signature.is_file():
         raise BundleError(
-            f"{bundle} is not signed: there is no {signature}; its maker signs it with "
-            f"`{HOW_TO_SIGN} {bundle.name}`, and --unsigned accepts it without a signature"
+            f"{bundle} is not signed: ask its maker for {signature.name}, which `{HOW_TO_SIGN} {bundle.name}` writes, "
+            "or accept the file without a signature, with --unsigned"
         )
 
 
