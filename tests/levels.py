@@ -12,6 +12,7 @@ This module needs only the standard library and pytest, because it also runs in 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import math
 import os
@@ -87,6 +88,7 @@ def _seed_of_commit() -> str:
 def touched() -> frozenset[str]:
     """The files of the change, relative to the project: changed since its base, uncommitted, or unknown to git.
 
+    Does not include a module of which only comments, docstrings or layout changed: no test of the module can tell.
     The base comes from a variable; without it, it is the commit at which the branch left its upstream; without an
     upstream, the previous commit. The result is empty without git, or if a shallow clone lacks the base.
     """
@@ -94,7 +96,38 @@ def touched() -> frozenset[str]:
     untracked = git("ls-files", "--others", "--exclude-standard")
     if changed is None or untracked is None:
         return frozenset()
-    return frozenset(changed.splitlines()) | frozenset(untracked.splitlines())
+    return frozenset(filter(_behaves_differently, changed.splitlines())) | frozenset(untracked.splitlines())
+
+
+def content_before(file: str) -> bytes | None:
+    """The content of a file of the project at the base of the change; None if it did not exist, or without git."""
+    return _git_output("show", f"{_base()}:{file}")
+
+
+def _behaves_differently(file: str) -> bool:
+    """Whether a changed file is anything else than a module with the syntax that it had before."""
+    path = ROOT / file
+    before = content_before(file) if path.suffix == ".py" and path.is_file() else None
+    return before is None or _syntax(before) != _syntax(path.read_bytes())
+
+
+def _syntax(source: bytes) -> str | None:
+    """The syntax tree of a module without comments, docstrings and layout, as text; None if it does not parse."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            # Also a text below an attribute, which is how attributes are documented.
+            node.body = [statement for statement in body if not _is_text(statement)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _is_text(statement: ast.AST) -> bool:
+    value = getattr(statement, "value", None)
+    return isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _base() -> str:
@@ -108,12 +141,17 @@ def _base() -> str:
 
 def git(*arguments: str) -> str | None:
     """The output of a git command, or None if it fails or git is missing."""
+    output = _git_output(*arguments)
+    return None if output is None else output.decode(errors="replace")
+
+
+def _git_output(*arguments: str) -> bytes | None:
     command = ["git", "-C", str(ROOT), "-c", "core.quotePath=false", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.decode(errors="replace")
+    return done.stdout
 
 
 def pytest_configure(config: pytest.Config) -> None:

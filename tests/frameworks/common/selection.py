@@ -3,20 +3,24 @@ line."""
 
 from __future__ import annotations
 
+import io
+import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
 import pytest
 
+from protocol.enums import RECOMPILED
 from runners.suite.cases import Case, Function
 from runners.suite.framework import Framework
-from runners.suite.frozen import PACK, VARIANTS_PACK
+from runners.suite.frozen import MANIFEST, PACK, VARIANTS_PACK
 from tests.each import check_each
-from tests.levels import ROOT, drawn, touched
+from tests.levels import ROOT, content_before, drawn, touched
 
 
 class Selection:
@@ -68,35 +72,46 @@ class Selection:
         return [group for name, group in groups.items() if name in names]
 
     def _is_touched(self, case: Case) -> bool:
-        return case.id in self._touched
+        # A case of a second shape has the id of the case that it is made of, and a suffix.
+        return not self._touched.isdisjoint((case.id, case.id.removesuffix(f"-{RECOMPILED}")))
 
     @cached_property
     def _touched(self) -> frozenset[str]:
-        """The cases that a changed file defines: its ``FUNCTIONS``, or the cases frozen beside it."""
+        """The cases that the change touches: those of a changed module, and the changed cases of a frozen file."""
         self._framework.load_suites()
         files = touched()
         return frozenset(
-            case.id
-            for definitions, functions in _definitions(self._framework.name)
-            if files & definitions
-            for function in functions
-            for case in function.cases
+            case_id
+            for file, functions in _definitions(self._framework.name)
+            for case_id in (
+                *(case.id for function in functions for case in function.cases if file in files),
+                *_changed_frozen_cases(PurePath(file).parent, files),
+            )
         )
 
 
-def _definitions(framework: str) -> Iterator[tuple[set[str], list[Function]]]:
-    """The files of each module of cases, relative to the project, and the functions in its list."""
+def _definitions(framework: str) -> Iterator[tuple[str, list[Function]]]:
+    """The file of each module of cases, relative to the project, and the functions in its list."""
     for name, module in list(sys.modules.items()):
         functions = getattr(module, "FUNCTIONS", None)
         if name.startswith(f"runners.{framework}.suites.") and functions and module.__file__:
-            file = Path(module.__file__).resolve()
-            yield (
-                {
-                    str(path.relative_to(ROOT))
-                    for path in (file, *(file.parent / name for name in (PACK, VARIANTS_PACK)))
-                },
-                list(functions),
-            )
+            yield str(Path(module.__file__).resolve().relative_to(ROOT)), list(functions)
+
+
+def _changed_frozen_cases(folder: PurePath, files: Collection[str]) -> Iterator[str]:
+    """The ids of the frozen cases in a folder that are new or changed. A case names its arrays by their digests."""
+    for path in (folder / PACK, folder / VARIANTS_PACK):
+        if str(path) in files:
+            before = content_before(str(path))
+            cases_before = {} if before is None else _frozen_cases(io.BytesIO(before))
+            cases_now = _frozen_cases(ROOT / path)
+            yield from (name for name, case in cases_now.items() if case != cases_before.get(name))
+
+
+def _frozen_cases(file: Path | io.BytesIO) -> dict[str, dict[str, Any]]:
+    with np.load(file, allow_pickle=False) as members:
+        cases = json.loads(members[MANIFEST].tobytes())["cases"]
+    return {f"{case['function']}/{case['name']}": case for case in cases}
 
 
 def check_cases(cases: Iterable[Case], check: Callable[[Case], Any]) -> None:

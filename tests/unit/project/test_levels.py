@@ -186,6 +186,34 @@ def test_the_change_is_the_last_commit_and_what_is_not_committed(
     assert touched_files() == {"first", "second", "third"}
 
 
+def test_a_module_with_other_words_alone_is_not_touched(repository: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text('"""Before."""\n\nclass A:\n    b = 1\n    """One."""\n')
+    repository("add", "module.py")
+    repository("commit", "--message", "module")
+    (tmp_path / "module.py").write_text('"""After."""\n\n\nclass A:  # why\n    b = 1\n    """1."""\n')
+    repository("commit", "--all", "--message", "words")
+    assert touched_files() == frozenset()
+    (tmp_path / "module.py").write_text('"""After."""\n\nclass A:\n    b = "2"\n')
+    assert touched_files() == {"module.py"}
+
+
+def test_a_module_that_is_gone_or_does_not_parse_is_touched(repository: Callable[..., str], tmp_path: Path) -> None:
+    for name in ("gone.py", "broken.py"):
+        (tmp_path / name).write_text("1")
+        repository("add", name)
+    repository("commit", "--message", "modules")
+    repository("commit", "--allow-empty", "--message", "base of the change")
+    (tmp_path / "gone.py").unlink()
+    (tmp_path / "broken.py").write_text("1 +")
+    assert touched_files() >= {"gone.py", "broken.py"}
+
+
+def test_the_content_before_the_change_is_that_of_its_base(repository: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "first").write_bytes(b"\xff")
+    repository("commit", "--all", "--message", "bytes")
+    assert (levels.content_before("first"), levels.content_before("third")) == (b"first", None)
+
+
 def test_the_change_is_what_the_upstream_does_not_have(repository: Callable[..., str], tmp_path: Path) -> None:
     repository("switch", "--create", "branch", "--track", "main")
     for name in ("third", "fourth"):
