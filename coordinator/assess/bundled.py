@@ -53,6 +53,7 @@ class _Read:
     header: BundleHeader
     ended_at: datetime
     signed_by: str | None
+    is_unsigned: bool
     runs: Mapping[str, Sequence[Run]]
     """The outcomes of each case, in the order of runs."""
     levels: Mapping[str, float]
@@ -70,11 +71,13 @@ class _Read:
 def from_bundles(paths: Iterable[Path], signers: Mapping[Path, str | None] | None = None) -> tuple[TargetEvidence, ...]:
     """Read the evidence about all targets except the CPU, with latencies relative to the CPU.
 
-    ``signers`` has the verified signer of each bundle; without ``signers``, no signature was verified. Raises
-    ``BundleError``, which names the file, if a bundle is incomplete.
+    ``signers`` has the verified signer of each bundle, None for an unsigned one. Without ``signers``, no signature
+    was verified. Raises ``BundleError``, which names the file, if a bundle is incomplete.
     """
-    signers = signers or {}
-    bundles = [_read(path, signers.get(path)) for path in paths]
+    bundles = [
+        _read(path, signed_by=(signers or {}).get(path), is_unsigned=signers is not None and signers.get(path) is None)
+        for path in paths
+    ]
     on_host: dict[_Suite, Mapping[str, float]] = {
         bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
     }
@@ -85,7 +88,7 @@ def _is_host(bundle: _Read) -> bool:
     return bundle.header.runner.device == HOST
 
 
-def _read(path: Path, signed_by: str | None) -> _Read:
+def _read(path: Path, *, signed_by: str | None, is_unsigned: bool) -> _Read:
     with open(path, "rb") as file:
         try:
             bundle = reader.check(file)
@@ -102,7 +105,7 @@ def _read(path: Path, signed_by: str | None) -> _Read:
                     levels[entry.case] = min(level, levels.get(entry.case, level))
                 if (cold_ms := entry.outcome.timing.cold_ms) is not None:
                     colds[entry.case].append(_Cold(cold_ms, entry.outcome.timing.position))
-    return _Read(bundle.header, bundle.ended_at, signed_by, runs, levels, colds)
+    return _Read(bundle.header, bundle.ended_at, signed_by, is_unsigned, runs, levels, colds)
 
 
 def _run(entry: BundledOutcome, header: BundleHeader) -> Run:
@@ -163,6 +166,7 @@ def _chart_of(bundle: _Read, on_host: Mapping[str, float]) -> Charted:
         bundle.ended_at,
         repeat=runner.fingerprint.repeat,
         signed_by=bundle.signed_by,
+        is_unsigned=bundle.is_unsigned,
     )
     target = TargetEvidence(
         framework=runner.framework,

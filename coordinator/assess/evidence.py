@@ -121,9 +121,18 @@ class Chart:
     repeat: str | None = None
     """The runner's template for the command that repeats a case (``protocol.runner.Fingerprint.repeat``)."""
     signed_by: str | None = None
-    """The name of the trusted key that signed the bundle; None if no signature was checked."""
+    """The name of the trusted key that signed the bundle; None if there is none, or no signature was checked."""
+    is_unsigned: bool = False
+    """Whether the chart was imported or read without a trusted signature, or with one that was revoked later."""
     ships: bool = False
     """Whether the chart ships with Portolan."""
+
+    @property
+    def signature(self) -> str | None:
+        """Who signed the chart, in words; None if it needs no signature, as a coordinator's own charts."""
+        if self.signed_by is not None:
+            return f"signed by {self.signed_by}"
+        return "unsigned" if self.is_unsigned else None
 
 
 class TargetKey(NamedTuple):

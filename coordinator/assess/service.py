@@ -168,7 +168,17 @@ def _target_of(chart: Row[Any], functions: Mapping[str, Sequence[CaseEvidence]])
         device=chart.device,
         device_class=DeviceClass(chart.device_class),
         hardware=chart.hardware,
-        charts=(Chart(chart.suite, chart.revision, chart.at, chart.campaign_id, chart.repeat, chart.signed_by),),
+        charts=(
+            Chart(
+                chart.suite,
+                chart.revision,
+                chart.at,
+                chart.campaign_id,
+                chart.repeat,
+                chart.signed_by,
+                is_unsigned=chart.is_imported and chart.signed_by is None,
+            ),
+        ),
         functions={name: tuple(cases) for name, cases in functions.items()},
         simulated=chart.simulated,
         notes=tuple(chart.notes),

@@ -20,7 +20,8 @@ SELECT ct.campaign_id, ct.target_id, ct.suite_id, t.framework, t.version, t.devi
           FROM jobs j JOIN outcomes o ON o.job_id = j.id JOIN fingerprints f ON f.id = o.fingerprint_id
          WHERE j.campaign_id = ct.campaign_id AND j.target_id = ct.target_id
          ORDER BY j.case_id, j.run LIMIT 1) AS repeat,
-       (SELECT g.name FROM signers g WHERE g.id = p.signer_id AND g.revoked_at IS NULL) AS signed_by
+       (SELECT g.name FROM signers g WHERE g.id = p.signer_id AND g.revoked_at IS NULL) AS signed_by,
+       p.imported_at IS NOT NULL AS is_imported
   FROM campaign_targets ct
   JOIN campaigns p ON p.id = ct.campaign_id
   JOIN targets t ON t.id = ct.target_id

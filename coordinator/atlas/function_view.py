@@ -93,10 +93,10 @@ class FunctionResults:
         return tuple(sorted({campaign for number in self.charts if (campaign := charts[number].campaign) is not None}))
 
     @property
-    def signers(self) -> tuple[str, ...]:
-        """The names of the keys that signed the bundles from which the evidence comes."""
+    def signatures(self) -> tuple[str, ...]:
+        """Who signed the evidence, in words: ``signed by lab@example.org``, ``unsigned``."""
         charts = self.column.evidence.charts
-        return tuple(sorted({signer for number in self.charts if (signer := charts[number].signed_by) is not None}))
+        return tuple(sorted({words for number in self.charts if (words := charts[number].signature) is not None}))
 
     @property
     def charts(self) -> tuple[int, ...]:

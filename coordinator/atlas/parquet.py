@@ -17,6 +17,7 @@ _CHART = pa.struct(
         ("at", pa.timestamp("us", tz="UTC")),
         ("campaign", pa.int64()),
         ("signed_by", pa.string()),
+        ("unsigned", pa.bool_()),
     ]
 )
 _OPERATION = pa.struct([("operation", pa.string()), ("met", pa.string()), ("cases", pa.int64())])

@@ -22,7 +22,7 @@ from coordinator.atlas.overview import FrameworkOverview, TargetColumn
 from coordinator.atlas.versions import Span
 from coordinator.results.involvement import Met
 
-VERSION: Literal["1.3.0"] = "1.3.0"
+VERSION: Literal["1.4.0"] = "1.4.0"
 
 ADDED_SPARSELY = ("second_shape_ms", "first_call_ms", "operations")
 """Members of a cell that are omitted if they are empty."""
@@ -37,6 +37,10 @@ class PublishedChart(BaseModel):
     campaign: int | None = Field(description="Its number at the coordinator that charted it; null for a bundle.")
     signed_by: str | None = Field(
         default=None, description="The publisher's name for the key that signed the bundle; null if it was not checked."
+    )
+    unsigned: bool = Field(
+        default=False,
+        description="Whether it was imported or read without a trusted signature, or with one that was revoked later.",
     )
 
 
@@ -147,7 +151,7 @@ class PublishedFunction(BaseModel):
 class Portability(BaseModel):
     """The published document."""
 
-    version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0"] = Field(
+    version: Literal["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0"] = Field(
         description="The version of this format, not of Portolan."
     )
     framework: str
@@ -205,6 +209,7 @@ def _target(column: TargetColumn) -> PublishedTarget:
                 at=chart.at,
                 campaign=chart.campaign,
                 signed_by=chart.signed_by,
+                unsigned=chart.is_unsigned,
             )
             for chart in evidence.charts
         ],

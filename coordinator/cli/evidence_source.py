@@ -79,7 +79,10 @@ def _read_file(file: Path, signers: Signers | None) -> EvidenceSet:
     signer = signers.signer_of(file)
     evidence = evidence_file.read(content, str(file), f"from {file}, {_signature([signer])}")
     targets = [
-        replace(target, charts=tuple(replace(chart, signed_by=signer) for chart in target.charts))
+        replace(
+            target,
+            charts=tuple(replace(chart, signed_by=signer, is_unsigned=signer is None) for chart in target.charts),
+        )
         for target in evidence.targets
     ]
     return replace(evidence, targets=tuple(targets))

@@ -117,6 +117,7 @@ def test_whoever_says_so_publishes_a_bundle_without_a_signature(lab: Lab) -> Non
     assert "the evidence is from a bundle, unsigned\n" in lab.publish_alone(str(lab.bundle), "--unsigned")
     assert lab.signers_of_the_data() == {None}
     assert "This evidence is from a bundle, unsigned;" in (lab.site / "index.html").read_text()
+    assert ", unsigned." in (lab.site / "functions" / "hazards.add.html").read_text()
 
 
 def test_beside_signed_bundles_those_without_a_signature_are_accepted_if_the_publisher_says_so(lab: Lab) -> None:

@@ -69,9 +69,9 @@ async def refusal(http: httpx.AsyncClient, bundle: Path, path: str = "/bundles")
     return str(answer.json()["detail"])
 
 
-async def signers_of_evidence(http: httpx.AsyncClient) -> list[str | None]:
+async def signatures_of_evidence(http: httpx.AsyncClient) -> list[str | None]:
     evidence = read((await http.get("/evidence")).content, "the answer", "the test")
-    return [chart.signed_by for target in evidence.targets for chart in target.charts]
+    return [chart.signature for target in evidence.targets for chart in target.charts]
 
 
 async def campaign_of(answer: httpx.Response) -> dict[str, Any]:
@@ -89,11 +89,11 @@ async def test_a_signed_bundle_is_its_signers_until_the_key_is_revoked(
     bundles.sign(bundle, key)
     campaign = await campaign_of(await send(http, bundle))
     assert campaign["signed_by"] == LAB
-    assert await signers_of_evidence(http) == [LAB]
+    assert await signatures_of_evidence(http) == [f"signed by {LAB}"]
     answer = await http.delete(f"/signers/{number}")
     assert answer.json()["revoked_by"] == "admin"
     assert (await http.get(f"/campaigns/{campaign['id']}")).json()["signed_by"] is None
-    assert await signers_of_evidence(http) == [None]
+    assert await signatures_of_evidence(http) == ["unsigned"]
 
 
 async def test_an_unsigned_bundle_is_refused_with_how_to_sign_it_and_how_to_accept_it(
