@@ -9,7 +9,7 @@ If an older outcome has another result than the newest, the case stores the olde
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import CaseEvidence, Chart, EvidenceSet, TargetEvidence, TargetKey
@@ -133,6 +133,39 @@ def extend(target: TargetEvidence, others: Iterable[TargetEvidence]) -> TargetEv
         if name not in target.functions or newest.function_charted_at(name) > target.function_charted_at(name)
     }
     return replace(target, charts=(*target.charts, *newest.charts), functions={**target.functions, **newer})
+
+
+def with_other_suites(
+    targets: Sequence[TargetEvidence], earlier_targets: Iterable[TargetEvidence]
+) -> tuple[TargetEvidence, ...]:
+    """Evidence, extended by the earlier evidence about suites that it does not have on a target, and about other
+    targets."""
+    by_key = {target.key: target for target in targets}
+    for earlier in earlier_targets:
+        target = by_key.get(earlier.key)
+        by_key[earlier.key] = earlier if target is None else _with_other_suites(target, earlier)
+    return tuple(by_key[key] for key in sorted(by_key))
+
+
+def _with_other_suites(target: TargetEvidence, earlier: TargetEvidence) -> TargetEvidence:
+    suites = {chart.suite for chart in target.charts}
+    kept_numbers = [number for number, chart in enumerate(earlier.charts) if chart.suite not in suites]
+    new_numbers = {number: place for place, number in enumerate(kept_numbers, len(target.charts))}
+    functions = defaultdict(tuple, target.functions)
+    for name, cases in earlier.functions.items():
+        kept_cases = tuple(
+            replace(
+                case,
+                chart=new_numbers[case.chart],
+                disagreeing=tuple(new_numbers[number] for number in case.disagreeing),
+            )
+            for case in cases
+            if case.chart in new_numbers
+        )
+        if kept_cases:
+            functions[name] += kept_cases
+    kept_charts = [earlier.charts[number] for number in kept_numbers]
+    return replace(target, charts=(*target.charts, *kept_charts), functions=dict(functions))
 
 
 def complete(evidence: EvidenceSet, shipped_evidence: EvidenceSet) -> EvidenceSet:

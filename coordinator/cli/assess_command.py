@@ -21,7 +21,7 @@ from coordinator.assess.formats.written import Format, write_report
 from coordinator.assess.gate import Gate
 from coordinator.assess.installed import installed_version
 from coordinator.assess.mended import with_versions
-from coordinator.assess.merging import extend
+from coordinator.assess.merging import extend, with_other_suites
 from coordinator.assess.names import names_of
 from coordinator.assess.reached import ExecutedLines, with_reached
 from coordinator.assess.recorded_run import RecordedRun
@@ -281,16 +281,22 @@ def write_evidence(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file; compressed if its name ends in .gz.")],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets of the coordinator.")] = "*/*",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="An older file; its evidence about suites and targets that no bundle has is kept."),
+    ] = None,
     url: Url = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write the evidence about each function on each target to a file, from bundles or from a coordinator."""
+    if data is not None and not bundles:
+        raise AssessmentError("--data needs bundles: name those whose evidence replaces the older evidence of the file")
     if bundles:
         # Imported here, because it imports the code that reads bundles and stores outcomes, which an assessment does
         # not need.
         from coordinator.assess.bundled import from_bundles
 
-        evidence = EvidenceSet(from_bundles(bundles), "bundles")
+        evidence = EvidenceSet(_with_older(from_bundles(bundles), data), "bundles")
     else:
         with connect(url, data_dir) as client:
             evidence = client.evidence(on)
@@ -308,6 +314,13 @@ def write_evidence(
         print(f"{target.target} on {target.hardware}: {functions}, {plural(cases, 'case')}")
     if bundles:
         print("signatures of bundles were not checked")
+
+
+def _with_older(targets: tuple[TargetEvidence, ...], data: Path | None) -> tuple[TargetEvidence, ...]:
+    """The evidence, and what an older file has about other suites and targets."""
+    if data is None:
+        return targets
+    return with_other_suites(targets, evidence_file.read(data.read_bytes(), str(data), f"from {data}").targets)
 
 
 def _prefix(place: Path) -> str:

@@ -66,6 +66,19 @@ def data(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+def test_evidence_of_bundles_keeps_what_an_older_file_has_of_other_targets(
+    portolan: Portolan, bundle: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "evidence.json"
+    output = portolan.ask("evidence", str(out), str(bundle), "--data", str(evidence_file.SHIPPED))
+    assert "jax@0.10.2/tpu-lowered" in output
+    suites = {chart.suite for target in evidence_file.read(out.read_bytes(), "", "").targets for chart in target.charts}
+    assert suites == {"hazards", "library", "paper"}
+    assert "--data needs bundles" in portolan.refused("evidence", str(out), "--data", str(evidence_file.SHIPPED))
+    assert "is not an evidence file" in portolan.refused("evidence", str(out), str(bundle), "--data", str(bundle))
+    assert "there is no file" in portolan.refused("evidence", str(out), str(bundle), "--data", str(tmp_path / "absent"))
+
+
 def test_without_anything_the_evidence_that_ships_answers(portolan: Portolan, project: Path) -> None:
     first, *_ = portolan.ask("assess", str(project), "--on", "torch/xla").splitlines()
     assert first.startswith("On torch/xla ")

@@ -11,7 +11,15 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence, choose, second_shape_of
-from coordinator.assess.merging import CaseIndex, Charted, TargetMerger, complete, extend, merge_charts
+from coordinator.assess.merging import (
+    CaseIndex,
+    Charted,
+    TargetMerger,
+    complete,
+    extend,
+    merge_charts,
+    with_other_suites,
+)
 from coordinator.assess.runs import CaseTimes, Run, RunCase, case_evidence
 from coordinator.errors import AssessmentError
 from coordinator.figures.second_shape import SecondShape
@@ -109,6 +117,23 @@ def test_suites_stand_beside_each_other() -> None:
         "a": "failed",
         "b": "passed",
     }
+
+
+def test_earlier_evidence_is_kept_about_suites_and_targets_without_a_newer_one() -> None:
+    charts = [chart_cases("paper", "p1", 0, "p"), chart_cases("library", "r1", 1, "a=failed", "b=failed")]
+    earlier = merge_charts([*charts, chart_cases("paper", "p1", 2, "p=failed")])
+    other = replace(earlier[0], device="other")
+    (newer,) = merge_charts([chart_cases("library", "r2", 3, "a", digest="new")])
+    of_other, of_target = with_other_suites([newer], [*earlier, other])
+    assert of_other == other
+    assert {one.case.rpartition("/")[2]: one.end for one in of_target.functions[FUNCTION]} == {
+        "a": "passed",
+        "p": "failed",
+    }
+    (of_paper,) = [one for one in of_target.functions[FUNCTION] if one.case.endswith("/p")]
+    days = [(of_target.charts[number].at - CHARTED_AT).days for number in (of_paper.chart, *of_paper.disagreeing)]
+    assert days == [2, 0]
+    assert [chart.suite for chart in of_target.charts] == ["library", "paper", "paper"]
 
 
 def test_each_case_names_its_chart() -> None:
