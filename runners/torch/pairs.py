@@ -1,5 +1,5 @@
-"""Frozen pairs on torch: a function, and another function that is called on the first function's result. The device is
-not waited for in between."""
+"""Frozen pairs on torch: a function, and another function that is called on the first function's result. Portolan does
+not wait for the device between the two calls."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class _Callers(dict[Any, Caller]):
 
     def _caller_of(self, func: Any, last: str, name: str | None) -> Caller:
         if func is _DEVICE or last == _GETTER:
-            # The name of a device alone is not a call on it.
+            # Reading an array's device is not recorded as a call.
             caller = _plain_caller(func)
             return caller if self._spoken is None else self._spoken.caller(func, caller)
         return self._caller(func, last, name)
@@ -139,7 +139,7 @@ def _names_of(func: Any) -> tuple[str, str | None]:
 
 
 def _watched_backward(callers: _Callers) -> Caller:
-    """The caller for a backward pass in which calls are seen.
+    """Return the caller for backward passes, with which calls inside the pass are seen.
 
     A mode does not see calls that are made inside of a mode. So the pass is started with a torch function for which no
     mode is called. Then the user's functions in the backward pass are seen.

@@ -35,13 +35,13 @@ class SpokenDevice:
         }
 
     def caller(self, function: Any, torchs_own: Caller) -> Caller:
-        """The caller for a function that may ask for the device. ``torchs_own`` makes the call in torch's way."""
+        """Return the caller for a function that may ask for the device. ``torchs_own`` gives torch's own answer."""
         if function not in self._answers:
             return torchs_own
         answer = self._answers[function]
 
         def answered(args: Sequence[Any], kwargs: Options) -> Any:
-            # The frame of the mode lies between this one and that which asks.
+            # Frame 1 is the mode. Frame 2 is the code that asks for the device.
             is_torchs = sys._getframe(2).f_code.co_filename.startswith(self._folders)
             return torchs_own(args, kwargs) if is_torchs else answer
 

@@ -21,8 +21,8 @@ from runners.suite.placement import HOST_ARRAYS
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
-"""Operations that make another handle of the same array. While a watch is active, torch itself calls these operations,
-so following them would never end."""
+"""Operations that only make another handle of the same array. Torch itself calls these operations while a watch is
+active, so following them would never end."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
 """The dispatch keys of kernels. Torch calls a watch through the key above these keys."""
@@ -99,7 +99,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         recorded."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
-        # A single number may be what a kernel decides by, or its whole input.
+        # A single number may be all of the kernel's input, or only decide what the kernel does.
         if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
             self.doubts.add(Unproven.number_in_kernel)
         return result
@@ -130,7 +130,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         off while it calls the mode."""
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
-            # The array is a Python object, whose class decides how the operation runs.
+            # The array's Python class decides how the operation runs.
             self.doubts.add(Unproven.tensor_subclass)
             return func(*args, **kwargs)
         with self:

@@ -41,7 +41,7 @@ class Metrics:
             fallbacks={
                 operation: source.counter_value(operation) or 1
                 for operation in source.executed_fallback_ops()
-                # ``.item()`` fetches one value, and computes nothing on the host.
+                # ``.item()`` only copies one value to the host. It computes nothing there.
                 if operation != SCALAR
             },
         )
@@ -67,7 +67,7 @@ class Metrics:
         If an array came to the host without a Python method, torch_xla itself has read it in the middle of its work.
         """
         if self.fallbacks:
-            # Their arrays went to the host and back, which is the same fallback.
+            # The arrays that these operations moved to the host and back are part of the same fallback.
             return self.elsewhere()
         arrays = sorted(size for size in self.inbound if size > _WIDEST)
         seen_arrays = sum(isinstance(event, Read) and event.numbers > 1 for event in method_events)

@@ -96,7 +96,7 @@ def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list
 
 
 def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
-    """Raise ``StubError`` for libraries that could load a CUDA of the system in addition to the stubs."""
+    """Raise ``StubError`` if a library could load CUDA from the system in addition to the stubs."""
     for name, tables in present.items():
         if not tables.looks_here_first and (absent := _absent(tables, present)):
             raise StubError(
