@@ -33,7 +33,7 @@ MUST_COMPILE = "_XlaMustCompile"
 
 @dataclass(frozen=True)
 class Begun:
-    """An operation that has started, with the types that its arrays give to its attributes."""
+    """An operation that has started, with the types of its attributes, which follow from its arrays."""
 
     name: str
     dtypes: tuple[str, ...]
@@ -71,7 +71,7 @@ def _watch(failures: list[Begun]) -> Iterator[None]:
             except core._FallbackException:
                 raise
             except BaseException:
-                with suppress(Exception):  # a form of the call that is not known has no name
+                with suppress(Exception):  # the form of the call is unknown
                     failures.append(describe_operation(*arguments, **options))
                 raise
 
@@ -165,7 +165,7 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
     there = [
         kernel
         for kernel in registry.get_registered_kernels_for_op(name).kernel
-        # Kernels for any device are no compiler's.
+        # A kernel that is registered for any device (DEFAULT) is not a kernel of the compiler.
         if (kernel.device_type == kind or (kernel.device_type == "DEFAULT" and not kind.endswith("_JIT")))
         and not kernel.label
     ]
@@ -192,7 +192,7 @@ def _function(name: str) -> Any:
         return None
     try:
         return context.context().get_function_def(name)
-    except Exception:  # no function of that name: then nothing is known of it
+    except Exception:  # there is no function with this name
         return None
 
 

@@ -123,7 +123,7 @@ def _places() -> Iterator[FunctionLocation]:
     for home, module in modules():
         for name in functions_in(home, module):
             yield FunctionLocation(module, name, f"{home}.{name}")
-    # A subclass of variables has copies of the methods that it inherits.
+    # Subclasses of variables have their own copies of inherited methods.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
     for owner in (tf.Tensor, _EAGER_BASE, BaseResourceVariable, ResourceVariable):
         for name in names:

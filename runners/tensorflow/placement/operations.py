@@ -42,7 +42,7 @@ PICKS = frozenset({"StridedSlice", "Slice", "Gather", "GatherV2", "GatherNd", "U
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 MUST_COMPILE = "_XlaMustCompile"
 _NUMBERS = frozenset({1, 2, 8, 14, 18, 19})
-"""The numbers of ``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
+"""The enumeration values of ``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
 
 
 @contextmanager
