@@ -54,10 +54,10 @@ class JaxDevice:
         try:
             devices = jax.devices()
         except (RuntimeError, AssertionError) as error:
-            # Where no plugin serves the platform, JAX ends in an assertion without words.
-            text = (str(error).strip().splitlines() or ["none of its plugins does, or no such device is there"])[0]
+            # If no plugin serves the platform, JAX raises an AssertionError without a message.
+            text = (str(error).strip().splitlines() or ["no plugin serves it, or this machine has no such device"])[0]
             raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
-        # A plugin may serve its platform by another name than it is asked for; the host it must not be.
+        # A plugin may have another name for its platform, but it must not be the host's.
         if not self.is_host and devices[0].platform == "cpu":
             raise DeviceUnavailableError(f"jax {jax.__version__} gave the host CPU instead of {self.name}")
         return Description(
@@ -213,8 +213,8 @@ def _host_beside() -> jax.Device:
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """A function that calls the method with this name of its first argument, an array. The class ``jax.Array`` cannot
-    be used for this, because it is abstract and has no methods."""
+    """Return a function that calls the method with this name of its first argument, an array. The class ``jax.Array``
+    cannot be used for this, because it is abstract and has no methods."""
 
     def call(array: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)
@@ -223,7 +223,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def update(name: str) -> Callable[..., Any]:
-    """A function that updates an array at an index: ``call(x, index, value)``."""
+    """Return a function that updates an array at an index: ``call(x, index, value)``."""
 
     def call(array: Any, index: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array.at[index], name)(*arguments, **options)
@@ -233,7 +233,7 @@ def update(name: str) -> Callable[..., Any]:
 
 def _leaf(array: Any) -> Leaf:
     if isinstance(array, np.ndarray):
-        # What a function computes with NumPy never was on a device.
+        # An array that the function computed with NumPy was never on a device.
         return Leaf(array, str(array.dtype), "host")
     if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
         array = jax.random.key_data(array)

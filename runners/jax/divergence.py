@@ -43,10 +43,10 @@ def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Devic
     comparison = _Comparison(device, host, to_host)
     try:
         program = jax.make_jaxpr(on_host)()
-        # The call had its own setting; without it, wide types would be made narrow here.
+        # The call had its own setting. Without it, JAX would convert wide types to narrow ones here.
         with jax.enable_x64(_is_wide(program.jaxpr)):
             comparison.evaluate(program.jaxpr, program.consts, ())
-    except BaseException:  # it ended, or the call cannot be traced, or the reference is wrong on the host as well
+    except BaseException:  # the search ended, the call cannot be traced, or the reference also fails on the host
         pass
     return comparison.found
 
@@ -81,7 +81,7 @@ class _Comparison:
             return inputs
         if name in CALLS:
             function = equation.params.get("call_jaxpr") or equation.params["jaxpr"]
-            # Some hold a function with its constants, some one without any.
+            # Some primitives have a function with its constants, others a function without constants.
             return self.evaluate(getattr(function, "jaxpr", function), getattr(function, "consts", ()), inputs)
         host_results = _run(equation, inputs, self._host)
         if _is_comparable(equation) and self._differs(equation, inputs, host_results):

@@ -81,7 +81,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
     the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # Traced code does not run yet.
+    # While JAX traces code, nothing is recorded, because traced code does not run yet.
     with wrap_functions(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 

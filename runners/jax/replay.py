@@ -74,7 +74,7 @@ class ReplayedCall(FrozenCall):
 
 
 def _harmless(value: Named, device: Any) -> Any:
-    """The object for a name. Raises ``UntestedError`` unless it is a dtype, the device, or a member of a JAX
+    """Return the object for a name. Raise ``UntestedError`` unless it is a dtype, the device, or a member of a JAX
     enumeration or named tuple."""
     owner = value.name.rpartition(".")[0] if value.kind == PUBLIC else None
     if value.kind == MADE:

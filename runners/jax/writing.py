@@ -1,5 +1,6 @@
-"""Writes a call as data: arrays become slots, and JAX's own values are written by name. Freezing and recording use the
-same form, from which ``frozen.py`` makes the call again.
+"""Writes a call as data. Arrays become slots, and JAX's own values are written by their names.
+
+Freezing and recording use the same format. ``frozen.py`` makes the call from it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from runners.suite.framework import PublicSurface
 from runners.surface.rule import is_public, within
 
 Say = Callable[[Mapping[str, Any]], None]
-"""Sends a message to the process that supervises the walk."""
+"""A function that sends a message to the process that supervises the walk."""
 
 
 class ModuleImporter:
@@ -36,7 +36,7 @@ class ModuleImporter:
         try:
             module = importlib.import_module(name)
         except BaseException as error:
-            # Only BaseException includes a module that calls sys.exit.
+            # A module that calls sys.exit raises SystemExit, which only BaseException includes.
             self._say({"failed": name, "reason": _reason(error)})
             return None
         finally:
