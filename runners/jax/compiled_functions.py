@@ -59,8 +59,8 @@ class StaticArguments:
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> StaticArguments:
-        """The static arguments that the options of ``jax.jit`` name. An argument with a position and a name is static
-        in both forms."""
+        """Return the static arguments that the options of ``jax.jit`` name. An argument with a position and a name is
+        static in both forms."""
         numbers, names = options.get("static_argnums"), options.get("static_argnames")
         positions = {numbers} if isinstance(numbers, int) else set(numbers or ())
         keywords = {names} if isinstance(names, str) else set(names or ())

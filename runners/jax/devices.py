@@ -83,8 +83,8 @@ class JaxDevice:
         return jnp.dtype(value)
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope in which 64-bit types are on for a case with a 64-bit dtype. For other cases they are off, as is
-        JAX's default."""
+        """Return a scope in which 64-bit types are on for a case with a 64-bit dtype. For other cases they are off, as
+        is JAX's default."""
         return jax.enable_x64(dtype in divergence.WIDE)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
@@ -208,7 +208,7 @@ class TpuLowered(LoweredDevice):
 
 @cache
 def _host_beside() -> jax.Device:
-    """The host's CPU, from a client that JAX does not list, so that no case finds a second platform."""
+    """Return the host's CPU, from a client that JAX does not list, so that no case finds a second platform."""
     return xla_bridge.make_cpu_client().local_devices()[0]
 
 

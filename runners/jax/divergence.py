@@ -66,7 +66,7 @@ class _Comparison:
         self._until = monotonic() + divergence.COMPARED_FOR_S
 
     def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """Evaluate equations and return the results on the host. Raises ``_EndOfSearch``."""
+        """Evaluate equations and return the results on the host. Raise ``_EndOfSearch``."""
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arguments)))
         for equation in jaxpr.eqns:
             results = self._compute(equation, [_value(atom, values) for atom in equation.invars])
@@ -100,7 +100,7 @@ class _Comparison:
 
 
 def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
-    """The results of an equation, computed alone on a device."""
+    """Return the results of an equation, computed alone on a device."""
     primitive = equation.primitive
     with jax.default_device(device), equation.ctx.manager:
         results = primitive.bind(*jax.device_put(list(inputs), device), **primitive.get_bind_params(equation.params))
@@ -108,7 +108,7 @@ def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
 
 
 def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    """The value of a variable, or of a literal in the dtype that the equation uses for it."""
+    """Return the value of a variable, or of a literal in the dtype that the equation uses for it."""
     return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else values[atom]
 
 

@@ -41,7 +41,7 @@ class Bound:
 
 
 def failing(call: Callable[[], object], platform: str) -> Operation | None:
-    """The primitive at which ``call`` fails; None if it fails outside of any primitive."""
+    """Return the primitive at which ``call`` fails; None if it fails outside of any primitive."""
     try:
         # With filtering, JAX would remove the frames that hold the primitive from the traceback.
         with config.traceback_filtering("off"):
@@ -64,7 +64,7 @@ def operation_of_error(error: BaseException, platform: str) -> Operation | None:
 
 
 def _bound(error: BaseException) -> Iterator[Bound]:
-    """The primitives in the frames of a traceback, innermost last."""
+    """Yield the primitives in the frames of a traceback, innermost last."""
     trace = error.__traceback__
     while trace is not None:
         frame_locals, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name

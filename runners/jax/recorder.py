@@ -64,7 +64,7 @@ _WRITTEN = frozenset(
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this process in the book. Yields a function that stops the recording."""
+    """Record the calls of this process in the book. Yield a function that stops the recording."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxRecordingDialect(), options.with_values)
     before = jax.config.jax_disable_jit
     with wrap_functions(places(), recorder, Mode(_with_compilation, is_on=_is_eager)), compiling(book):
@@ -77,7 +77,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device. JAX has no other device in this process. Yields a function that stops
+    """Watch the calls of a program on the device. JAX has no other device in this process. Yield a function that stops
     the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
@@ -97,7 +97,7 @@ def _is_eager() -> bool:
 
 
 def places() -> Iterator[FunctionLocation]:
-    """The locations of the public functions that a recorder wraps."""
+    """Yield the locations of the public functions that a recorder wraps."""
     for module in modules():
         for name in functions_in(module):
             yield FunctionLocation(module, name, f"{module.__name__}.{name}")
@@ -176,10 +176,11 @@ class JaxRecordingDialect:
         return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
 
     def content(self, array: Any) -> None:
-        """An empty content, equal before and after a call, because no call changes a JAX array."""
+        """Return an empty content for every array, because no call changes a JAX array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """A function that always returns False. Random numbers in JAX are determined by the keys that are passed."""
+        """Return a function that always returns False, because random numbers in JAX depend only on the keys that are
+        passed."""
         return lambda: False
 
     def settle(self, result: Any) -> None:
@@ -205,8 +206,8 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """The dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random key, it is
-    the dtype of the key's integers."""
+    """Return the dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random
+    key, it is the dtype of the key's integers."""
     if _is_key(array):
         return np.dtype("uint32")
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
@@ -214,12 +215,12 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """The kind of a dtype. NumPy itself does not recognize as numbers the float types that it lacks, such as
+    """Return the kind of a dtype. NumPy itself does not recognize as numbers the float types that it lacks, such as
     bfloat16."""
     return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values; None for an array that is only traced, as inside of ``vmap``."""
+    """Return the values; None for an array that is only traced, as inside of ``vmap``."""
     concrete = array.to_concrete_value() if isinstance(array, core.Tracer) else array
     return None if concrete is None else np.asarray(concrete)

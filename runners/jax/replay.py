@@ -33,7 +33,7 @@ _RANDOM = "jax.random."
 
 
 def case_of(call: RecordedCall) -> Case:
-    """The case that makes a recorded call."""
+    """Return the case that makes a recorded call."""
     is_open = call.function in UNINITIALISED or call.function.rpartition(".")[2] in NOT_UNIQUE
     return replay.case_of(
         call,
@@ -88,7 +88,7 @@ def _harmless(value: Named, device: Any) -> Any:
 
 
 def _widened(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128."""
+    """Return the tree with every float as float64, and every complex number as complex128."""
 
     def wide(array: Any) -> Any:
         dtype = _WIDE.get(str(array.dtype))

@@ -22,7 +22,7 @@ KEY = "key<"
 
 
 def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
-    """The tree with slots in place of arrays, and named values in place of JAX's own objects."""
+    """Return the tree with slots in place of arrays, and named values in place of JAX's own objects."""
     if isinstance(tree, np.dtype) or (isinstance(tree, type) and issubclass(tree, np.generic)):
         return Named("dtype", np.dtype(tree).name)
     own = getattr(tree, "dtype", None) if isinstance(tree, type) else None
@@ -48,7 +48,7 @@ def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> 
 
 
 def _written_fields(tree: Any) -> Any:
-    """The fields with their integers converted to types of JSON."""
+    """Return the fields with their integers converted to types of JSON."""
     if isinstance(tree, Mapping):
         return {key: _written_fields(member) for key, member in tree.items()}
     if isinstance(tree, (list, tuple)):

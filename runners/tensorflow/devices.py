@@ -87,7 +87,8 @@ class TensorFlowDevice:
             raise LookupError(f"tensorflow {tf.__version__} has no dtype {name!r}") from None
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called in it.
+        """Return a scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called
+        in it.
 
         A scope outside of a graph does not affect the graph, so cases in a graph enter ``context.device`` again.
         """
@@ -128,7 +129,7 @@ class TensorFlowDevice:
         return self._watch(proof).watching(sessions=True)
 
     def _watch(self, proof: Proof) -> Watch:
-        """The watch of the case to which this proof belongs. All calls of a case have the same watch."""
+        """Return the watch of the case to which this proof belongs. All calls of a case have the same watch."""
         if self._watching is None or self._watching.proof is not proof:
             self._watching = self.watch_type(self.on_device, proof)
         return self._watching

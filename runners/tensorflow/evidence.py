@@ -41,7 +41,8 @@ class Begun:
 
 
 def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
-    """The operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the compiler's own kind."""
+    """Return the operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the compiler's own
+    kind."""
     failures: list[Begun] = []
     error: BaseException | None = None
     with _watch(failures):
@@ -111,8 +112,8 @@ def _from_graph(op: str, /, *_: Any, **given: Any) -> Begun:
 
 
 def _group_inputs(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
-    """The inputs grouped by argument. If one argument takes several arrays, the grouping is unknown, and its first
-    array is used."""
+    """Return the inputs grouped by argument. If one argument takes several arrays, the grouping is unknown, and its
+    first array is used."""
     definition = op_def_registry.get(name)
     single = definition is not None and not any(arg.number_attr or arg.type_list_attr for arg in definition.input_arg)
     return inputs if single or definition is None else inputs[: len(definition.input_arg)]
@@ -187,7 +188,8 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
 
 
 def _function(name: str) -> Any:
-    """The definition of a function that is called like an operation; None for a real operation."""
+    """Return the definition of a function that is called like an operation; None if the name is that of an
+    operation."""
     if op_def_registry.get(name) is not None:
         return None
     try:
@@ -197,8 +199,8 @@ def _function(name: str) -> Any:
 
 
 def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
-    """The node that failed: the first node without a kernel for its dtypes; if there is none, the node that the error
-    message names; if there is none, the only node."""
+    """Return the node that failed: the first node without a kernel for its dtypes; if there is none, the node that the
+    error message names; if there is none, the only node."""
     nodes = list(_nodes(function, kind, compiled_kind, set()))
     operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
     for operation in operations:
@@ -212,7 +214,7 @@ def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) 
 
 
 def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]) -> Iterator[tuple[Any, str]]:
-    """The nodes of a function and of functions that it calls, each with its kind of device. Nodes that only call
+    """Yield the nodes of a function and of functions that it calls, each with its kind of device. Nodes that only call
     functions are left out."""
     name = function.signature.name
     if name in visits:
@@ -230,7 +232,7 @@ def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]
 
 
 def _types_of(node: Any) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
-    """The dtypes of a node's inputs, and of all of its type attributes."""
+    """Return the dtypes of a node's inputs, and of all of its type attributes."""
     types = {
         name: (value.type,) if value.type else tuple(value.list.type)
         for name, value in node.attr.items()

@@ -75,7 +75,7 @@ def second_order(
 
 
 def _dense(slopes: Sequence[Any]) -> list[Any]:
-    """The gradients as dense arrays. The gradient of a lookup consists of the selected rows, in any order."""
+    """Return the gradients as dense arrays. The gradient of a lookup consists of the selected rows, in any order."""
     import tensorflow as tf
 
     return [tf.convert_to_tensor(slope) if isinstance(slope, tf.IndexedSlices) else slope for slope in slopes]

@@ -120,7 +120,8 @@ class TorchDialect:
 
 
 def _default_device() -> Any:
-    """The default device, or None if it was not set. ``torch.get_default_device`` would create an array to find out."""
+    """Return the default device, or None if it was not set. ``torch.get_default_device`` would create an array to find
+    out."""
     import torch
 
     scope = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)

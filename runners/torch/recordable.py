@@ -38,18 +38,18 @@ _COMPUTES = re.compile(
 
 @cache
 def recordable() -> frozenset[Any]:
-    """The functions that a recording may contain."""
+    """Return the functions that a recording may contain."""
     return frozenset(_candidates())
 
 
 @cache
 def recordable_names() -> frozenset[str]:
-    """All public names of these functions."""
+    """Return all public names of these functions."""
     return frozenset(filter(None, map(public_name, _candidates())))
 
 
 def public_name(function: Any) -> str | None:
-    """The public name of a torch function; None if the function has no public name."""
+    """Return the public name of a torch function; None if the function has no public name."""
     try:
         name = resolve_name(function)
     except TypeError:

@@ -52,7 +52,7 @@ _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this thread, and of threads that it starts, in the book. Yields a function that stops the
+    """Record the calls of this thread, and of threads that it starts, in the book. Yield a function that stops the
     recording."""
     spoken = spoken_device(options.target, FOLDERS)
     recorder = Recorder(book, Sites(folder, FOLDERS), TorchRecordingDialect(spoken), options.with_values)
@@ -64,7 +64,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device. Arrays are created there unless the program names a device. Yields a
+    """Watch the calls of a program on the device. Arrays are created there unless the program names a device. Yield a
     function that stops the watching."""
     unwatched_names = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
@@ -129,7 +129,7 @@ def _plain_caller(func: Any) -> Caller:
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
-    """The name of a function after the last dot, and its public name (None if it has no public name)."""
+    """Return the name of a function after the last dot, and its public name (None if it has no public name)."""
     if func is _BACKWARD:
         return "backward", "torch.Tensor.backward"
     full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)

@@ -116,7 +116,7 @@ def must_compile(name: str) -> bool:
 
 
 def body(name: str) -> list[BodyOperation]:
-    """The operations of a function that do work, including those in functions that it calls or branches to."""
+    """Return a function's operations that do work, including those in functions that it calls or branches to."""
     return list(_body(name, set()))
 
 

@@ -93,7 +93,7 @@ def _is_of_a_graph(reader: FrameType | None) -> bool:
 
 
 def _reader(frame: FrameType | None) -> tuple[str, FrameType | None]:
-    """The member through which a read came, and the code that called it."""
+    """Return the member of the array through which a read came, and the code that used this member."""
     name = "numpy"
     while frame is not None and frame.f_code.co_filename in _READERS:
         name = frame.f_code.co_name

@@ -29,7 +29,7 @@ class Fetched(np.ndarray[Any, Any]):
 
 
 def fetched(values: Any, fetches: Any) -> Any:
-    """The values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
+    """Return the values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
 
     Soft placement must be off in the session. Then an operation runs on the device that the graph names, or fails.
     """

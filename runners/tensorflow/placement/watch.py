@@ -107,8 +107,8 @@ class Watch:
             self.record.add(WORKED)
 
     def _elsewhere(self, name: str) -> list[str]:
-        """The operations in a function that request another device. There are none if the function is compiled as a
-        whole, because it then has one device."""
+        """Return the operations in a function that request another device. There are none if the function is compiled
+        as a whole, because it then has one device."""
         if name not in self._elsewhere_in:
             inner = body(name) if is_function(name) and not must_compile(name) else []
             self._elsewhere_in[name] = [
@@ -192,7 +192,7 @@ class CompiledWatch(Watch):
             self.elsewhere(node.op)
 
     def _count_work(self, name: str) -> tuple[int, Counter[str]]:
-        """The number of compiled executions in an operation or function, and the operations that it runs on the
+        """Return the number of compiled executions in an operation or function, and the operations that it runs on the
         host."""
         if not is_function(name):
             return 0, Counter([name] if name not in {*WITHOUT_WORK, *CALLS} else [])

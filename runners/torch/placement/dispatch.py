@@ -84,7 +84,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _follow(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation and watch its kernel. Returns its result."""
+        """Run an operation and watch its kernel. Return its result."""
         self._kernel_of, self._copied = func._schema.name, False
         try:
             result = self._in_kernel(func, args, kwargs)
@@ -165,8 +165,8 @@ def _name(func: Any) -> str:
 
 
 def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """The dispatch keys of an operation's arrays. If the operation creates an array on the device, the keys of the
-    device."""
+    """Return the dispatch keys of an operation's arrays. If the operation creates an array on the device, return the
+    keys of the device."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
     for tensor in tensors((args, kwargs)):
         keys |= torch._C._dispatch_keys(tensor)
@@ -177,8 +177,8 @@ def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
-    """The arguments in the form that the kernel expects. Torch converts a number to a tensor where a kernel expects a
-    tensor."""
+    """Return the arguments in the form that the kernel expects. Torch converts a number to a tensor where a kernel
+    expects a tensor."""
     tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))

@@ -47,7 +47,7 @@ class Metrics:
         )
 
     def since(self, earlier: Metrics) -> Metrics:
-        """The difference from earlier counts. The counters were not cleared in between."""
+        """Return the difference from earlier counts. The counters must not be cleared in between."""
         return Metrics(
             executions=self.executions - earlier.executions,
             inbound=self.inbound[len(earlier.inbound) :],
@@ -62,7 +62,7 @@ class Metrics:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 
     def events(self, method_events: Sequence[Event]) -> list[Event]:
-        """All events of the call, in order. ``method_events`` are those that Python methods recorded.
+        """Return all events of the call, in order. ``method_events`` are those that Python methods recorded.
 
         If an array came to the host without a Python method, torch_xla itself has read it in the middle of its work.
         """
@@ -80,8 +80,8 @@ class Metrics:
 
 
 def operations(source: Any) -> int:
-    """The number of operations that torch has passed to the device so far. Operations that only move numbers or change
-    their form do not count."""
+    """Return the number of operations that torch has passed to the device so far. Operations that only move numbers or
+    change their form do not count."""
     return sum(
         source.counter_value(name) or 0
         for name in source.counter_names()

@@ -13,7 +13,7 @@ from runners.torch.stubs.shared_object import MACHINE, shared_object
 
 def place(packages: Path) -> dict[str, str]:
     """Create a stub for each library that torch needs and that is missing. The result says how many were created, if
-    any. Raises ``StubError``."""
+    any. Raise ``StubError``."""
     folder = packages / "torch" / "lib"
     stubs = demands(folder)
     if stubs and platform.machine() != MACHINE:
