@@ -117,8 +117,8 @@ class CompiledFunction:
         return getattr(self._function, name)
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Everything by which JAX distinguishes calls; None for a call that is itself being traced, or that has no
-        signature."""
+        """Return everything by which JAX distinguishes calls; None for a call that is itself being traced, or that has
+        no signature."""
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}
         keywords = {name: value for name, value in kwargs.items() if name in names}

@@ -109,8 +109,8 @@ class JaxDevice:
         np.random.seed(seed)
 
     def on_device(self, device: str) -> bool:
-        """Whether this is the forced device. The result of a collective lies on several devices, joined by commas,
-        which must include it and belong to its platform."""
+        """Whether this is the forced device. The result of a collective is on several devices, whose names are joined
+        by commas. They must include the forced device, and all belong to its platform."""
         names = set(device.split(","))
         return str(self.handle) in names and names <= set(map(str, jax.devices()))
 

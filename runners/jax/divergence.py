@@ -66,7 +66,7 @@ class _Comparison:
         self._until = monotonic() + divergence.COMPARED_FOR_S
 
     def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """Evaluate equations and return the results on the host. Raise ``_EndOfSearch``."""
+        """Evaluate equations and return the results on the host. Raise ``_EndOfSearch`` when the search ends."""
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arguments)))
         for equation in jaxpr.eqns:
             results = self._compute(equation, [_value(atom, values) for atom in equation.invars])

@@ -124,7 +124,7 @@ class JaxRecordingDialect:
     carriers = frozenset({"array", "asarray", "device_put"})
 
     def layout(self, array: Any) -> bool:
-        """False for a concrete array, which has no weak type."""
+        """Return False, because a concrete array has no weak type."""
         return False
 
     def form(self, value: Any) -> Any:
@@ -135,8 +135,8 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call moves data from the host to the device. A single number does not count, because a program
-        itself contains it."""
+        """Whether the call moves data from the host to the device. A single number does not count, because it is part
+        of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:

@@ -41,8 +41,8 @@ class Begun:
 
 
 def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
-    """Return the operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the compiler's own
-    kind."""
+    """Return the operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the kind of the
+    compiler's device."""
     failures: list[Begun] = []
     error: BaseException | None = None
     with _watch(failures):

@@ -132,7 +132,7 @@ def _places() -> Iterator[FunctionLocation]:
 
 
 def _have_no_layout(array: Any) -> bool:
-    """True for every array, because arrays of one dtype and shape have the same layout."""
+    """Return True for every array, because arrays of one dtype and shape have the same layout."""
     return True
 
 
@@ -156,7 +156,7 @@ class TensorFlowRecordingDialect:
     settle = None
 
     def layout(self, array: Any) -> None:
-        """None for every array, because arrays of one dtype and shape have the same layout."""
+        """Return None for every array, because arrays of one dtype and shape have the same layout."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -164,8 +164,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call moves data from the host to the device. A single number does not count, because a program
-        itself contains it."""
+        """Whether the call moves data from the host to the device. A single number does not count, because it is part
+        of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:

@@ -92,8 +92,8 @@ def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: An
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """Return the call, changed so that its result also contains the variables at these positions, which the call
-    changes."""
+    """Return the call with a larger result, which also contains the variables at these positions. The call changes
+    these variables."""
     given = list({id(array): array for array in arrays_in((arguments, options), _ARRAYS)}.values())
 
     def call() -> Any:

@@ -18,14 +18,14 @@ Way = Callable[..., Callable[[], Any]]
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """A way: the call itself."""
+    """The way ``call``: call the function."""
     return partial(function, *arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """A way: forward and backward, for the gradients of a weighted sum of the results.
+    """The way ``gradient``: differentiate a weighted sum of the results.
 
     ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
     the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
@@ -57,8 +57,8 @@ def second_order(
     weights: Sequence[Any],
     directions: Sequence[Any],
 ) -> Callable[[], Any]:
-    """A way: the gradients of the product of the first gradients with ``directions``, which has an array for each
-    input."""
+    """The way ``second-order``: differentiate the product of the first gradients and ``directions``, which has an array
+    for each input."""
     import tensorflow as tf
 
     first = gradient(function, arguments, options, wanted, weights)

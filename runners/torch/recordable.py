@@ -44,7 +44,7 @@ def recordable() -> frozenset[Any]:
 
 @cache
 def recordable_names() -> frozenset[str]:
-    """Return all public names of these functions."""
+    """Return all public names of the functions that a recording may contain."""
     return frozenset(filter(None, map(public_name, _candidates())))
 
 

@@ -96,8 +96,8 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 class _Callers(dict[Any, Caller]):
     """The caller for each torch function. A *caller* is a function that makes the torch function's calls.
 
-    All callers of functions with a public name are cached, and the first of the others, because a program may pass a
-    new function to torch in each call.
+    The callers of all functions with a public name are cached. Of other functions only the first ones are cached,
+    because a program may pass a new function to torch in each call.
     """
 
     def __init__(self, caller: Callable[[Any, str, str | None], Caller], spoken: SpokenDevice | None = None) -> None:
@@ -211,8 +211,8 @@ class TorchRecordingDialect:
         return plain(tree, leaf)
 
     def content(self, array: Any) -> tuple[int | None, int]:
-        """Torch's own count of changes to the array, and a checksum of the array, because some kernels do not update
-        the count."""
+        """Return torch's own count of changes to the array, and a checksum of the array, because some kernels do not
+        update the count."""
         try:
             values, _ = numpy_of(array)
             checksum = zlib.crc32(values.tobytes())

@@ -38,8 +38,8 @@ def case_of(call: RecordedCall) -> Case:
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """Return the call, changed so that its result also contains the arrays at these positions, which the call
-    changes."""
+    """Return the call with a larger result, which also contains the arrays at these positions. The call changes these
+    arrays."""
     given = list({id(tensor): tensor for tensor in tensors_in((arguments, options))}.values())
 
     def call() -> Any:

@@ -51,7 +51,7 @@ class HostCopies:
 
     @property
     def is_picking(self) -> bool:
-        """Whether this thread is picking numbers out of an array. JAX runs programs for this."""
+        """Whether this thread is picking numbers out of an array. JAX runs programs of its own for this."""
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:

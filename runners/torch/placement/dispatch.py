@@ -147,7 +147,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in ROOM
 
     def _is_boxed(self, func: Any) -> bool:
-        """Whether the operation is passed to the kernel that the device has for all operations that it lacks."""
+        """Whether the device has no kernel of its own for the operation, and passes it to its general kernel."""
         key = self._key()
         return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
             self._has_kernel(func, own) for own in (key, *_COMPOSITE)

@@ -114,7 +114,7 @@ def _home(name: str, sonames: Sequence[str]) -> str:
 
 
 def read(file: Path) -> LibraryTables:
-    """Return the tables of a library's file. Raise ``StubError``."""
+    """Return the tables of a library's file. Raise ``StubError`` if the file cannot be read."""
     try:
         with file.open("rb") as stream:
             return _tables(ELFFile(stream))

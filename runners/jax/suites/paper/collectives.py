@@ -81,7 +81,7 @@ def gathered(x: Any, axis: int = 0, tiled: bool = False) -> Any:
 
 
 def gathered_in_shards(x: Any, axis: int = 0, tiled: bool = False, axis_index_groups: Any = None) -> Any:
-    """Return the only part, because one device has the whole array."""
+    """Return the whole array, which is the only part on one device."""
     return x if tiled else x[None]
 
 

@@ -85,7 +85,8 @@ key.value("its-bits-are-threefry's", lambda inputs: [2024, 1000], prepare=bits_o
 
 
 def uniform_of(*seeds: int) -> Prepare:
-    """Return a ``prepare`` that draws uniform numbers with the key of each seed, for an algorithm."""
+    """Return a ``prepare`` that draws uniform numbers with the key of each seed. ``impl`` names the algorithm of the
+    keys."""
 
     def prepare(context: Context, impl: str = "threefry2x32") -> Callable[[], Any]:
         def drawn(seed: int) -> Any:

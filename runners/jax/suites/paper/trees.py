@@ -208,7 +208,7 @@ def held_twice(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[]
 
 
 def passed_to_jit(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    """Prepare a compiled function that gets a function as its argument. Other values in this function need no new
+    """Prepare a compiled function whose argument is a function that holds arrays. Other arrays need no new
     compilation."""
     compiled = jax.jit(lambda function, x: function(x))
     return lambda: compiled(context.function(affine, scale, offset), x)

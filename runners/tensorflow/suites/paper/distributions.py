@@ -339,7 +339,7 @@ survival.value("gradient", located(6, 8), prepare=with_gradients(normal_survival
 
 
 def shaped(context: Context, shape: Any) -> Callable[[], Any]:
-    """Prepare a call whose shape is a tensor on the device."""
+    """Prepare a call whose argument is a shape, as a tensor on the device."""
     return context.compiled(tf.autograph.experimental.do_not_convert(lambda: context.function(shape)))
 
 

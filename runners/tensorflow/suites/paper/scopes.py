@@ -25,8 +25,8 @@ scope = Function("tf.compat.v1.variable_scope")
 
 
 def scoping(build: Callable[..., Any]) -> Prepare:
-    """Return a ``prepare`` that calls ``build(variable_scope, x)`` in a graph. It returns plain words, and tensors to
-    run."""
+    """Return a ``prepare`` that calls ``build(variable_scope, x)`` in a graph. ``build`` returns names or other
+    findings, and tensors to run."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:

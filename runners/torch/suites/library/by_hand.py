@@ -140,8 +140,8 @@ copy_.value("float32-broadcast", lambda inputs: [inputs.normal(3, 4), inputs.nor
 
 
 def saved(context: Context, values: Any) -> Callable[[], Any]:
-    """Prepare a call that writes a file. The file is read on the host, so that a device that cannot load files
-    passes."""
+    """Prepare a call that writes a file. The file is read on the host, so that the case passes on a device that cannot
+    load files."""
     import torch
 
     def call() -> Any:
@@ -329,8 +329,7 @@ for name, prepare in {"torch.Generator": own_generator, "torch.manual_seed": see
 
 
 def drawn_twice(context: Context) -> Callable[[], Any]:
-    """Prepare two draws without a seed. Whether a seed repeats the numbers is tested by the cases of the functions that
-    seed."""
+    """Prepare two draws without a seed. The cases of the seeding functions test whether a seed repeats the numbers."""
     return lambda: [context.function(3, 4, device=context.device) for _ in range(2)]
 
 

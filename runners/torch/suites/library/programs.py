@@ -30,8 +30,8 @@ def scripted(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
 
 
 def saved(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """Prepare a call that writes a program. The program is read and run on the host, so that a device that cannot load
-    programs passes."""
+    """Prepare a call that writes a program. The program is read and run on the host, so that the case passes on a
+    device that cannot load programs."""
     import torch
 
     program = torch.jit.trace(linear_layer(weight), values)

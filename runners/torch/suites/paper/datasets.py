@@ -151,7 +151,7 @@ dataset.statistics(
 
 
 def pinning(context: Context, numbers: Any) -> Callable[[], Any]:
-    """Prepare a list of whether each batch is pinned, and whether there is an accelerator for which to pin it."""
+    """Prepare a test of whether each batch is pinned, and whether there is an accelerator for which to pin it."""
     loader = DataLoader(table(context, numbers.cpu()), batch_size=2, pin_memory=True)
     return lambda: ([batch.is_pinned() for batch in loader], torch.accelerator.is_available())
 
