@@ -48,7 +48,7 @@ def sharded_over(count: int) -> Prepare:
                 mesh=mesh,
                 in_specs=PartitionSpec(AXIS),
                 out_specs=PartitionSpec(AXIS),
-                # The check would reject the result, because every device returns its own copy.
+                # Without the check, every device may return its own copy of the gathered array.
                 check_vma=False,
             )
         )

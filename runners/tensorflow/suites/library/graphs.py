@@ -147,7 +147,7 @@ for name, make in {
 
 
 def some_initialised(context: Context, values: Any) -> Callable[[], Any]:
-    """Prepare two variables of which the function initializes only the first."""
+    """Prepare two variables. The function initializes only the first one."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         held, other = (new_variable(name, start) for name in ("held", "other"))

@@ -205,7 +205,7 @@ is_initialized = Function("tf.compat.v1.is_variable_initialized")
 
 
 def asking_for_values(resource: bool) -> Prepare:
-    """Return a ``prepare`` with three variables, of which only the second is initialized."""
+    """Return a ``prepare`` with three variables. Only the second one is initialized."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
