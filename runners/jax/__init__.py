@@ -1,7 +1,7 @@
 """JAX: the declaration of its devices and suites. This module imports nothing heavy.
 
-``devices.py`` forces calls onto each device, creates its inputs and waits for it; ``placement/`` proves where a call
-ran. A module or folder in ``suites/`` is a suite with its name, and every file in such a folder that defines
+``devices.py`` forces calls onto each device, creates their inputs and waits for their results. ``placement/`` proves
+where a call ran. A module or folder in ``suites/`` is a suite of the same name. In a folder, every file that defines
 ``FUNCTIONS`` belongs to the suite.
 """
 
@@ -12,7 +12,7 @@ from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface,
 _ON_HOST = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
 _ALLOCATED_AS_NEEDED = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
-# One platform, never a list: with "cuda,cpu" JAX takes the host, silently, where CUDA is broken.
+# Each device names one platform, never a list. With "cuda,cpu", JAX silently uses the host if CUDA does not work.
 FRAMEWORK = Framework(
     name="jax",
     devices={
@@ -20,7 +20,8 @@ FRAMEWORK = Framework(
         "cuda": DeviceDeclaration(
             "runners.jax.devices:Cuda", {"JAX_PLATFORMS": "cuda", **_ALLOCATED_AS_NEEDED}, own_environment=True
         ),
-        # On the host, where every installation can lower for them: which functions have no lowering there.
+        # This device runs programs on the host, where every installation can lower them for CUDA, and shows which
+        # functions have no lowering for CUDA.
         "cuda-lowered": DeviceDeclaration("runners.jax.devices:CudaLowered", _ON_HOST),
         "tpu": DeviceDeclaration("runners.jax.devices:Tpu", {"JAX_PLATFORMS": "tpu"}, own_environment=True),
         "tpu-lowered": DeviceDeclaration("runners.jax.devices:TpuLowered", _ON_HOST),

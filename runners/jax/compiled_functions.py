@@ -59,8 +59,8 @@ class StaticArguments:
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> StaticArguments:
-        """The static arguments that the options of ``jax.jit`` name. An argument with a position and a name is static
-        in both forms."""
+        """Return the static arguments that the options of ``jax.jit`` name. An argument with a position and a name is
+        static in both forms."""
         numbers, names = options.get("static_argnums"), options.get("static_argnames")
         positions = {numbers} if isinstance(numbers, int) else set(numbers or ())
         keywords = {names} if isinstance(names, str) else set(names or ())
@@ -117,8 +117,8 @@ class CompiledFunction:
         return getattr(self._function, name)
 
     def _signature(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Everything by which JAX distinguishes calls; None for a call that is itself being traced, or that has no
-        signature."""
+        """Return everything by which JAX distinguishes calls; None for a call that is itself being traced, or that has
+        no signature."""
         positions, names = self._static.positions, self._static.names
         values = {place: value for place, value in enumerate(args) if place in positions}
         keywords = {name: value for name, value in kwargs.items() if name in names}

@@ -54,10 +54,10 @@ class JaxDevice:
         try:
             devices = jax.devices()
         except (RuntimeError, AssertionError) as error:
-            # Where no plugin serves the platform, JAX ends in an assertion without words.
-            text = (str(error).strip().splitlines() or ["none of its plugins does, or no such device is there"])[0]
+            # If no plugin serves the platform, JAX raises an AssertionError without a message.
+            text = (str(error).strip().splitlines() or ["no plugin serves it, or this machine has no such device"])[0]
             raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
-        # A plugin may serve its platform by another name than it is asked for; the host it must not be.
+        # A plugin may have another name for its platform, but it must not be the host's.
         if not self.is_host and devices[0].platform == "cpu":
             raise DeviceUnavailableError(f"jax {jax.__version__} gave the host CPU instead of {self.name}")
         return Description(
@@ -83,8 +83,8 @@ class JaxDevice:
         return jnp.dtype(value)
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope in which 64-bit types are on for a case with a 64-bit dtype. For other cases they are off, as is
-        JAX's default."""
+        """Return a scope in which 64-bit types are on for a case with a 64-bit dtype. For other cases they are off, as
+        is JAX's default."""
         return jax.enable_x64(dtype in divergence.WIDE)  # type: ignore[no-any-return]
 
     def to_device(self, tree: Any, dtype: str) -> Any:
@@ -109,8 +109,8 @@ class JaxDevice:
         np.random.seed(seed)
 
     def on_device(self, device: str) -> bool:
-        """Whether this is the forced device. The result of a collective lies on several devices, joined by commas,
-        which must include it and belong to its platform."""
+        """Whether this is the forced device. The result of a collective is on several devices, whose names are joined
+        by commas. They must include the forced device, and all belong to its platform."""
         names = set(device.split(","))
         return str(self.handle) in names and names <= set(map(str, jax.devices()))
 
@@ -208,13 +208,13 @@ class TpuLowered(LoweredDevice):
 
 @cache
 def _host_beside() -> jax.Device:
-    """The host's CPU, from a client that JAX does not list, so that no case finds a second platform."""
+    """Return the host's CPU, from a client that JAX does not list, so that no case finds a second platform."""
     return xla_bridge.make_cpu_client().local_devices()[0]
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """A function that calls the method with this name of its first argument, an array. The class ``jax.Array`` cannot
-    be used for this, because it is abstract and has no methods."""
+    """Return a function that calls the method with this name of its first argument, an array. The class ``jax.Array``
+    cannot be used for this, because it is abstract and has no methods."""
 
     def call(array: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array, name)(*arguments, **options)
@@ -223,7 +223,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 def update(name: str) -> Callable[..., Any]:
-    """A function that updates an array at an index: ``call(x, index, value)``."""
+    """Return a function that updates an array at an index: ``call(x, index, value)``."""
 
     def call(array: Any, index: Any, *arguments: Any, **options: Any) -> Any:
         return getattr(array.at[index], name)(*arguments, **options)
@@ -233,7 +233,7 @@ def update(name: str) -> Callable[..., Any]:
 
 def _leaf(array: Any) -> Leaf:
     if isinstance(array, np.ndarray):
-        # What a function computes with NumPy never was on a device.
+        # An array that the function computed with NumPy was never on a device.
         return Leaf(array, str(array.dtype), "host")
     if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
         array = jax.random.key_data(array)

@@ -43,10 +43,10 @@ def diverging(on_host: Callable[[], object], device: jax.Device, host: jax.Devic
     comparison = _Comparison(device, host, to_host)
     try:
         program = jax.make_jaxpr(on_host)()
-        # The call had its own setting; without it, wide types would be made narrow here.
+        # The call had its own setting. Without it, JAX would convert wide types to narrow ones here.
         with jax.enable_x64(_is_wide(program.jaxpr)):
             comparison.evaluate(program.jaxpr, program.consts, ())
-    except BaseException:  # it ended, or the call cannot be traced, or the reference is wrong on the host as well
+    except BaseException:  # the search ended, the call cannot be traced, or the reference also fails on the host
         pass
     return comparison.found
 
@@ -66,7 +66,7 @@ class _Comparison:
         self._until = monotonic() + divergence.COMPARED_FOR_S
 
     def evaluate(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-        """Evaluate equations and return the results on the host. Raises ``_EndOfSearch``."""
+        """Evaluate equations and return the results on the host. Raise ``_EndOfSearch`` when the search ends."""
         values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *arguments)))
         for equation in jaxpr.eqns:
             results = self._compute(equation, [_value(atom, values) for atom in equation.invars])
@@ -81,7 +81,7 @@ class _Comparison:
             return inputs
         if name in CALLS:
             function = equation.params.get("call_jaxpr") or equation.params["jaxpr"]
-            # Some hold a function with its constants, some one without any.
+            # Some primitives have a function with its constants, others a function without constants.
             return self.evaluate(getattr(function, "jaxpr", function), getattr(function, "consts", ()), inputs)
         host_results = _run(equation, inputs, self._host)
         if _is_comparable(equation) and self._differs(equation, inputs, host_results):
@@ -100,7 +100,7 @@ class _Comparison:
 
 
 def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
-    """The results of an equation, computed alone on a device."""
+    """Return the results of an equation, computed alone on a device."""
     primitive = equation.primitive
     with jax.default_device(device), equation.ctx.manager:
         results = primitive.bind(*jax.device_put(list(inputs), device), **primitive.get_bind_params(equation.params))
@@ -108,7 +108,7 @@ def _run(equation: Any, inputs: Sequence[Any], device: jax.Device) -> list[Any]:
 
 
 def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    """The value of a variable, or of a literal in the dtype that the equation uses for it."""
+    """Return the value of a variable, or of a literal in the dtype that the equation uses for it."""
     return np.asarray(atom.val, atom.aval.dtype) if isinstance(atom, core.Literal) else values[atom]
 
 

@@ -41,9 +41,9 @@ class Bound:
 
 
 def failing(call: Callable[[], object], platform: str) -> Operation | None:
-    """The primitive at which ``call`` fails; None if it fails outside of any primitive."""
+    """Return the primitive at which ``call`` fails; None if it fails outside of any primitive."""
     try:
-        # Else JAX takes from the traceback the frames that hold it.
+        # With filtering, JAX would remove the frames that hold the primitive from the traceback.
         with config.traceback_filtering("off"):
             call()
     except BaseException as error:
@@ -52,19 +52,19 @@ def failing(call: Callable[[], object], platform: str) -> Operation | None:
 
 
 def operation_of_error(error: BaseException, platform: str) -> Operation | None:
-    """The primitive at which JAX raised, from the frames of the error, with its lowerings on a platform."""
+    """Return the primitive at which JAX raised an error, from the error's frames, with its lowerings on a platform."""
     bindings = list(_bound(error))
     inner = [bound for bound in bindings if bound.primitive.name not in _HOLDING]
     if not bindings:
         return None
     bound = (inner or bindings)[-1]
-    # Further in, frames may hold the primitive without what it was bound to.
+    # Inner frames may hold the primitive without the arguments to which it was bound.
     bound = next((outer for outer in bindings if outer.primitive is bound.primitive and outer.avals), bound)
     return Operation(bound.primitive.name, _dtypes(bound.avals), *_lowerings(bound, platform))
 
 
 def _bound(error: BaseException) -> Iterator[Bound]:
-    """The primitives in the frames of a traceback, innermost last."""
+    """Yield the primitives in the frames of a traceback, innermost last."""
     trace = error.__traceback__
     while trace is not None:
         frame_locals, name = trace.tb_frame.f_locals, trace.tb_frame.f_code.co_name

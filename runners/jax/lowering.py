@@ -47,5 +47,5 @@ def _lower(lowerings: Lowerings, platform: str, lower: Any) -> None:
         operation = operation_of_error(error, platform) or Operation("unknown")
         lowerings.missing.setdefault(operation.name, MissingLowering(operation, error))
     except Exception as error:
-        # Of a callback to Python: what it is lowered to, the device's own client says.
+        # This is no missing lowering. For example, only the device's own client can lower a callback to Python.
         lowerings.untold.append(f"{type(error).__name__}: {error}")

@@ -23,13 +23,13 @@ class FrozenPair:
         return self.program(context.function, arrays, context.device)
 
     def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
-        """A call of the first function, then of ``function`` with its result."""
+        """Return a call of the first function, followed by a call of ``function`` with the result."""
         return partial(_compiled(function, self.written, device), *arrays)
 
 
 @lru_cache(maxsize=1)
 def _compiled(function: Any, written: str, device: Any) -> Callable[..., Any]:
-    """Both calls as one program. Only the case's arrays are arguments; everything else is static.
+    """Return both calls as one program. Only the case's arrays are arguments; everything else is static.
 
     The last program is cached, because one case is prepared several times, and JAX would compile each program again.
     """

@@ -42,7 +42,7 @@ MODULES = tuple(home for home in rule.HOMES["jax"] if home not in (ARRAY, AT))
 
 @cache
 def recordable() -> frozenset[str]:
-    """The names of the functions that a recording may call."""
+    """Return the names of the functions that a recording may call."""
     return frozenset(
         {
             *(f"{module.__name__}.{name}" for module in modules() for name in functions_in(module)),
@@ -58,7 +58,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def functions_in(module: ModuleType) -> list[str]:
-    """The names of a module's functions that compute."""
+    """Return the names of a module's functions that compute."""
     return [
         name
         for name in dir(module)
@@ -68,7 +68,7 @@ def functions_in(module: ModuleType) -> list[str]:
 
 @cache
 def value_classes() -> Mapping[str, type]:
-    """The enumerations and named tuples that a recording may contain, by their public names."""
+    """Return the enumerations and named tuples that a recording may contain, by their public names."""
     return {
         f"{module.__name__}.{name}": value
         for module in modules()

@@ -64,7 +64,7 @@ _WRITTEN = frozenset(
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this process in the book. Yields a function that stops the recording."""
+    """Record the calls of this process in the book. Yield a function that stops the recording."""
     recorder = Recorder(book, Sites(folder, FOLDERS), JaxRecordingDialect(), options.with_values)
     before = jax.config.jax_disable_jit
     with wrap_functions(places(), recorder, Mode(_with_compilation, is_on=_is_eager)), compiling(book):
@@ -77,11 +77,11 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device. JAX has no other device in this process. Yields a function that stops
+    """Watch the calls of a program on the device. JAX has no other device in this process. Yield a function that stops
     the watching."""
     watcher = Watcher(book, Sites(folder, FOLDERS), device, READS)
     device.prime()
-    # Traced code does not run yet.
+    # While JAX traces code, nothing is recorded, because traced code does not run yet.
     with wrap_functions(places(), watcher, Mode(is_on=core.trace_state_clean)):
         yield watcher.stop
 
@@ -97,7 +97,7 @@ def _is_eager() -> bool:
 
 
 def places() -> Iterator[FunctionLocation]:
-    """The locations of the public functions that a recorder wraps."""
+    """Yield the locations of the public functions that a recorder wraps."""
     for module in modules():
         for name in functions_in(module):
             yield FunctionLocation(module, name, f"{module.__name__}.{name}")
@@ -124,7 +124,7 @@ class JaxRecordingDialect:
     carriers = frozenset({"array", "asarray", "device_put"})
 
     def layout(self, array: Any) -> bool:
-        """False for a concrete array, which has no weak type."""
+        """Return False, because a concrete array has no weak type."""
         return False
 
     def form(self, value: Any) -> Any:
@@ -135,8 +135,8 @@ class JaxRecordingDialect:
         return value if isinstance(value, enum.Enum) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call moves data from the host to the device. A single number does not count, because a program
-        itself contains it."""
+        """Whether the call moves data from the host to the device. A single number does not count, because it is part
+        of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple, dict)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -176,10 +176,11 @@ class JaxRecordingDialect:
         return plain(tree, leaf, {id(kind): name for name, kind in value_classes().items()})
 
     def content(self, array: Any) -> None:
-        """An empty content, equal before and after a call, because no call changes a JAX array."""
+        """Return an empty content for every array, because no call changes a JAX array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """A function that always returns False. Random numbers in JAX are determined by the keys that are passed."""
+        """Return a function that always returns False, because random numbers in JAX depend only on the keys that are
+        passed."""
         return lambda: False
 
     def settle(self, result: Any) -> None:
@@ -205,8 +206,8 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """The dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random key, it is
-    the dtype of the key's integers."""
+    """Return the dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random
+    key, it is the dtype of the key's integers."""
     if _is_key(array):
         return np.dtype("uint32")
     dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(array.dtype))
@@ -214,12 +215,12 @@ def _numpy_dtype(array: Any) -> np.dtype[Any]:
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
-    """The kind of a dtype. NumPy itself does not recognize as numbers the float types that it lacks, such as
+    """Return the kind of a dtype. NumPy itself does not recognize as numbers the float types that it lacks, such as
     bfloat16."""
     return "f" if jnp.issubdtype(dtype, jnp.floating) else str(dtype.kind)
 
 
 def _values(array: Any) -> np.ndarray[Any, Any] | None:
-    """The values; None for an array that is only traced, as inside of ``vmap``."""
+    """Return the values; None for an array that is only traced, as inside of ``vmap``."""
     concrete = array.to_concrete_value() if isinstance(array, core.Tracer) else array
     return None if concrete is None else np.asarray(concrete)

@@ -33,7 +33,7 @@ _RANDOM = "jax.random."
 
 
 def case_of(call: RecordedCall) -> Case:
-    """The case that makes a recorded call."""
+    """Return the case that makes a recorded call."""
     is_open = call.function in UNINITIALISED or call.function.rpartition(".")[2] in NOT_UNIQUE
     return replay.case_of(
         call,
@@ -74,7 +74,7 @@ class ReplayedCall(FrozenCall):
 
 
 def _harmless(value: Named, device: Any) -> Any:
-    """The object for a name. Raises ``UntestedError`` unless it is a dtype, the device, or a member of a JAX
+    """Return the object for a name. Raise ``UntestedError`` unless it is a dtype, the device, or a member of a JAX
     enumeration or named tuple."""
     owner = value.name.rpartition(".")[0] if value.kind == PUBLIC else None
     if value.kind == MADE:
@@ -88,7 +88,7 @@ def _harmless(value: Named, device: Any) -> Any:
 
 
 def _widened(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128."""
+    """Return the tree with every float as float64, and every complex number as complex128."""
 
     def wide(array: Any) -> Any:
         dtype = _WIDE.get(str(array.dtype))

@@ -22,14 +22,14 @@ SECOND_ORDER = "second-order"
 
 
 def jitted(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """A way: the call itself. The caller compiles it."""
+    """The way ``jit``: call the function. The caller compiles this call."""
     return function(*arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> list[Any]:
-    """A way: forward and backward, for the gradients of a weighted sum of the results.
+    """The way ``gradient``: differentiate a weighted sum of the results.
 
     ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
     the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
@@ -57,8 +57,8 @@ def second_order(
     weights: Sequence[Any],
     directions: Sequence[Any],
 ) -> list[Any]:
-    """A way: the gradients of a weighted sum of the first gradients. ``directions`` has the weights, an array for each
-    of them."""
+    """The way ``second-order``: differentiate a weighted sum of the first gradients. ``directions`` has the weights, an
+    array for each gradient."""
 
     def of(*positional: Any, **named: Any) -> list[Any]:
         return gradient(function, positional, named, wanted, weights)

@@ -1,5 +1,6 @@
-"""Writes a call as data: arrays become slots, and JAX's own values are written by name. Freezing and recording use the
-same form, from which ``frozen.py`` makes the call again.
+"""Writes a call as data. Arrays become slots, and JAX's own values are written by their names.
+
+Freezing and recording use the same format. ``frozen.py`` makes the call from it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ KEY = "key<"
 
 
 def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> Any:
-    """The tree with slots in place of arrays, and named values in place of JAX's own objects."""
+    """Return the tree with slots in place of arrays, and named values in place of JAX's own objects."""
     if isinstance(tree, np.dtype) or (isinstance(tree, type) and issubclass(tree, np.generic)):
         return Named("dtype", np.dtype(tree).name)
     own = getattr(tree, "dtype", None) if isinstance(tree, type) else None
@@ -47,7 +48,7 @@ def plain(tree: Any, leaf: Callable[[Any], Slot], public: Mapping[int, str]) -> 
 
 
 def _written_fields(tree: Any) -> Any:
-    """The fields with their integers converted to types of JSON."""
+    """Return the fields with their integers converted to types of JSON."""
     if isinstance(tree, Mapping):
         return {key: _written_fields(member) for key, member in tree.items()}
     if isinstance(tree, (list, tuple)):

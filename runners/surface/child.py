@@ -64,7 +64,7 @@ def walk(framework: str, reasons: Mapping[str, str], say: Any) -> None:
 
 
 def _version(framework: str, root: object) -> str:
-    """The public version. The build suffix after a plus is removed, because it does not change the surface."""
+    """Return the public version. The build suffix after a plus is removed, because it does not change the surface."""
     version = getattr(root, "__version__", None)
     text = version if isinstance(version, str) else metadata.version(framework)
     return text.partition("+")[0]

@@ -16,7 +16,7 @@ from runners.suite.framework import PublicSurface
 from runners.surface.rule import is_public, within
 
 Say = Callable[[Mapping[str, Any]], None]
-"""Sends a message to the process that supervises the walk."""
+"""A function that sends a message to the process that supervises the walk."""
 
 
 class ModuleImporter:
@@ -36,7 +36,7 @@ class ModuleImporter:
         try:
             module = importlib.import_module(name)
         except BaseException as error:
-            # Only BaseException includes a module that calls sys.exit.
+            # A module that calls sys.exit raises SystemExit, which only BaseException includes.
             self._say({"failed": name, "reason": _reason(error)})
             return None
         finally:
@@ -46,7 +46,7 @@ class ModuleImporter:
 
 
 def _printed_bytes() -> int:
-    """The size of the file to which stdout and stderr are redirected."""
+    """Return the size of the file to which stdout and stderr are redirected."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     return os.fstat(1).st_size
@@ -59,7 +59,7 @@ def _reason(error: BaseException) -> str:
 def public_modules(
     root: types.ModuleType, surface: PublicSurface, importer: ModuleImporter
 ) -> dict[str, types.ModuleType]:
-    """Every public module by its public name. Of several names, the name with the fewest parts is used."""
+    """Return all public modules by their public names. Of several names, the name with the fewest parts is used."""
     if not surface.generated:
         import_on_disk(root, surface, importer)
     by_name = {surface.name: root}
@@ -108,7 +108,7 @@ def _submodules(package: types.ModuleType) -> Iterator[str]:
 
 
 def members(module: types.ModuleType) -> dict[str, Any]:
-    """The values of a module by name, including those that the module creates only when they are read."""
+    """Return the values of a module by name, including those that the module creates only when they are read."""
     names = {*vars(module), *exports(module)}
     if hasattr(type(module), "__getattr__") or "__getattr__" in vars(module):
         names |= _declared_names(module)
@@ -132,7 +132,7 @@ def _declared_names(module: types.ModuleType) -> set[str]:
 
 
 def exports(module: types.ModuleType) -> list[str]:
-    """The names in ``__all__``; empty if it is missing or not a list of names."""
+    """Return the names in ``__all__``; empty if it is missing or not a list of names."""
     names = getattr(module, "__all__", ())
     if not isinstance(names, (list, tuple)):
         return []

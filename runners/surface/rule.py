@@ -11,7 +11,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _LONGEST_SIGNATURE = 1000
 _THING = "(?:function|class|method|module|api|op|symbol|property|transform)"
 _PARAGRAPHS = 4
-"""A sentence about deprecation is searched in this many paragraphs at the beginning of a docstring."""
+"""The number of paragraphs at the beginning of a docstring in which a sentence about deprecation is searched."""
 
 
 def is_public(name: str) -> bool:
@@ -26,7 +26,7 @@ def canonical(names: Iterable[str]) -> str:
 
 
 def within(module: str | None, homes: Sequence[str]) -> bool:
-    """Whether a module belongs to one of the packages ``homes``."""
+    """Whether a module belongs to one of the packages in ``homes``."""
     return module is not None and module.partition(".")[0] in homes
 
 
@@ -57,7 +57,7 @@ def private_imports(source: str | bytes, module: str, *, is_package: bool) -> se
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement that binds names of the module, including statements in branches."""
+    """Yield every statement that binds names of the module, including statements in branches."""
     for statement in body:
         yield statement
         for part in ("body", "orelse", "finalbody"):

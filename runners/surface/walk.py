@@ -17,7 +17,7 @@ Entry = dict[str, Any]
 
 
 def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> Iterator[Entry]:
-    """Every public object (function, class or member of a class) once, with all of its names."""
+    """Yield every public object (function, class or member of a class) once, with all of its names."""
     objects, names = _objects(modules, surface)
     public = {key: canonical(names_of_value) for key, names_of_value in names.items()}
     classes = {value: public[key] for key, value in objects.items() if isinstance(value, type)}
@@ -35,14 +35,14 @@ def entries(modules: Mapping[str, types.ModuleType], surface: PublicSurface) -> 
 
 
 def _bases(value: Any, classes: Mapping[type, str]) -> list[str]:
-    """The public base classes of a class, the nearest first."""
+    """Return the public base classes of a class, the nearest first."""
     return [classes[base] for base in value.__mro__[1:] if base in classes] if isinstance(value, type) else []
 
 
 def _objects(
     modules: Mapping[str, types.ModuleType], surface: PublicSurface
 ) -> tuple[dict[int, Any], dict[int, set[str]]]:
-    """The framework's own functions and classes by identity, and the public names of each."""
+    """Return the framework's own functions and classes by identity, and the public names of each."""
     objects: dict[int, Any] = {}
     names: dict[int, set[str]] = {}
     for module_name, module in modules.items():
@@ -54,7 +54,7 @@ def _objects(
 
 
 def public_values(module: types.ModuleType, surface: PublicSurface) -> dict[str, Any]:
-    """The public values of a module: the values in its ``__all__``. Without ``__all__``, the values that it does not
+    """Return the public values of a module: those in its ``__all__`` or, without ``__all__``, those that it does not
     import only for its own use.
 
     Packages are an exception: both rules apply to them, and each adds values, because ``__all__`` of torch and its
@@ -85,7 +85,7 @@ def _is_own(value: Any, surface: PublicSurface) -> bool:
     if isinstance(value, types.GenericAlias if hasattr(types, "GenericAlias") else ()):
         return False
     home = _home(value)
-    # A compiled object that names no module belongs to the framework if the framework offers it.
+    # A compiled object may name no module. It belongs to the framework if the framework exposes it.
     return within(home, surface.homes) if home else isinstance(value, (types.BuiltinFunctionType, type))
 
 
@@ -113,8 +113,8 @@ def _kind(value: Any) -> str:
 
 
 def _members(owner: type, classes: Mapping[type, str], surface: PublicSurface) -> Iterator[tuple[str, Any, type]]:
-    """The public members that a class defines itself, and those that it inherits from a base without an entry of its
-    own."""
+    """Yield the public members that a class defines itself, and those that it inherits from a base without an entry of
+    its own."""
     attributes: set[str] = set()
     for base in owner.__mro__:
         if base is not owner and (base in classes or not within(base.__module__, surface.homes)):

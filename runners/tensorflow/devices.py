@@ -68,13 +68,13 @@ class TensorFlowDevice:
         )
 
     def prime(self) -> None:
-        # Without these TensorFlow would take what the device lacks to the host, and say nothing.
+        # Without these settings, TensorFlow would silently run on the host whatever the device cannot run.
         tf.config.set_soft_device_placement(False)
         tf.config.experimental.set_device_policy("explicit")
-        # A failure's frames say what was called; TensorFlow would hide its own.
+        # The frames of an error show what was called. TensorFlow would hide its own frames.
         tf.debugging.disable_traceback_filtering()
-        # A small array on the host that a function finds around it becomes a constant of its graph; a user's arrays are
-        # arguments, of any size.
+        # TensorFlow writes a small host array into the graph as a constant if a function closes over it. This is
+        # switched off, because users pass arrays of any size as arguments.
         capture_container._EAGER_CONST_THRESHOLD = -1
         with self.scope("float32"):
             ones = self.to_device(np.ones((8, 8)), "float32")
@@ -87,7 +87,8 @@ class TensorFlowDevice:
             raise LookupError(f"tensorflow {tf.__version__} has no dtype {name!r}") from None
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """A scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called in it.
+        """Return a scope that places on the device everything that runs eagerly in it, and every ``tf.function`` called
+        in it.
 
         A scope outside of a graph does not affect the graph, so cases in a graph enter ``context.device`` again.
         """
@@ -128,7 +129,7 @@ class TensorFlowDevice:
         return self._watch(proof).watching(sessions=True)
 
     def _watch(self, proof: Proof) -> Watch:
-        """The watch of the case to which this proof belongs. All calls of a case have the same watch."""
+        """Return the watch of the case to which this proof belongs. All calls of a case have the same watch."""
         if self._watching is None or self._watching.proof is not proof:
             self._watching = self.watch_type(self.on_device, proof)
         return self._watching
@@ -148,7 +149,7 @@ class TensorFlowDevice:
         return None if self.compiled_kind is None else divergence.diverging(on_host, self.compiled, self.to_host)
 
     def lookup(self, name: str) -> Any:
-        # The study's names begin as people import it.
+        # The study's names begin with the usual abbreviation ``tf``.
         full = "tensorflow" + name.removeprefix("tf") if name.split(".")[0] == "tf" else name
         try:
             return lookup(full, f"tensorflow {tf.__version__}")
@@ -196,7 +197,7 @@ class Gpu(TensorFlowDevice):
     device_class = DeviceClass.gpu
 
     def wait(self, tree: Any) -> None:
-        # All devices at once and without a copy: kernels are launched, not awaited.
+        # This waits for all devices and copies nothing. Without it, kernels would be launched, but not finished.
         tf.test.experimental.sync_devices()
 
 
@@ -230,7 +231,7 @@ class Tpu(Gpu):
 
 
 def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., Any]:
-    """The call in a graph, or compiled, as in a function of a user.
+    """Return the call as a user's function in a graph, compiled if ``jit_compile`` is true.
 
     AutoGraph would convert the source of a function given directly to ``tf.function``, even TensorFlow's own or one
     behind ``partial``, and the first call would include the time for this. AutoGraph does not convert TensorFlow
@@ -244,18 +245,18 @@ def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., An
 
 
 def _device(tensor: Any) -> str:
-    """``CPU:0`` from a tensor's full device name; ``host`` if the tensor has no device."""
+    """Return ``CPU:0`` from a tensor's full device name; ``host`` if the tensor has no device."""
     return device_of(str(tensor.device))
 
 
 def _host(value: Any) -> Any:
-    """The host copy of one tensor. A composite tensor becomes a dict of its components."""
+    """Return the host copy of one tensor. A composite tensor becomes a dict of its components."""
     if isinstance(value, Fetched):
         array = np.asarray(value)
         dtype = _dtype(array)
         return Leaf(array.astype(np.float32) if dtype == "bfloat16" else array, dtype, value.placed)
     if isinstance(value, np.ndarray):
-        # What a function computes with NumPy never was on a device.
+        # An array that the function computed with NumPy was never on a device.
         return Leaf(value, _dtype(value), "host")
     if isinstance(value, tf.RaggedTensor):
         return {"values": _host(value.flat_values), "row_splits": [_host(splits) for splits in value.nested_row_splits]}
@@ -264,7 +265,7 @@ def _host(value: Any) -> Any:
     if isinstance(value, tf.IndexedSlices):
         return {"indices": _host(value.indices), "values": _host(value.values)}
     if not tf.executing_eagerly():
-        # A later line may change a variable; what it holds by now stays.
+        # A later line may change the variable, so its current value is read.
         return value.read_value() if isinstance(value, tf.Variable) else value
     if not hasattr(value, "numpy"):
         return value

@@ -87,7 +87,7 @@ def _pairs(attributes: Any) -> Mapping[str, Any]:
 
 
 def _arguments(name: str, inputs: Sequence[Any], attributes: Any) -> Mapping[str, Any]:
-    """The inputs, grouped by the names of the operation's arguments. An argument may have several inputs."""
+    """Return the inputs, grouped by the names of the operation's arguments. An argument may have several inputs."""
     values, left = _pairs(attributes), iter(inputs)
     return {argument.name: _take_inputs(argument, values, left) for argument in op_def_registry.get(name).input_arg}
 
@@ -101,7 +101,7 @@ def _take_inputs(argument: Any, values: Mapping[str, Any], left: Iterator[Any]) 
 
 
 def _options(name: str, attributes: Any) -> Mapping[str, Any]:
-    """The attributes that a call of the operation must name: all except those that follow from the inputs."""
+    """Return the attributes that a call of the operation must name: all except those that follow from the inputs."""
     arguments = op_def_registry.get(name).input_arg
     argument_names = {
         attribute

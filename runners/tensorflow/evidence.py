@@ -33,7 +33,7 @@ MUST_COMPILE = "_XlaMustCompile"
 
 @dataclass(frozen=True)
 class Begun:
-    """An operation that has started, with the types that its arrays give to its attributes."""
+    """An operation that has started, with the types of its attributes, which follow from its arrays."""
 
     name: str
     dtypes: tuple[str, ...]
@@ -41,7 +41,8 @@ class Begun:
 
 
 def failing(call: Callable[[], object], kind: str, compiled_kind: str | None) -> Operation | None:
-    """The operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the compiler's own kind."""
+    """Return the operation at which ``call`` fails on devices of a kind. ``compiled_kind`` is the kind of the
+    compiler's device."""
     failures: list[Begun] = []
     error: BaseException | None = None
     with _watch(failures):
@@ -71,7 +72,7 @@ def _watch(failures: list[Begun]) -> Iterator[None]:
             except core._FallbackException:
                 raise
             except BaseException:
-                with suppress(Exception):  # a form of the call that is not known has no name
+                with suppress(Exception):  # the form of the call is unknown
                     failures.append(describe_operation(*arguments, **options))
                 raise
 
@@ -111,8 +112,8 @@ def _from_graph(op: str, /, *_: Any, **given: Any) -> Begun:
 
 
 def _group_inputs(name: str, inputs: Sequence[Any]) -> Sequence[Any]:
-    """The inputs grouped by argument. If one argument takes several arrays, the grouping is unknown, and its first
-    array is used."""
+    """Return the inputs grouped by argument. If one argument takes several arrays, the grouping is unknown, and its
+    first array is used."""
     definition = op_def_registry.get(name)
     single = definition is not None and not any(arg.number_attr or arg.type_list_attr for arg in definition.input_arg)
     return inputs if single or definition is None else inputs[: len(definition.input_arg)]
@@ -165,7 +166,7 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
     there = [
         kernel
         for kernel in registry.get_registered_kernels_for_op(name).kernel
-        # Kernels for any device are no compiler's.
+        # A kernel that is registered for any device (DEFAULT) is not a kernel of the compiler.
         if (kernel.device_type == kind or (kernel.device_type == "DEFAULT" and not kind.endswith("_JIT")))
         and not kernel.label
     ]
@@ -187,18 +188,19 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
 
 
 def _function(name: str) -> Any:
-    """The definition of a function that is called like an operation; None for a real operation."""
+    """Return the definition of a function that is called like an operation; None if the name is that of an
+    operation."""
     if op_def_registry.get(name) is not None:
         return None
     try:
         return context.context().get_function_def(name)
-    except Exception:  # no function of that name: then nothing is known of it
+    except Exception:  # there is no function with this name
         return None
 
 
 def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
-    """The node that failed: the first node without a kernel for its dtypes; if there is none, the node that the error
-    message names; if there is none, the only node."""
+    """Return the node that failed: the first node without a kernel for its dtypes; if there is none, the node that the
+    error message names; if there is none, the only node."""
     nodes = list(_nodes(function, kind, compiled_kind, set()))
     operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
     for operation in operations:
@@ -212,7 +214,7 @@ def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) 
 
 
 def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]) -> Iterator[tuple[Any, str]]:
-    """The nodes of a function and of functions that it calls, each with its kind of device. Nodes that only call
+    """Yield the nodes of a function and of functions that it calls, each with its kind of device. Nodes that only call
     functions are left out."""
     name = function.signature.name
     if name in visits:
@@ -230,7 +232,7 @@ def _nodes(function: Any, kind: str, compiled_kind: str | None, visits: set[str]
 
 
 def _types_of(node: Any) -> tuple[tuple[str, ...], dict[str, tuple[int, ...]]]:
-    """The dtypes of a node's inputs, and of all of its type attributes."""
+    """Return the dtypes of a node's inputs, and of all of its type attributes."""
     types = {
         name: (value.type,) if value.type else tuple(value.list.type)
         for name, value in node.attr.items()

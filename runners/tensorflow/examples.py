@@ -56,7 +56,7 @@ def _shown_in(node: ast.expr) -> ast.expr:
 
 
 def _read_in(node: ast.expr) -> ast.Call | None:
-    """For an expression that reads an array, the call of the helper that replaces it; None for other expressions."""
+    """Return the call of the helper that replaces an expression that reads an array. Other expressions give None."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args or node.keywords:
         return None
     read, way = node.func.value, node.func.attr
@@ -93,7 +93,7 @@ class TensorFlowDialect:
 
         return {
             "tf": tf,
-            # The package, for which Keras's docstrings are written: ``tf.keras`` has fewer names.
+            # This is the package, for which Keras's docstrings are written. ``tf.keras`` has fewer names.
             "keras": keras,
             "layers": keras.layers,
             "metrics": keras.metrics,
@@ -128,7 +128,7 @@ class TensorFlowDialect:
             ),
             Setting("soft placement", tf.config.get_soft_device_placement, tf.config.set_soft_device_placement),
             Setting("the log of placement", debugging.get_log_device_placement, debugging.set_log_device_placement),
-            # Nothing of TensorFlow puts these back.
+            # TensorFlow has no functions that undo these changes.
             Setting("eager execution", tf.executing_eagerly),
             Setting("tensors like NumPy's", lambda: hasattr(tf.Tensor, "astype")),
         ]
@@ -172,7 +172,7 @@ class TensorFlowDialect:
         raise no_plain_form(value)
 
     def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
-        """The example as a compiled program that returns its arrays. Plain values in the result come from the
+        """Return the example as a compiled program that returns its arrays. Plain values in the result come from the
         tracing."""
         import tensorflow as tf
 
@@ -183,13 +183,15 @@ class TensorFlowDialect:
             found: list[Any] = []
             with tf.variable_creator_scope(_outside(variables)):
                 values = call()
-            # A program that is compiled returns no texts. Those of other lines are no reason to refuse it.
+            # A compiled program cannot return texts. Texts of other lines are left out, so that they do not fail the
+            # program.
             for part in {OTHERS, INPUTS, RESULTS}.intersection(values):
                 values[part] = {label: value for label, value in values[part].items() if not self._holds_texts(value)}
             beside[:] = [_slots(values, self.is_array, found)]
             return found
 
-        # AutoGraph would convert the harness, too. What an example gives to ``tf.function`` it converts all the same.
+        # AutoGraph must not convert the harness. It still converts functions that the example passes to
+        # ``tf.function``.
         program = context.compiled(tf.autograph.experimental.do_not_convert(arrays))
 
         def whole() -> Any:
@@ -208,8 +210,8 @@ class TensorFlowDialect:
 
 
 def _outside(variables: list[Any]) -> Callable[..., Any]:
-    """A creator of variables for a program that is being compiled. The variables are outside of the program, which
-    begins by assigning their first values.
+    """Return a creator of variables for a program that is being compiled. The variables are outside of the program,
+    which begins by assigning their first values.
 
     ``variables`` keeps them alive, because the program alone does not.
     """
@@ -253,7 +255,7 @@ def _filled(tree: Any, arrays: Sequence[Any]) -> Any:
 
 
 def _shown(value: Any, way: str) -> Any:
-    """The value itself if it is an array that this method reads, otherwise the result of the method."""
+    """Return the value itself if it is an array that this method reads, otherwise the result of the method."""
     import tensorflow as tf
 
     if isinstance(value, tf.RaggedTensor):
@@ -265,7 +267,7 @@ def _shown(value: Any, way: str) -> Any:
 
 
 def _texts(value: Any) -> Any:
-    """TensorFlow's texts, which are bytes, as Python texts."""
+    """Return TensorFlow's texts, which are bytes, as Python texts."""
     if isinstance(value, list):
         return [_texts(member) for member in value]
     return Text(value.decode("utf-8", "backslashreplace")) if isinstance(value, bytes) else value

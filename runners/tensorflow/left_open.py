@@ -31,7 +31,8 @@ _RANDOM_HOMES = ("tf.random", "tf.keras.random", "tf.experimental.numpy.random")
 
 
 def normalised(name: str) -> str:
-    """The word that variants of a name have in common: ``sum`` for ``tf.math.reduce_sum`` and ``tf.raw_ops.SumV2``."""
+    """Return the word that variants of a name have in common: ``sum`` for ``tf.math.reduce_sum`` and
+    ``tf.raw_ops.SumV2``."""
     own = re.sub(r"V\d$", "", name.rpartition(".")[2]).replace("_", "").lower()
     return re.sub(r"v\d$", "", own)
 

@@ -22,7 +22,7 @@ class FrozenPair:
         return context.compiled(self.program(context.function, arrays))
 
     def program(self, function: Any, arrays: Sequence[Any]) -> Callable[[], Any]:
-        """A call of the first function, then of ``function`` with its result."""
+        """Return a call of the first function, followed by a call of ``function`` with the result."""
         import tensorflow as tf
 
         from runners.tensorflow.devices import Cpu
@@ -36,5 +36,5 @@ class FrozenPair:
             positional, named = with_result(second_parts, first_function(*arguments, **options))
             return function(*positional, **named)
 
-        # A compiled program is made of what TensorFlow does here; AutoGraph would convert this code of ours, too.
+        # AutoGraph must not convert this function, because it is Portolan's code and not a user's.
         return tf.autograph.experimental.do_not_convert(call)  # type: ignore[no-any-return]

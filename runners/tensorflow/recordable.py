@@ -34,7 +34,7 @@ MODULES = tuple(home for home in rule.HOMES["tensorflow"] if home not in (TENSOR
 
 @cache
 def recordable() -> frozenset[str]:
-    """The names of the functions that a recording may call."""
+    """Return the names of the functions that a recording may call."""
     return frozenset(
         {
             *(f"{home}.{name}" for home, module in modules() for name in functions_in(home, module)),
@@ -45,13 +45,13 @@ def recordable() -> frozenset[str]:
 
 
 def modules() -> Iterator[tuple[str, ModuleType]]:
-    """The public modules by their names."""
+    """Yield the public modules by their names."""
     for home in MODULES:
         yield home, reduce(getattr, home.split(".")[1:], tf)
 
 
 def functions_in(home: str, module: ModuleType) -> list[str]:
-    """The names of a module's functions that compute."""
+    """Return the names of a module's functions that compute."""
     return [
         name
         for name in dir(module)

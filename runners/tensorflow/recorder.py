@@ -47,7 +47,7 @@ _EAGER_BASE = EagerTensor.__mro__[1]
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this process in the book. Yields a function that stops the recording."""
+    """Record the calls of this process in the book. Yield a function that stops the recording."""
     recorder = Recorder(book, Sites(folder, FOLDERS), TensorFlowRecordingDialect(), options.with_values)
     with wrap_functions(_places(), recorder, Mode(is_on=tf.executing_eagerly)), _functions_run_eagerly(True):
         yield recorder.stop
@@ -55,7 +55,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device. Yields a function that stops the watching.
+    """Watch the calls of a program on the device. Yield a function that stops the watching.
 
     The user's functions run eagerly, so that each of their calls has its own line. If the device is a compiler, each
     call is compiled separately.
@@ -85,7 +85,7 @@ def _functions_run_eagerly(are_eager: bool) -> Iterator[None]:
 
 
 def _on(device: Device, place: FunctionLocation) -> Callable[..., Any]:
-    """The function at this location, in a form that runs on the device."""
+    """Return the function at this location, in a form that runs on the device."""
     function: Callable[..., Any] = getattr(place.owner, place.attribute)
     return function if place.attribute in READS else partial(_called_on, device, function)
 
@@ -123,7 +123,7 @@ def _places() -> Iterator[FunctionLocation]:
     for home, module in modules():
         for name in functions_in(home, module):
             yield FunctionLocation(module, name, f"{home}.{name}")
-    # A subclass of variables has copies of the methods that it inherits.
+    # Subclasses of variables have their own copies of inherited methods.
     names = [*(f"{TENSOR}.{name}" for name in (*OPERATORS, *READS)), *(f"{VARIABLE}.{name}" for name in ASSIGNMENTS)]
     for owner in (tf.Tensor, _EAGER_BASE, BaseResourceVariable, ResourceVariable):
         for name in names:
@@ -132,12 +132,12 @@ def _places() -> Iterator[FunctionLocation]:
 
 
 def _have_no_layout(array: Any) -> bool:
-    """True for every array, because arrays of one dtype and shape have the same layout."""
+    """Return True for every array, because arrays of one dtype and shape have the same layout."""
     return True
 
 
 def _own(array: Any) -> Any:
-    """The TensorFlow variable behind a Keras variable."""
+    """Return the TensorFlow variable behind a Keras variable."""
     return array.value if isinstance(array, keras.Variable) else array
 
 
@@ -156,7 +156,7 @@ class TensorFlowRecordingDialect:
     settle = None
 
     def layout(self, array: Any) -> None:
-        """None for every array, because arrays of one dtype and shape have the same layout."""
+        """Return None for every array, because arrays of one dtype and shape have the same layout."""
 
     def form(self, value: Any) -> Any:
         if isinstance(value, tf.TensorShape):
@@ -164,8 +164,8 @@ class TensorFlowRecordingDialect:
         return (value.dtype, value.shape) if self.is_array(value) else None
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the call moves data from the host to the device. A single number does not count, because a program
-        itself contains it."""
+        """Whether the call moves data from the host to the device. A single number does not count, because it is part
+        of the program."""
         return any(isinstance(value, (np.ndarray, list, tuple)) for value in args[:1])
 
     def quiet(self) -> AbstractContextManager[Any]:
@@ -210,7 +210,7 @@ class TensorFlowRecordingDialect:
         return tree
 
     def content(self, array: Any) -> int | None:
-        """A checksum of a variable. None for a tensor, which never changes."""
+        """Return a checksum of a variable; None for a tensor, which never changes."""
         return zlib.crc32(array.numpy().tobytes()) if isinstance(array, (tf.Variable, keras.Variable)) else None
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:

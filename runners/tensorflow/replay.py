@@ -25,7 +25,7 @@ _WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64
 
 
 def case_of(call: RecordedCall) -> Case:
-    """The case that makes a recorded call."""
+    """Return the case that makes a recorded call."""
     own = normalised(call.function)
     owner, _, last = call.function.rpartition(".")
     return replay.case_of(
@@ -92,7 +92,8 @@ def _assigned(method: str, variable: tf.Variable, *arguments: Any, **options: An
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call, changed so that its result also contains the variables at these positions, which the call changes."""
+    """Return the call with a larger result, which also contains the variables at these positions. The call changes
+    these variables."""
     given = list({id(array): array for array in arrays_in((arguments, options), _ARRAYS)}.values())
 
     def call() -> Any:

@@ -18,14 +18,14 @@ Way = Callable[..., Callable[[], Any]]
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """A way: the call itself."""
+    """The way ``call``: call the function."""
     return partial(function, *arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """A way: forward and backward, for the gradients of a weighted sum of the results.
+    """The way ``gradient``: differentiate a weighted sum of the results.
 
     ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
     the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
@@ -57,8 +57,8 @@ def second_order(
     weights: Sequence[Any],
     directions: Sequence[Any],
 ) -> Callable[[], Any]:
-    """A way: the gradients of the product of the first gradients with ``directions``, which has an array for each
-    input."""
+    """The way ``second-order``: differentiate the product of the first gradients and ``directions``, which has an array
+    for each input."""
     import tensorflow as tf
 
     first = gradient(function, arguments, options, wanted, weights)
@@ -75,7 +75,7 @@ def second_order(
 
 
 def _dense(slopes: Sequence[Any]) -> list[Any]:
-    """The gradients as dense arrays. The gradient of a lookup consists of the selected rows, in any order."""
+    """Return the gradients as dense arrays. The gradient of a lookup consists of the selected rows, in any order."""
     import tensorflow as tf
 
     return [tf.convert_to_tensor(slope) if isinstance(slope, tf.IndexedSlices) else slope for slope in slopes]

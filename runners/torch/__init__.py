@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from runners.suite.framework import DeviceDeclaration, Framework, PublicSurface, SparedPackages, suites_in
 
-# Torch asks NVML whether CUDA is available (importing torch_xla asks this). Its other way would initialize CUDA here:
-# then CUDA would be refused to every forked child, and a CUDA-only call would fail because of our forking.
+# Importing torch_xla makes torch ask whether CUDA is available. With this setting torch asks NVML. Otherwise torch
+# would initialize CUDA in this process, forked children could not use CUDA, and their CUDA calls would fail only
+# because of the fork.
 _FORKABLE = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 _NO_CUDA = {"CUDA_VISIBLE_DEVICES": "", **_FORKABLE}
 

@@ -73,7 +73,7 @@ class TorchDevice:
 
     def _array_to_device(self, values: Any, dtype: str) -> torch.Tensor:
         array = np.ascontiguousarray(values).reshape(np.shape(values))
-        # A copy, even on the CPU: a case that works in place must not reach the host's own inputs.
+        # Copy even on the CPU, so that a case that works in place does not change the host's own inputs.
         host = torch.from_numpy(array).to(self.dtype(dtype_on_device(array, dtype)), copy=True)
         return host.to(self.handle)
 
@@ -86,7 +86,7 @@ class TorchDevice:
     def seed(self, seed: int) -> None:
         random.seed(seed)
         np.random.seed(seed)
-        # Not torch.manual_seed: it also seeds every device that is not there, 1 ms a case.
+        # torch.manual_seed would also seed devices that are not present, which takes 1 ms per case.
         torch.default_generator.manual_seed(seed)
 
     def on_device(self, device: str) -> bool:
@@ -94,10 +94,10 @@ class TorchDevice:
 
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
-        """Watch the methods that move values, because torch itself has no counters.
+        """Watch the methods that move values. Torch itself has no counters.
 
-        A device with counters reads them here and sets ``proof.counted``. Watching methods alone would not show what a
-        kernel does.
+        A subclass for a device with counters reads them here and sets ``proof.counted``. Watching methods alone does
+        not show what a kernel does.
         """
         transfers = Transfers(self.on_device)
         with watched_methods(transfers):
@@ -187,8 +187,8 @@ class Cuda(TorchDevice):
     def describe(self) -> Description:
         if torch.cuda._is_in_bad_fork():
             raise DeviceUnavailableError(
-                f"importing torch {version()} initialised CUDA, so no forked process can use it; "
-                "look for a package of this environment that does so at its import"
+                f"importing torch {version()} initialized CUDA, so forked processes cannot use it; "
+                "find the package in this environment that initializes CUDA when it is imported"
             )
         if not torch.cuda.is_available():
             cuda_version = torch.version.cuda
@@ -272,8 +272,8 @@ class Xla(TorchDevice):
         )
 
     def wait(self, tree: Any) -> None:
-        # sync(wait=True) waits for the launch alone: a product of 2000 x 2000 matrices "took"
-        # 0.4 ms and its copy to the host 100 ms. Only wait_device_ops waits for the arrays.
+        # sync(wait=True) waits only until the work is launched: a product of 2000 x 2000 matrices seemed to take 0.4
+        # ms, and its copy to the host 100 ms. Only wait_device_ops waits until the arrays are computed.
         self._xla.sync()
         self._model.wait_device_ops()
 
@@ -281,7 +281,7 @@ class Xla(TorchDevice):
         return evidence.failing(call, self.handle, lambda: sum(Metrics.read(self._metrics).fallbacks.values()))
 
     def seed(self, seed: int) -> None:
-        # What an earlier case left pending would run, and fail, within this one.
+        # Discard what an earlier case left pending. It would run, and could fail, within this case.
         self._xla._XLAC._clear_pending_irs(self.handle_name)
         super().seed(seed)
         self._model.set_rng_state(seed, self.handle_name)
@@ -289,10 +289,10 @@ class Xla(TorchDevice):
     @contextmanager
     def counting(self, proof: Proof) -> Iterator[None]:
         if proof.within_call:
-            # Work of the call may have been computed in its surroundings, as it was pending.
+            # Work of the call that was pending may have run in the call's surroundings, so count it.
             proof.executions(Metrics.read(self._metrics).since(self._counted).executions)
         else:
-            # What the inputs left pending would execute within the call, and be no work of its own.
+            # Finish what the inputs left pending. It would run within the call and count as the call's work.
             self.wait(None)
             self._metrics.clear_all()
         before = Metrics.read(self._metrics)
@@ -307,7 +307,7 @@ class Xla(TorchDevice):
             self._counted = Metrics.read(self._metrics)
             counts = self._counted.since(before)
             proof.executions(counts.executions)
-            # A call that fails may have carried its arrays into an error's text.
+            # If the call failed, the text of its error may have read arrays. Such reads are no fallback.
             proof.judge(counts.events(transfers.record.events) if has_returned else counts.elsewhere())
             proof.counted = True
 
@@ -328,7 +328,7 @@ _XLA_CLASSES = {"CPU": DeviceClass.cpu, "TPU": DeviceClass.tpu, "CUDA": DeviceCl
 
 
 def version() -> str:
-    """torch's version without the build suffix (``2.9.0``, not ``2.9.0+cu128``)."""
+    """Return torch's version without the build suffix (``2.9.0``, not ``2.9.0+cu128``)."""
     return str(torch.__version__).partition("+")[0]
 
 
@@ -349,8 +349,8 @@ def _leaf(tensor: torch.Tensor) -> Leaf:
     if host.is_quantized:
         host = host.dequantize()
     if dtype == "complex128" and host.device.type == "xla":
-        # Mended, as ``Xla.mends`` declares: torch_xla's own copy leaves a zero for the imaginary part. There are
-        # no parts where torch_xla computed real numbers under that name: those are copied as they are.
+        # This is the mend that ``Xla.mends`` declares: torch_xla's own copy sets the imaginary part to zero. If
+        # torch_xla computed real numbers for this dtype, there are no parts, and the array is copied as it is.
         with suppress(RuntimeError):
             host = torch.complex(host.real.cpu(), host.imag.cpu())
     host = host.cpu().resolve_conj().resolve_neg()

@@ -81,7 +81,7 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
         return on_device and sum(tensor.numel() for tensor in own_tensors) <= divergence.MAX_ELEMENTS
 
     def _copy_to_host(self, tree: Any) -> Any:
-        """The arguments for the same call on the host; ``None`` if some cannot be copied."""
+        """Return the arguments for the same call on the host; ``None`` if some cannot be copied."""
         try:
             host_tree = mapped(self._to_host(tree), _tensor, Leaf)
         except Exception:
@@ -102,5 +102,5 @@ class _Comparison(TorchDispatchMode):  # type: ignore[misc]
 
 
 def _tensor(leaf: Leaf) -> torch.Tensor:
-    """The copy of an array as a tensor on the host that shares no memory with it."""
+    """Return a tensor on the host with a copy of the array, which shares no memory with it."""
     return torch.from_numpy(leaf.values).to(getattr(torch, leaf.dtype), copy=True)

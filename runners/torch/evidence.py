@@ -58,7 +58,8 @@ class _Operations(_Noting, TorchDispatchMode):  # type: ignore[misc]
 def failing(
     call: Callable[[], object], device: torch.device, passed_to_host: Callable[[], int] = lambda: 0
 ) -> Operation | None:
-    """The operation at which ``call`` fails on the device, or the torch function that failed before it dispatched one.
+    """Return the operation at which ``call`` fails on the device, or the torch function that failed before it
+    dispatched one.
 
     ``passed_to_host`` returns the number of operations that the device has passed to the host so far.
     """
@@ -90,8 +91,8 @@ def _operation(
 
 
 def _works_in(func: Any, args: Any, kwargs: Mapping[str, Any], passed_to_host: Callable[[], int]) -> Iterator[str]:
-    """The dtypes in which the device computes the operation. Each trial replaces the dtype of the operation's first
-    array, wherever this dtype occurs in the arguments."""
+    """Yield the dtypes in which the device computes the operation. Each trial replaces the dtype of the operation's
+    first array, wherever this dtype occurs in the arguments."""
     arrays = list(tensors((args, kwargs)))
     if not arrays or sum(array.numel() for array in arrays) > MAX_ELEMENTS:
         return

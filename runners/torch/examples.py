@@ -95,7 +95,8 @@ class TorchDialect:
             ),
             Setting("automatic casts", lambda: torch.is_autocast_enabled("cpu"), _set_autocast),
             Setting("the engine of quantised operations", lambda: torch.backends.quantized.engine, _set_engine),
-            # It can be given once in a process, and then every look for an accelerator wants that backend's module.
+            # A process can set this name only once. Afterwards, every search for an accelerator needs that backend's
+            # module.
             Setting("the name of a private backend", torch._C._get_privateuse1_backend_name),
         ]
 
@@ -119,7 +120,8 @@ class TorchDialect:
 
 
 def _default_device() -> Any:
-    """The default device, or None if it was not set. ``torch.get_default_device`` would create an array to find out."""
+    """Return the default device, or None if it was not set. ``torch.get_default_device`` would create an array to find
+    out."""
     import torch
 
     scope = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)

@@ -9,9 +9,9 @@ from typing import Any
 
 
 def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offset: int | None = None) -> Any:
-    """The array in another dtype, with other strides, or as a view that begins inside a buffer. None keeps a property
-    unchanged. Strides are in elements, the offset is in rows, and at most one of strides and offset is given.
-    """
+    """Return the array in another dtype, with other strides, or as a view that begins inside a buffer. None keeps a
+    property unchanged. Strides are in elements, the offset is in rows, and at most one of strides and offset is
+    given."""
     import torch
 
     if dtype is None and strides is None and offset is None:
@@ -25,16 +25,16 @@ def laid_out(array: Any, dtype: str | None, strides: Sequence[int] | None, offse
 
 
 def within(array: Any, offset: int, device: Any) -> Any:
-    """A view on the device of a buffer that has this many additional rows before it and after it.
+    """Return a view on the device of a buffer that has this many additional rows before it and after it.
 
-    The view is taken on the device, because a move does not keep the position in a buffer.
+    The view is created on the device, because a move does not keep the position in a buffer.
     """
     return part_of(buffer_around(array, offset).to(device), offset, array.ndim)
 
 
 def buffer_around(array: Any, offset: int) -> Any:
-    """A buffer on the array's device with the array's rows along the first axis, and as many other rows before and
-    after.
+    """Return a buffer on the array's device. It has the array's rows along the first axis, and ``offset`` other rows
+    before and after them.
 
     The other rows are the array's rows in another order, so their values are valid wherever the array's values are.
     """
@@ -46,15 +46,17 @@ def buffer_around(array: Any, offset: int) -> Any:
 
 
 def part_of(buffer: Any, offset: int, ndim: int) -> Any:
-    """The view of the array in its buffer, as a program takes it: a slice of rows, or one number by its index."""
+    """Return the view of the array in its buffer as a program creates it: a slice of rows, or one number by its
+    index."""
     return buffer[offset : len(buffer) - offset] if ndim else buffer[offset]
 
 
 def moved(view: Any, device: Any) -> Any:
-    """A view on the host moved to the device with its strides.
+    """Move a view on the host to the device with its strides.
 
     A move keeps the order of axes. For a view with gaps, or with repeated elements, the whole buffer is moved, and the
-    view is taken there with the same strides. A device without such views gets the values without gaps.
+    view is created there with the same strides. If the device does not support such views, it gets the values without
+    gaps.
     """
     arrived = view.to(device)
     if arrived.stride() == view.stride():
@@ -67,7 +69,7 @@ def moved(view: Any, device: Any) -> Any:
 
 
 def strided(array: Any, strides: Sequence[int]) -> Any:
-    """The same values with other strides, in a larger buffer. Elements that share memory must be equal."""
+    """Return the same values with other strides, in a larger buffer. Elements that share memory must be equal."""
     import torch
 
     places = torch.zeros((), dtype=torch.int64)

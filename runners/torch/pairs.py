@@ -1,5 +1,5 @@
-"""Frozen pairs on torch: a function, and another function that is called on the first function's result. The device is
-not waited for in between."""
+"""Frozen pairs on torch: a function, and another function that is called on the first function's result. Portolan does
+not wait for the device between the two calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FrozenPair:
         return context.compiled(self.program(context.function, arrays, context.device))
 
     def program(self, function: Any, arrays: Sequence[Any], device: Any) -> Callable[[], Any]:
-        """A call of the first function, then of ``function`` with its result."""
+        """Return a call of the first function, followed by a call of ``function`` with the result."""
         from runners.torch.devices import Cpu
 
         first = first_of(self.written)

@@ -28,7 +28,7 @@ NOT_COMPUTING = rule.refused_names("torch") | {
     "__deepcopy__", "__reduce_ex__", "__setstate__", "__dlpack__", "__dlpack_device__", "__get__", "__set__",
     "__delete__",
 }  # fmt: skip
-"""Methods that change settings, or concern memory, pickling or Python itself."""
+"""Methods that change settings or belong to memory management, pickling or Python itself."""
 _COMPUTES = re.compile(
     r"torch\.(\w+_|as_strided|fill|normal|vander)|torch\.Tensor\.(new_\w+|unflatten)"
     r"|torch\.nn\.functional\.(\w+_|hardsigmoid|hardswish|sigmoid|tanh|upsample\w*)|torch\.nn\.init\.\w+_"
@@ -38,22 +38,22 @@ _COMPUTES = re.compile(
 
 @cache
 def recordable() -> frozenset[Any]:
-    """The functions that a recording may contain."""
+    """Return the functions that a recording may contain."""
     return frozenset(_candidates())
 
 
 @cache
 def recordable_names() -> frozenset[str]:
-    """All public names of these functions."""
+    """Return all public names of the functions that a recording may contain."""
     return frozenset(filter(None, map(public_name, _candidates())))
 
 
 def public_name(function: Any) -> str | None:
-    """The public name of a torch function; None if the function has no public name."""
+    """Return the public name of a torch function; None if the function has no public name."""
     try:
         name = resolve_name(function)
     except TypeError:
-        # It has no hash, so it cannot be looked up.
+        # The object has no hash, so torch cannot look it up.
         return None
     if name is None:
         return None

@@ -52,7 +52,7 @@ _PLAIN_CLASSES = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 @contextmanager
 def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Callable[[], None]]:
-    """Record the calls of this thread, and of threads that it starts, in the book. Yields a function that stops the
+    """Record the calls of this thread, and of threads that it starts, in the book. Yield a function that stops the
     recording."""
     spoken = spoken_device(options.target, FOLDERS)
     recorder = Recorder(book, Sites(folder, FOLDERS), TorchRecordingDialect(spoken), options.with_values)
@@ -64,7 +64,7 @@ def recording(book: Book, folder: str, options: RecordingOptions) -> Iterator[Ca
 
 @contextmanager
 def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], None]]:
-    """Watch the calls of a program on the device. Arrays are created there unless the program names a device. Yields a
+    """Watch the calls of a program on the device. Arrays are created there unless the program names a device. Yield a
     function that stops the watching."""
     unwatched_names = READS | (NOT_COMPUTING - {"backward"})
     watcher = Watcher(book, Sites(folder, FOLDERS), device, unwatched_names)
@@ -96,8 +96,8 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 class _Callers(dict[Any, Caller]):
     """The caller for each torch function. A *caller* is a function that makes the torch function's calls.
 
-    All callers of functions with a public name are cached, and the first of the others, because a program may pass a
-    new function to torch in each call.
+    The callers of all functions with a public name are cached. Of other functions only the first ones are cached,
+    because a program may pass a new function to torch in each call.
     """
 
     def __init__(self, caller: Callable[[Any, str, str | None], Caller], spoken: SpokenDevice | None = None) -> None:
@@ -115,7 +115,7 @@ class _Callers(dict[Any, Caller]):
 
     def _caller_of(self, func: Any, last: str, name: str | None) -> Caller:
         if func is _DEVICE or last == _GETTER:
-            # The name of a device alone is not a call on it.
+            # Reading an array's device is not recorded as a call.
             caller = _plain_caller(func)
             return caller if self._spoken is None else self._spoken.caller(func, caller)
         return self._caller(func, last, name)
@@ -129,7 +129,7 @@ def _plain_caller(func: Any) -> Caller:
 
 
 def _names_of(func: Any) -> tuple[str, str | None]:
-    """The name of a function after the last dot, and its public name (None if it has no public name)."""
+    """Return the name of a function after the last dot, and its public name (None if it has no public name)."""
     if func is _BACKWARD:
         return "backward", "torch.Tensor.backward"
     full_name = resolve_name(func) or getattr(func, "__name__", type(func).__name__)
@@ -139,7 +139,7 @@ def _names_of(func: Any) -> tuple[str, str | None]:
 
 
 def _watched_backward(callers: _Callers) -> Caller:
-    """The caller for a backward pass in which calls are seen.
+    """Return the caller for backward passes, with which calls inside the pass are seen.
 
     A mode does not see calls that are made inside of a mode. So the pass is started with a torch function for which no
     mode is called. Then the user's functions in the backward pass are seen.
@@ -211,8 +211,8 @@ class TorchRecordingDialect:
         return plain(tree, leaf)
 
     def content(self, array: Any) -> tuple[int | None, int]:
-        """Torch's own count of changes to the array, and a checksum of the array, because some kernels do not update
-        the count."""
+        """Return torch's own count of changes to the array, and a checksum of the array, because some kernels do not
+        update the count."""
         try:
             values, _ = numpy_of(array)
             checksum = zlib.crc32(values.tobytes())

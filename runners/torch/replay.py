@@ -28,7 +28,7 @@ _NAMED = (torch.dtype, torch.layout, torch.memory_format)
 
 
 def case_of(call: RecordedCall) -> Case:
-    """The case that makes a recorded call."""
+    """Return the case that makes a recorded call."""
     last = call.function.rpartition(".")[2].rstrip("_")
     openness = Openness(call.is_random or last in NOT_UNIQUE | UNINITIALISED, last in FIRST_OF_EQUALS)
     prepare = ReplayedCall(replay.with_changes(call))
@@ -38,7 +38,8 @@ def case_of(call: RecordedCall) -> Case:
 def changes(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], places: Sequence[int]
 ) -> Callable[[], Any]:
-    """The call, changed so that its result also contains the arrays at these positions, which the call changes."""
+    """Return the call with a larger result, which also contains the arrays at these positions. The call changes these
+    arrays."""
     given = list({id(tensor): tensor for tensor in tensors_in((arguments, options))}.values())
 
     def call() -> Any:

@@ -35,20 +35,20 @@ class SpokenDevice:
         }
 
     def caller(self, function: Any, torchs_own: Caller) -> Caller:
-        """The caller for a function that may ask for the device. ``torchs_own`` makes the call in torch's way."""
+        """Return the caller for a function that may ask for the device. ``torchs_own`` gives torch's own answer."""
         if function not in self._answers:
             return torchs_own
         answer = self._answers[function]
 
         def answered(args: Sequence[Any], kwargs: Options) -> Any:
-            # The frame of the mode lies between this one and that which asks.
+            # Frame 1 is the mode. Frame 2 is the code that asks for the device.
             is_torchs = sys._getframe(2).f_code.co_filename.startswith(self._folders)
             return torchs_own(args, kwargs) if is_torchs else answer
 
         return answered
 
     def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
-        """The arguments of a call, with the claimed device replaced by the host."""
+        """Return the arguments of a call, with the claimed device replaced by the host."""
         if not _NAMING.isdisjoint(map(type, args)) and any(map(self._is_it, args)):
             args = [HOST if self._is_it(value) else value for value in args]
         if kwargs and any(map(self._is_it, kwargs.values())):
@@ -56,9 +56,8 @@ class SpokenDevice:
         return args, kwargs
 
     def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call that the CPU supports only in float32, converted to the dtype of the call's first array.
-        The program continues with this result in place of the target's.
-        """
+        """Return the result of a call that the CPU supports only in float32, converted to the dtype of the call's first
+        array. The program continues with this result in place of the target's."""
         dtypes: list[torch.dtype] = []
 
         def to_float32(tensor: torch.Tensor) -> torch.Tensor:
@@ -78,7 +77,7 @@ class SpokenDevice:
 
 
 def spoken_device(word: str | None, framework_folders: Sequence[str]) -> SpokenDevice | None:
-    """The device that arrays claim to be on in a recording for this device; None for the CPU."""
+    """Return the device that arrays claim to be on in a recording for this device; None for the CPU."""
     if word is None:
         return None
     declaration = FRAMEWORK.devices[word]

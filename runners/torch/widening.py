@@ -13,7 +13,7 @@ WIDE[torch.complex64] = torch.complex128
 
 
 def widened(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128."""
+    """Return the tree with every float as float64, and every complex number as complex128."""
     return changed(tree, lambda tensor: tensor.to(WIDE.get(tensor.dtype, tensor.dtype)))
 
 

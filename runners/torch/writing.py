@@ -17,8 +17,8 @@ from runners.suite.frozen import Named
 
 
 def dtype_of(tensor: torch.Tensor) -> str:
-    """The name of an array's dtype. Raises ``UnfreezableError`` unless the array is dense, not quantized and on the
-    CPU."""
+    """Return the name of an array's dtype. Raise ``UnfreezableError`` unless the array is dense, not quantized and on
+    the CPU."""
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.device.type != "cpu":
         raise UnfreezableError(
             "a tensor that is not a plain one of the host: sparse, nested, quantized or without data"
@@ -27,7 +27,7 @@ def dtype_of(tensor: torch.Tensor) -> str:
 
 
 def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
-    """An array's values (bfloat16 as float32), and the name of its dtype."""
+    """Return an array's values (bfloat16 as float32), and the name of its dtype."""
     dtype = dtype_of(tensor)
     host = tensor.detach().resolve_conj().resolve_neg()
     try:
@@ -37,12 +37,13 @@ def numpy_of(tensor: torch.Tensor) -> tuple[np.ndarray[Any, Any], str]:
 
 
 def strides_of(tensor: torch.Tensor) -> tuple[int, ...] | None:
-    """The strides of an array that is not contiguous; None for a contiguous array."""
+    """Return the strides of an array that is not contiguous; None for a contiguous array."""
     return None if tensor.is_contiguous() or tensor.is_conj() else layout_of(tensor)
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides of an array. Raises ``UnfreezableError`` if elements share memory other than along expanded axes."""
+    """Return the strides of an array. Raise ``UnfreezableError`` if elements share memory other than along expanded
+    axes."""
     spread = sorted((stride, size) for stride, size in zip(tensor.stride(), tensor.shape) if size > 1 and stride)
     reach = 1
     for stride, size in spread:
@@ -53,7 +54,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[int, ...]:
 
 
 def plain(tree: Any, leaf: Any) -> Any:
-    """The tree with slots in place of its arrays, and names in place of torch's own values."""
+    """Return the tree with slots in place of its arrays, and names in place of torch's own values."""
     if isinstance(tree, torch.Tensor):
         return leaf(tree)
     if isinstance(tree, torch.Size):

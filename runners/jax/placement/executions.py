@@ -29,7 +29,7 @@ OnDevice = Callable[[str], bool]
 _CALLBACKS = (
     (callback, "pure_callback_impl", "pure_callback"),
     (callback, "io_callback_impl", "io_callback"),
-    # The one for debug.print at once; the other for all that is compiled, and debug.callback at once.
+    # The first runs an eager debug.print, the second runs callbacks of compiled code and an eager debug.callback.
     (debugging, "debug_callback_impl", "debug_callback"),
     (debugging.debug_callback_p, "impl", "debug_callback"),
 )

@@ -51,7 +51,7 @@ class HostCopies:
 
     @property
     def is_picking(self) -> bool:
-        """Whether this thread is picking numbers out of an array. JAX runs programs for this."""
+        """Whether this thread is picking numbers out of an array. JAX runs programs of its own for this."""
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -60,7 +60,7 @@ class HostCopies:
         if self.is_picking:
             return
         inputs = [array for array in inputs if isinstance(array, ArrayImpl)]
-        # A program that returns as many numbers as it was given has taken an array apart.
+        # A program that returns as many numbers as its input has only takes an array apart.
         apart = len(outputs) > 1 and any(array.size == len(outputs) for array in inputs)
         if apart or program.removeprefix("jit(").removesuffix(")") in _PICKS:
             if inputs:
@@ -76,8 +76,8 @@ class HostCopies:
             self._record.add(self._event(array, member, by_jax=_by_jax_itself(caller)))
 
     def handed_over(self, array: Any, member: str, *, by_jax: bool = False) -> None:
-        """Record that an array's memory was shared with Python, if the array is in host memory. Sharing a device's
-        memory cannot be read by sharing it."""
+        """Record that Python got access to an array's memory, if the memory is the host's. The memory of another device
+        cannot be read this way."""
         if all(device.platform == "cpu" for device in array.devices()):
             self._record.add(self._event(array, member, by_jax=by_jax))
 
@@ -112,7 +112,7 @@ class HostCopies:
             return self._picking_from(array, entries(array))
 
         def give(array: Any) -> None:
-            # Two frames up: the reader, as NumPy's own functions are of C.
+            # The reader is two frames up, because NumPy's own functions are written in C and have no frames.
             self.handed_over(array, "__buffer__", by_jax=_by_jax_itself(sys._getframe(2)))
 
         replacements = (property(read), export, point, pick, pick_all)

@@ -42,7 +42,7 @@ PICKS = frozenset({"StridedSlice", "Slice", "Gather", "GatherV2", "GatherNd", "U
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 MUST_COMPILE = "_XlaMustCompile"
 _NUMBERS = frozenset({1, 2, 8, 14, 18, 19})
-"""The numbers of ``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
+"""The enumeration values of ``DT_FLOAT``, ``DOUBLE``, ``COMPLEX64``, ``BFLOAT16``, ``COMPLEX128`` and ``HALF``."""
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def must_compile(name: str) -> bool:
 
 
 def body(name: str) -> list[BodyOperation]:
-    """The operations of a function that do work, including those in functions that it calls or branches to."""
+    """Return a function's operations that do work, including those in functions that it calls or branches to."""
     return list(_body(name, set()))
 
 

@@ -41,7 +41,7 @@ def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
     convert, capture = constant_op.convert_to_eager_tensor, ops._create_graph_constant
 
     def event(tensor: Any, member: str, reader: FrameType | None) -> None:
-        # A text lies on the host on any device.
+        # A text array is always on the host, so reading it is no transfer.
         if tensor.dtype is not tf.string and not _is_of_a_graph(reader):
             size = int(tensor.shape.num_elements() or 0)
             own = reader is not None and reader.f_code.co_filename.startswith(_PACKAGE)
@@ -83,8 +83,8 @@ def watch_reads(note: Note, picks_behind: PicksBehind) -> Iterator[None]:
 
 
 def _is_of_a_graph(reader: FrameType | None) -> bool:
-    """Whether TensorFlow writes the array into a graph as a constant. This happens once while the graph is built, as in
-    a compiler."""
+    """Whether TensorFlow reads the array to write it into a graph as a constant. This happens once, while the graph is
+    built."""
     while reader is not None and reader.f_code.co_filename in _WRITERS:
         if reader.f_code is tensor_util.make_tensor_proto.__code__:
             return not tf.executing_eagerly()
@@ -93,7 +93,7 @@ def _is_of_a_graph(reader: FrameType | None) -> bool:
 
 
 def _reader(frame: FrameType | None) -> tuple[str, FrameType | None]:
-    """The member through which a read came, and the code that called it."""
+    """Return the member of the array through which a read came, and the code that used this member."""
     name = "numpy"
     while frame is not None and frame.f_code.co_filename in _READERS:
         name = frame.f_code.co_name

@@ -29,7 +29,7 @@ class Fetched(np.ndarray[Any, Any]):
 
 
 def fetched(values: Any, fetches: Any) -> Any:
-    """The values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
+    """Return the values that ``run`` returned for ``fetches``, each array with the device of its tensor in the graph.
 
     Soft placement must be off in the session. Then an operation runs on the device that the graph names, or fails.
     """
@@ -45,7 +45,7 @@ def fetched(values: Any, fetches: Any) -> Any:
 
 
 def device_of(name: str | None) -> str:
-    """``CPU:0`` from a full device name; ``host`` if there is none."""
+    """Return ``CPU:0`` from a full device name; ``host`` if there is none."""
     return (name or "").rpartition("device:")[2] or "host"
 
 
@@ -68,7 +68,7 @@ def watch_sessions(note: Note) -> Iterator[None]:
             pywrap_tf_session.TF_DeleteBuffer(answer)
         for partition in metadata.partition_graphs:
             for node in partition.node:
-                # What begins with _ carries feeds, fetches and copies between partitions.
+                # Operations whose names begin with _ move feeds, fetches and copies between partitions.
                 if not node.op.startswith("_") or node.op.startswith("_Mkl"):
                     note(node)
         return result
@@ -81,6 +81,6 @@ def watch_sessions(note: Note) -> Iterator[None]:
 
 
 def unsoftened() -> Any:
-    """The configuration of a session in which an operation without a kernel on the device raises an error and is not
-    moved."""
+    """Return a session configuration with which an operation without a kernel on the device raises an error. Otherwise
+    the operation would run on another device."""
     return tf.compat.v1.ConfigProto(allow_soft_placement=False)

@@ -61,7 +61,7 @@ class Watch:
                     yield
             else:
                 yield
-        # With soft placement off, what the device lacks raises.
+        # Soft placement is off, so the call raises an error if the device lacks an operation.
         self.proof.counted = True
         self.finish()
 
@@ -74,7 +74,7 @@ class Watch:
         self.record.add(Elsewhere(name))
 
     def _operation(self, name: str, inputs: list[Any], outputs: list[Any]) -> None:
-        # A compiled function that returns as many numbers as it was given has taken an array apart.
+        # A compiled function that returns as many numbers as its input has only takes an array apart.
         if inputs and (name in PICKS or 1 < len(outputs) == _size(inputs[0])):
             self._picks.note_parts(inputs[0], outputs)
         else:
@@ -90,7 +90,7 @@ class Watch:
             self.elsewhere(inner)
         if not all(map(self._on_device, places)) and not elsewhere:
             self.elsewhere(name)
-        # Where an array's memory is: what has no kernel but the host's leaves it there, on any device.
+        # Ask where the array's memory is. If only the host has a kernel, the result is in host memory for any device.
         elif any(self._on_device(device_of(array.backing_device)) for array in arrays):
             self.proof.executions(1)
             if name not in WITHOUT_WORK | PICKS:
@@ -107,8 +107,8 @@ class Watch:
             self.record.add(WORKED)
 
     def _elsewhere(self, name: str) -> list[str]:
-        """The operations in a function that request another device. There are none if the function is compiled as a
-        whole, because it then has one device."""
+        """Return the operations in a function that request another device. There are none if the function is compiled
+        as a whole, because it then has one device."""
         if name not in self._elsewhere_in:
             inner = body(name) if is_function(name) and not must_compile(name) else []
             self._elsewhere_in[name] = [
@@ -148,7 +148,7 @@ class CompiledWatch(Watch):
     def finish(self) -> None:
         events = self.record.events
         if self.proof.goes_on:
-            # What a constructor makes on the host, it makes there for the device to take; what it reads it took away.
+            # A constructor may create arrays on the host for the device. Only values that it reads back are a fallback.
             events = [event for event in events if not isinstance(event, Elsewhere)]
         self._beside += Counter(fallbacks(events, returned=self.proof.returned, goes_on=self.proof.goes_on))
         if self.proof.executed or self.proof.goes_on:
@@ -192,7 +192,7 @@ class CompiledWatch(Watch):
             self.elsewhere(node.op)
 
     def _count_work(self, name: str) -> tuple[int, Counter[str]]:
-        """The number of compiled executions in an operation or function, and the operations that it runs on the
+        """Return the number of compiled executions in an operation or function, and the operations that it runs on the
         host."""
         if not is_function(name):
             return 0, Counter([name] if name not in {*WITHOUT_WORK, *CALLS} else [])
@@ -216,7 +216,7 @@ def watch_python(note: Callable[[str], None]) -> Iterator[None]:
 
     def common(*arguments: Any, **options: Any) -> Any:
         if tf.executing_eagerly():
-            # No operation is made of it then: the body is just called.
+            # In eager execution there is no operation. TensorFlow just calls the body.
             note("PyFunc")
         return eagerly(*arguments, **options)
 

@@ -1,4 +1,4 @@
-"""The suite ``library_quick``: of each function of ``library`` a few cases, so that every kind of its inputs is met."""
+"""The suite ``library_quick``: a few cases of each function in ``library``, with every kind of its inputs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _NO_KERNELS = ("Memcpy", "Memset")
 
 
 def kernels(events: Iterable[Any]) -> int:
-    """The number of kernels among the profiler's events (``FunctionEvent``)."""
+    """Return the number of kernels among the profiler's events (``FunctionEvent``)."""
     return sum(
         event.device_type is DeviceType.CUDA
         and not event.name.startswith(_NO_KERNELS)

@@ -21,8 +21,8 @@ from runners.suite.placement import HOST_ARRAYS
 from runners.torch.placement.transfers import MOVES, ROOM, VIEWS, Transfers, tensors
 
 _WITHOUT_KERNEL = frozenset({"detach", "alias"})
-"""Operations that make another handle of the same array. While a watch is active, torch itself calls these operations,
-so following them would never end."""
+"""Operations that only make another handle of the same array. Torch itself calls these operations while a watch is
+active, so following them would never end."""
 
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.Python)
 """The dispatch keys of kernels. Torch calls a watch through the key above these keys."""
@@ -84,7 +84,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _follow(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Run an operation and watch its kernel. Returns its result."""
+        """Run an operation and watch its kernel. Return its result."""
         self._kernel_of, self._copied = func._schema.name, False
         try:
             result = self._in_kernel(func, args, kwargs)
@@ -99,7 +99,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         recorded."""
         result = self._call(func, args, kwargs)
         self._copied |= self._goes_to_host((args, kwargs), result, arrays=True)
-        # A single number may be what a kernel decides by, or its whole input.
+        # A single number may be all of the kernel's input, or only decide what the kernel does.
         if not self._copied and self._goes_to_host((args, kwargs), result, arrays=False):
             self.doubts.add(Unproven.number_in_kernel)
         return result
@@ -130,7 +130,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         off while it calls the mode."""
         keys = _keys(args, kwargs)
         if keys.has(torch._C.DispatchKey.Python):
-            # The array is a Python object, whose class decides how the operation runs.
+            # The array's Python class decides how the operation runs.
             self.doubts.add(Unproven.tensor_subclass)
             return func(*args, **kwargs)
         with self:
@@ -147,7 +147,7 @@ class DispatchWatch(TorchDispatchMode):  # type: ignore[misc]
         return self._has_kernel(func, self._key()) and not func.is_view and _name(func) not in ROOM
 
     def _is_boxed(self, func: Any) -> bool:
-        """Whether the operation is passed to the kernel that the device has for all operations that it lacks."""
+        """Whether the device has no kernel of its own for the operation, and passes it to its general kernel."""
         key = self._key()
         return torch._C._dispatch_has_backend_fallback(getattr(torch._C.DispatchKey, key)) and not any(
             self._has_kernel(func, own) for own in (key, *_COMPOSITE)
@@ -165,8 +165,8 @@ def _name(func: Any) -> str:
 
 
 def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """The dispatch keys of an operation's arrays. If the operation creates an array on the device, the keys of the
-    device."""
+    """Return the dispatch keys of an operation's arrays. If the operation creates an array on the device, return the
+    keys of the device."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.Undefined)
     for tensor in tensors((args, kwargs)):
         keys |= torch._C._dispatch_keys(tensor)
@@ -177,8 +177,8 @@ def _keys(args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _with_tensors(func: Any, args: Any) -> tuple[Any, ...]:
-    """The arguments in the form that the kernel expects. Torch converts a number to a tensor where a kernel expects a
-    tensor."""
+    """Return the arguments in the form that the kernel expects. Torch converts a number to a tensor where a kernel
+    expects a tensor."""
     tensor = next(tensors(args), None)
     return tuple(
         torch.tensor(argument, dtype=None if tensor is None else torch.result_type(tensor, argument))

@@ -41,13 +41,13 @@ class Metrics:
             fallbacks={
                 operation: source.counter_value(operation) or 1
                 for operation in source.executed_fallback_ops()
-                # ``.item()`` fetches one value, and computes nothing on the host.
+                # ``.item()`` only copies one value to the host. It computes nothing there.
                 if operation != SCALAR
             },
         )
 
     def since(self, earlier: Metrics) -> Metrics:
-        """The difference from earlier counts. The counters were not cleared in between."""
+        """Return the difference from earlier counts. The counters must not be cleared in between."""
         return Metrics(
             executions=self.executions - earlier.executions,
             inbound=self.inbound[len(earlier.inbound) :],
@@ -62,12 +62,12 @@ class Metrics:
         return [Elsewhere(operation, count) for operation, count in self.fallbacks.items()]
 
     def events(self, method_events: Sequence[Event]) -> list[Event]:
-        """All events of the call, in order. ``method_events`` are those that Python methods recorded.
+        """Return all events of the call, in order. ``method_events`` are those that Python methods recorded.
 
         If an array came to the host without a Python method, torch_xla itself has read it in the middle of its work.
         """
         if self.fallbacks:
-            # Their arrays went to the host and back, which is the same fallback.
+            # The arrays that these operations moved to the host and back are part of the same fallback.
             return self.elsewhere()
         arrays = sorted(size for size in self.inbound if size > _WIDEST)
         seen_arrays = sum(isinstance(event, Read) and event.numbers > 1 for event in method_events)
@@ -80,8 +80,8 @@ class Metrics:
 
 
 def operations(source: Any) -> int:
-    """The number of operations that torch has passed to the device so far. Operations that only move numbers or change
-    their form do not count."""
+    """Return the number of operations that torch has passed to the device so far. Operations that only move numbers or
+    change their form do not count."""
     return sum(
         source.counter_value(name) or 0
         for name in source.counter_names()

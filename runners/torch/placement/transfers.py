@@ -119,7 +119,7 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def tensors(tree: Any) -> Iterator[torch.Tensor]:
-    """Every tensor among an operation's arguments or results, which contain no other containers."""
+    """Yield every tensor in a tree of lists, tuples and dicts, such as an operation's arguments or results."""
     if isinstance(tree, torch.Tensor):
         yield tree
     elif isinstance(tree, (list, tuple)):

@@ -50,7 +50,7 @@ _OTHERWISE: dict[str, Answer] = {
 
 
 def answers(soname: str, symbols: Iterable[str]) -> dict[str, Answer]:
-    """The results for the symbols of a library. A symbol without a result here must not be called."""
+    """Return the results for the symbols of a library. Symbols that get no result here must not be called."""
     if not _RUNTIME.fullmatch(soname):
         return {}
     return {

@@ -55,10 +55,10 @@ class LibraryTables:
 
 
 def demands(folder: Path) -> list[Stub]:
-    """The stubs for libraries that the shared libraries in a folder need and that neither the folder nor the system
-    has.
+    """Return the stubs for libraries that the shared libraries in a folder need and that neither the folder nor the
+    system has.
 
-    Raises ``StubError`` for files that are not shared libraries for this kind of machine.
+    Raise ``StubError`` for files that are not shared libraries for this kind of machine.
     """
     present = {file.name: read(file) for file in sorted(folder.glob("*.so*")) if file.is_file()}
     if not present:
@@ -67,7 +67,7 @@ def demands(folder: Path) -> list[Stub]:
 
 
 def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
-    """The stubs that provide the symbols that these libraries need but do not contain."""
+    """Return the stubs that provide the symbols that these libraries need but do not contain."""
     _require_own_folder(present)
     defined_symbols = frozenset[str]().union(*(tables.defined for tables in present.values()))
     symbols: dict[str, set[ImportedSymbol]] = defaultdict(set)
@@ -87,7 +87,7 @@ def missing(present: Mapping[str, LibraryTables]) -> list[Stub]:
 
 
 def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list[str]:
-    """The libraries that one library needs and that are missing in the folder."""
+    """Return the libraries that one library needs and that are missing in the folder."""
     return [
         soname
         for soname in tables.needed
@@ -96,7 +96,7 @@ def _absent(tables: LibraryTables, present: Mapping[str, LibraryTables]) -> list
 
 
 def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
-    """Raise ``StubError`` for libraries that could load a CUDA of the system in addition to the stubs."""
+    """Raise ``StubError`` if a library could load CUDA from the system in addition to the stubs."""
     for name, tables in present.items():
         if not tables.looks_here_first and (absent := _absent(tables, present)):
             raise StubError(
@@ -106,14 +106,15 @@ def _require_own_folder(present: Mapping[str, LibraryTables]) -> None:
 
 
 def _home(name: str, sonames: Sequence[str]) -> str:
-    """The library to which a symbol belongs according to its name. The loader accepts the symbol in any library."""
+    """Return the library to which a symbol belongs according to its name. The loader accepts the symbol in any
+    library."""
     plain = name.lstrip("_").lower()
     spoken = [soname for soname in sonames if plain.startswith(soname.removeprefix("lib").partition(".")[0].lower())]
     return max(spoken, key=len, default=sonames[0])
 
 
 def read(file: Path) -> LibraryTables:
-    """The tables of a library's file. Raises ``StubError``."""
+    """Return the tables of a library's file. Raise ``StubError`` if the file cannot be read."""
     try:
         with file.open("rb") as stream:
             return _tables(ELFFile(stream))
@@ -155,7 +156,7 @@ def _section(elf: ELFFile, name: str, kind: type[SectionT]) -> SectionT:
 
 
 def _texts(dynamic: DynamicSection, kind: str, strings: bytes) -> Iterator[str]:
-    """The texts of the dynamic section's entries of a kind."""
+    """Return the texts of the dynamic section's entries of this kind."""
     return (_text(strings, tag.entry.d_val) for tag in dynamic.iter_tags(kind))
 
 
@@ -164,7 +165,7 @@ def _text(strings: bytes, at: int) -> str:
 
 
 def _versions_needed(elf: ELFFile) -> dict[int, tuple[str, str]]:
-    """The library and version for each version number."""
+    """Return the library and version for each version number."""
     section = elf.get_section_by_name(".gnu.version_r")
     if not isinstance(section, GNUVerNeedSection):
         return {}
@@ -176,7 +177,7 @@ def _versions_needed(elf: ELFFile) -> dict[int, tuple[str, str]]:
 
 
 def _symbols(elf: ELFFile, strings: bytes) -> Iterator[tuple[str, bool, bool, int]]:
-    """The name of each symbol, whether it is defined, whether it is weak, and the number of its version.
+    """Yield the name of each symbol, whether it is defined, whether it is weak, and the number of its version.
 
     They are unpacked here, because a library of torch has a hundred thousand symbols.
     """

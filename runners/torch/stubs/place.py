@@ -12,8 +12,8 @@ from runners.torch.stubs.shared_object import MACHINE, shared_object
 
 
 def place(packages: Path) -> dict[str, str]:
-    """Create a stub for each library that torch needs and that is missing. The result says how many were created, if
-    any. Raises ``StubError``."""
+    """Create a stub for each library that torch needs and that is missing. Return an entry that tells how many were
+    created, or nothing if none. Raise ``StubError`` if a stub cannot be made."""
     folder = packages / "torch" / "lib"
     stubs = demands(folder)
     if stubs and platform.machine() != MACHINE:

@@ -54,13 +54,13 @@ class Stub:
 
 
 def message(stub: Stub, name: str) -> bytes:
-    """The line that is printed on stderr when a symbol without a result is called."""
+    """Return the line that is printed on stderr when a symbol without a result is called."""
     return f"portolan: {name} of {stub.soname} was called, and its package is not installed here\n".encode()
 
 
 def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
-    """The content of a stub's file. A symbol with a result returns it. Any other symbol ends the process, with a line
-    that names the symbol."""
+    """Return the content of a stub's file. A call of a symbol returns the symbol's result. If it has none, the call
+    prints the symbol's name and ends the process."""
     strings = _Strings()
     versions = tuple(dict.fromkeys([*stub.versions, *(symbol.version for symbol in stub.symbols if symbol.version)]))
     numbers = {"": _VERSION_BASE} | {version: number for number, version in enumerate(versions, _VERSION_BASE + 1)}
@@ -103,7 +103,7 @@ class _Strings:
         self.content = b"\0"
 
     def add(self, text: str) -> int:
-        """Add a string. Returns its offset in the table."""
+        """Add a string. Return its offset in the table."""
         place = len(self.content)
         self.content += text.encode() + b"\0"
         return place
@@ -116,11 +116,11 @@ class _Layout:
         self.content = bytes(size)
 
     def end(self, alignment: int) -> int:
-        """The offset at which the next part would be added."""
+        """Return the offset at which the next part would be added."""
         return _align(len(self.content), alignment)
 
     def add(self, part: bytes, alignment: int) -> int:
-        """Add a part. Returns its offset."""
+        """Add a part. Return its offset."""
         place = self.end(alignment)
         self.content = self.content.ljust(place, b"\0") + part
         return place
@@ -131,7 +131,7 @@ def _align(place: int, alignment: int) -> int:
 
 
 def _headers(tables: int, code: tuple[int, int], dynamic: tuple[int, int]) -> bytes:
-    """The file's header, and its segments. Each part has the same position in memory as in the file."""
+    """Return the file's header, and its segments. Each part has the same position in memory as in the file."""
     identity = b"\x7fELF" + bytes([2, 1, 1])
     segments = (
         (_PT_LOAD, _READ, 0, tables, _PAGE),
@@ -157,7 +157,8 @@ def _symbol_table(names: Sequence[int], values: Sequence[int]) -> bytes:
 
 
 def _hash_table(names: Sequence[str]) -> bytes:
-    """The hash table of the ABI, with which the loader finds symbols. The null symbol comes before the first symbol."""
+    """Return the hash table of the ABI, with which the loader finds symbols. The null symbol comes before the first
+    symbol."""
     buckets, chains = [0] * max(1, len(names)), [0] * (1 + len(names))
     for index, name in enumerate(names, 1):
         bucket = elf_hash(name) % len(buckets)
@@ -166,7 +167,7 @@ def _hash_table(names: Sequence[str]) -> bytes:
 
 
 def elf_hash(name: str) -> int:
-    """The hash of the name of a symbol or a version, as defined by the generic ABI."""
+    """Return the generic ABI's hash of a symbol's or version's name."""
     value = 0
     for byte in name.encode():
         value = (value << 4) + byte
@@ -176,7 +177,7 @@ def elf_hash(name: str) -> int:
 
 
 def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
-    """The versions that the library has. The first is the version of the library itself."""
+    """Return the versions that the library has. The first is the version of the library itself."""
     content = b""
     for number, (name, place) in enumerate(zip(names, places), _VERSION_BASE):
         is_base, is_last = number == _VERSION_BASE, number == len(names)
@@ -187,7 +188,7 @@ def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
 
 
 def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> bytes:
-    """The text that a symbol's code points to: its result, or the message that it was called."""
+    """Return the text that a symbol's code points to: its result, or the message that it was called."""
     answer = answers.get(symbol.name)
     if answer is None:
         return message(stub, symbol.name)
@@ -197,8 +198,8 @@ def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> 
 def _code(
     symbols: Iterable[ImportedSymbol], answers: dict[str, Answer], texts: Sequence[int], lengths: Sequence[int]
 ) -> tuple[bytes, list[int]]:
-    """All code, and the offset at which each symbol's code begins. ``texts`` are offsets relative to the start of the
-    code."""
+    """Return all code, and the offset at which each symbol's code begins. ``texts`` are offsets relative to the start
+    of the code."""
     code = bytearray(_END)
     entries = []
     for symbol, text, length in zip(symbols, texts, lengths):
@@ -209,7 +210,7 @@ def _code(
 
 
 def _body(answer: Answer | None, at: int, text: int, length: int) -> bytes:
-    """The code of one symbol, which is placed at ``at``."""
+    """Return the code of one symbol, which is placed at ``at``."""
     if isinstance(answer, Number):
         return b"\xb8" + struct.pack("<i", answer.value) + b"\xc3"  # mov eax, value; ret
     if isinstance(answer, Zero):

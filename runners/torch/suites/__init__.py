@@ -1,1 +1,1 @@
-"""The suites of cases: a folder each."""
+"""The suites of cases, each a module or a folder."""

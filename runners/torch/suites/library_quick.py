@@ -1,4 +1,4 @@
-"""The suite ``library_quick``: of each function of ``library`` about half of its cases, those that differ most."""
+"""The suite ``library_quick``: about half of each function's cases in ``library``, chosen so that they differ most."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The suite ``library``: JAX's own harnesses and calls drawn by recipe, judged by references and frozen.
+"""The suite ``library``: JAX's own test harnesses, and calls drawn by recipes, judged by references and frozen.
 
-The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m freezing.jax FOLDER SURFACE`` draws both anew from the JAX that is installed. Importing this
-package imports no framework.
+``frozen.npz`` beside this file contains the cases, and ``left_out.json`` lists what was left out, each with its reason.
+``python -m freezing.jax FOLDER SURFACE`` draws both again from the installed JAX. Importing this package imports no
+framework.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Cases by hand of what arrays do by themselves: indexing, updates at an index, their transpose.
+"""Handwritten cases of methods of arrays: indexing, updates at an index, transposition.
 
-The functions used most of those that no recipe gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a recipe. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLACES: dict[str, Any] = {
     "element": (2, 3),
     "new-axis": (slice(None), None),
 }
-"""Indices of an array of 4 by 5."""
+"""Indices of a 4 by 5 array."""
 
 
 getitem = charted("jax.Array.__getitem__", lambda values, place: values[place])

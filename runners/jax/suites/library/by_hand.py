@@ -1,7 +1,7 @@
-"""Cases by hand: the functions used most of those that no recipe gives, judged by NumPy.
+"""Handwritten cases, judged by NumPy, for the most used functions without a recipe.
 
-Most take a function and return another one. ``portolan catalogue coverage`` counts their uses. Importing this imports
-no framework.
+Most of these functions take a function and return another one. ``portolan catalogue coverage`` counts their uses.
+Importing this imports no framework.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def square_sines(values: Any) -> Any:
-    """A function of each element: sin² x."""
+    """Compute sin² x for each element."""
     import jax.numpy as jnp
 
     return jnp.sin(values) ** 2
@@ -46,7 +46,7 @@ def sum_of_sines(values: Any) -> Any:
 
 
 def transformed(function: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
-    """Prepares the call of what the charted function makes of this one."""
+    """Return a ``prepare`` that transforms ``function`` with the charted function, and calls the result."""
 
     def prepare(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
         made = context.function(function, **options)
@@ -96,7 +96,7 @@ vectorize.value(
 
 
 def with_a_rule(context: Context, values: Any) -> Callable[[], Any]:
-    """The gradient by a rule of the caller's own, which says five times the tangent."""
+    """Prepare a gradient with a handwritten rule, which returns five times the tangent."""
     import jax
 
     def rule(primals: Any, tangents: Any) -> Any:
@@ -114,7 +114,7 @@ charted("jax.custom_jvp", lambda values: np.full_like(values, 5.0), with_a_rule)
 
 
 def with_a_backward_rule(context: Context, values: Any) -> Callable[[], Any]:
-    """The gradient by a backward rule of the caller's own, which says five times the cotangent."""
+    """Prepare a gradient with a handwritten backward rule, which returns five times the cotangent."""
     import jax
 
     made = context.function(square_sines)

@@ -1,7 +1,8 @@
-"""Cases by hand of functions that speak between the members of a named axis, and of programs spread over devices.
+"""Handwritten cases of functions that communicate between the members of a named axis, and of programs for several
+devices.
 
-The functions used most of those that no recipe gives, judged by NumPy, as those of ``by_hand.py``. The axis is that of
-``jax.vmap``, whose members are all on one device, or the devices that ``jax.pmap`` gets: one.
+They cover the most used functions without a recipe. NumPy judges them, as in ``by_hand.py``. The axis is either that of
+``jax.vmap``, whose members are all on one device, or the devices of ``jax.pmap``, here one device.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ exchange.value("float32-square", lambda inputs: [inputs.normal(3, 3, 2)], split_
 
 
 def own_place(context: Context, values: Any) -> Callable[[], Any]:
-    """Each member's values with its place added."""
+    """Prepare a call that adds to each member its index on the axis."""
     import jax
 
     return partial(jax.vmap(lambda member: member + context.function(AXIS), axis_name=AXIS), values)
@@ -63,7 +64,7 @@ charted("jax.lax.axis_index", lambda values: values + np.arange(len(values))[:, 
 
 
 def over_one_device(context: Context, values: Any) -> Callable[[], Any]:
-    """A compiled program, each device with its part of the rows."""
+    """Prepare a compiled program in which each device gets a part of the rows. Here one device gets all rows."""
     import jax
     from jax.sharding import Mesh, PartitionSpec
 
@@ -75,7 +76,7 @@ def over_one_device(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def constrained(context: Context, values: Any) -> Callable[[], Any]:
-    """A compiled program that says over which devices its result is spread."""
+    """Prepare a compiled program that specifies the devices of its result."""
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 

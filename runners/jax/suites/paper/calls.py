@@ -1,8 +1,8 @@
-"""The ways in which a case calls its function, where a plain call is not the point.
+"""Ways to call a function, for cases that need more than a plain call.
 
-Each is a ``prepare`` for a case, or makes one: ``jitted`` (compiled as a whole), ``gradient`` (forward and
-backward), ``tangent`` (forward mode), ``in_vmap`` (once for each member of the arrays' first axis),
-``using`` (options whose names a case keeps for itself, such as ``dtype``).
+Each is a ``prepare`` of a case, or returns one: ``jitted`` (compiled as a whole), ``gradient`` (forward and backward),
+``tangent`` (forward mode), ``in_vmap`` (once for each member of the arrays' first axis), ``using`` (options whose names
+the case itself uses, such as ``dtype``).
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from runners.suite.sequences import aligned
 
 
 def jitted(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Under ``jax.jit``, which gets the arrays; plain values and options are constants to it."""
+    """Prepare a call under ``jax.jit``. Arrays are its arguments. Plain values and options are constants."""
     compiled = jax.jit(_of_arrays(context, arguments, options))
     return context.compiled(lambda: compiled(*_arrays(arguments)))
 
 
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
+    """Prepare a backward pass. Its upstream gradient is the last argument. It returns ``[result, gradient of each
+    floating argument]``."""
     *called, upstream = arguments
     wanted = [index for index, argument in enumerate(called) if _is_floating(argument)]
 
@@ -42,20 +43,21 @@ def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], 
 
 
 def tangent(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Forward mode along ``direction``, the last argument, for the one argument before it: ``[result, tangent]``."""
+    """Prepare a forward-mode derivative of a function of one array. The last argument is the direction. It returns
+    ``[result, tangent]``."""
     x, direction = arguments
     both = jax.jit(lambda x, direction: list(jax.jvp(partial(context.function, **options), (x,), (direction,))))
     return context.compiled(lambda: both(x, direction))
 
 
 def in_vmap(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Under ``jax.vmap`` over the first axis of every array."""
+    """Prepare a call under ``jax.vmap`` over the first axis of every array."""
     mapped = jax.vmap(_of_arrays(context, arguments, options))
     return context.compiled(lambda: mapped(*_arrays(arguments)))
 
 
 def using(**fixed: Any) -> Prepare:
-    """With further options, for those whose names ``Function.value`` takes itself."""
+    """Return a ``prepare`` with further options, whose names ``Function.value`` itself uses."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return context.compiled(partial(context.function, *arguments, **fixed, **options))
@@ -72,7 +74,7 @@ def _is_floating(argument: Any) -> bool:
 
 
 def _of_arrays(context: Context, arguments: Any, options: Any) -> Callable[..., Any]:
-    """The function of its arrays alone, all else filled in."""
+    """Return the function with only the arrays as its arguments. All other arguments are fixed."""
 
     def function(*arrays: Any) -> Any:
         following = iter(arrays)

@@ -1,7 +1,7 @@
-"""Functions that speak between the members of a named axis: ``lax.all_gather``, ``lax.pmax``.
+"""Cases of functions that communicate between the members of a named axis: ``lax.all_gather``, ``lax.pmax``.
 
-The axis is that of ``jax.vmap``, or it is the devices that there are, one in most places: then the members
-are spread over no more than it. A case that needs a second device is skipped where there is none.
+The axis is either that of ``jax.vmap``, or it consists of devices. Most machines have one device, which then has all
+members. A case that needs a second device is skipped if there is none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AXIS = "members"
 
 
 def along_vmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-    """One member for each of the first axis, all on one device."""
+    """Prepare a call with one member for each index of the first axis. All members are on one device."""
     mapped = jax.vmap(lambda member: context.function(member, AXIS, **options), axis_name=AXIS)
     return context.compiled(lambda: mapped(x))
 
@@ -31,13 +31,13 @@ def along_jitted_vmap(context: Context, x: Any, **options: Any) -> Callable[[], 
 
 
 def along_pmap(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-    """One device, as ``jax.pmap`` takes it."""
+    """Prepare a call with one device, under ``jax.pmap``."""
     mapped = jax.pmap(lambda member: context.function(member, AXIS, **options), AXIS, devices=[context.device])
     return context.compiled(lambda: mapped(x))
 
 
 def sharded_over(count: int) -> Prepare:
-    """Over that many devices, with what is on each a part of the first axis."""
+    """Return a ``prepare`` for this many devices. Each device has a part of the first axis."""
 
     def prepare(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
         others = [device for device in jax.devices() if device != context.device]
@@ -48,7 +48,7 @@ def sharded_over(count: int) -> Prepare:
                 mesh=mesh,
                 in_specs=PartitionSpec(AXIS),
                 out_specs=PartitionSpec(AXIS),
-                # What is gathered counts as varying still: each device returns its own copy of it.
+                # Without the check, every device may return its own copy of the gathered array.
                 check_vma=False,
             )
         )
@@ -76,12 +76,12 @@ def one_device_only(context: Context) -> str | None:
 
 
 def gathered(x: Any, axis: int = 0, tiled: bool = False) -> Any:
-    """Every member gets all members, stacked or joined end to end along ``axis``."""
+    """Return all members for every member, stacked or concatenated along ``axis``."""
     return np.stack([(np.concatenate if tiled else np.stack)(list(x), axis)] * len(x))
 
 
 def gathered_in_shards(x: Any, axis: int = 0, tiled: bool = False, axis_index_groups: Any = None) -> Any:
-    """On one device, the whole is the only part."""
+    """Return the whole array, which is the only part on one device."""
     return x if tiled else x[None]
 
 
@@ -131,7 +131,7 @@ all_gather.value(
 
 
 def highest(x: Any) -> Any:
-    """Every member gets the largest of all, element by element."""
+    """Return, for every member, the maximum of all members for each element."""
     return np.stack([x.max(0)] * len(x))
 
 

@@ -1,4 +1,4 @@
-"""Functions that make an array out of what is none yet: ``arange``, ``array``, ``nn.one_hot``."""
+"""Cases of functions that create an array from other values: ``arange``, ``array``, ``nn.one_hot``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ arange.value("nothing-backwards", lambda inputs: [1.0, 5.0, -1.0])
 
 
 def within_jit(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Made by a compiled program, as its constant."""
+    """Prepare a compiled program that creates the array as a constant."""
     return context.compiled(jax.jit(lambda: context.function(*arguments, **options)))
 
 
@@ -53,7 +53,7 @@ arange.value("jitted", lambda inputs: [4096], prepare=within_jit)
 
 
 def from_host(**fixed: Any) -> Prepare:
-    """The values lie in the host's memory, as NumPy has them."""
+    """Return a ``prepare`` that passes the values as a NumPy array in host memory."""
 
     def prepare(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
         here = np.asarray(values)
@@ -63,13 +63,13 @@ def from_host(**fixed: Any) -> Prepare:
 
 
 def from_lists(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """The values are Python's own numbers in nested lists."""
+    """Prepare a call that gets the values as Python numbers in nested lists."""
     here = np.asarray(values).tolist()
     return context.compiled(lambda: context.function(here, **options))
 
 
 def of_members(context: Context, members: Any, **options: Any) -> Callable[[], Any]:
-    """A list of arrays that are on the device already."""
+    """Prepare a call that gets a list of arrays on the device."""
     return context.compiled(lambda: context.function(members, **options))
 
 
@@ -78,7 +78,7 @@ def the_same(x: Any, ndmin: int = 0, copy: bool = True) -> Any:
 
 
 def copied(context: Context, x: Any) -> Callable[[], Any]:
-    """A copy outlives the array that it is of."""
+    """Prepare a copy, and then delete the original. The copy must remain."""
 
     def call() -> Any:
         original = x + 1
@@ -140,7 +140,7 @@ array.value(
 
 
 def encoded(x: Any, num_classes: int, axis: int = -1) -> Any:
-    """A row of zeros where the number is of no class."""
+    """Compute a one-hot encoding. A number that is not a class gives a row of zeros."""
     hot = np.asarray(x)[..., None] == np.arange(num_classes)
     return np.moveaxis(hot, -1, axis).astype("float64")
 

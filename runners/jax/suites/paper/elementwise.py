@@ -1,6 +1,5 @@
-"""Functions of each element by itself: ``add``, ``cos``, ``exp``, ``lax.erf``, ``lax.integer_pow``, ``lax.ge``,
-``lax.bitwise_and``, ``lax.stop_gradient``.
-"""
+"""Cases of functions that compute each element separately: ``add``, ``cos``, ``exp``, ``lax.erf``, ``lax.integer_pow``,
+``lax.ge``, ``lax.bitwise_and``, ``lax.stop_gradient``."""
 
 from __future__ import annotations
 
@@ -28,7 +27,8 @@ def complex_normal(inputs: Inputs, *shape: int) -> Any:
 
 
 def of_integers(function: Callable[[Any], Any], dtype: str = "float32") -> Callable[[Any], Any]:
-    """Whole numbers and truth values are taken for floating ones, of 32 bits unless 64 are switched on."""
+    """Return the reference for integers and Booleans, which JAX converts to floats: float32, unless 64-bit types are
+    on."""
     return lambda x: Expected(function(x.astype("float64")), dtype)
 
 
@@ -38,7 +38,7 @@ def full_range(inputs: Inputs, dtype: str) -> Any:
 
 
 def overflowing(dtype: str) -> Callable[[Any], Any]:
-    """Exponentials past the largest number of the case's own type are infinite."""
+    """Return a reference for exponentials that are infinite above the largest number of this dtype."""
     return lambda x: np.exp(x).astype(dtype).astype("float64")
 
 
@@ -218,7 +218,8 @@ bits_in_both.value(
 
 
 def grown_past(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
-    """The gradient of the square, held, times the argument: only the argument lets it through."""
+    """Prepare the gradient of a product of the argument's square and the argument. The function stops the gradient of
+    the square."""
     both = jax.jit(lambda x, upstream: jax.vjp(lambda x: context.function(x * x) * x, x)[1](upstream)[0])
     return context.compiled(lambda: both(x, upstream))
 

@@ -1,6 +1,6 @@
-"""Small functions for JAX to trace, what they compute by NumPy, and how a case compares that.
+"""Small functions for JAX to trace, their NumPy references, and a check of their results.
 
-For the cases of what works on functions and not on arrays: ``tracing.py``, ``programs.py``.
+They are for functions whose arguments are functions: ``tracing.py``, ``programs.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runners.suite.checks import TOLERANCES, compare
 
 
 def equal_to(reference: Callable[..., Any], dtype: str = "float32") -> Check:
-    """The check that every value is as a reference has it, where other things than values are looked at, too."""
+    """Return a check that compares every value with a reference, for results that do not only contain arrays."""
 
     def check(observed: Any, *arguments: Any) -> None:
         compare(observed, reference(*arguments), dtype, TOLERANCES[dtype])

@@ -1,6 +1,5 @@
-"""Functions by which a running program gets values from the host: ``lax.infeed``, which is gone, and
-``experimental.io_callback``, to which those who used it were sent.
-"""
+"""Cases of functions with which a running program gets values from the host: ``lax.infeed``, which was removed, and its
+recommended replacement ``experimental.io_callback``."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from runners.suite.cases import Context, Function
 
 
 def fed(context: Context, x: Any) -> Callable[[], Any]:
-    """As it was used: a compiled program waits for an array that the host sends to its device."""
+    """Prepare a compiled program that waits for an array. The host sends the array to the program's device."""
 
     def program(token: Any) -> Any:
         received, _ = context.function(token, shape=jax.ShapeDtypeStruct(x.shape, x.dtype))
@@ -37,7 +36,7 @@ infeed.value("int32", lambda inputs: [inputs.integers(40, dtype="int32")], dtype
 
 
 def results_from_host(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-    """A compiled program asks the host for an array, and works on with it."""
+    """Prepare a compiled program that requests an array from the host and computes with it."""
     held = np.asarray(x)
     given = jax.ShapeDtypeStruct(x.shape, x.dtype)
 
@@ -50,7 +49,7 @@ def results_from_host(context: Context, x: Any, **options: Any) -> Callable[[], 
 
 
 def in_turn(context: Context, x: Any) -> Callable[[], Any]:
-    """Asked for once for each row, in the rows' order."""
+    """Prepare a program that requests one row after the other. The rows must arrive in order."""
     held, given = np.asarray(x), jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
 
     left: list[Any] = []
@@ -74,7 +73,7 @@ def rows_and_total(x: Any) -> Any:
 
 
 def sent_back(context: Context, x: Any) -> Callable[[], Any]:
-    """The host gets what the device has computed, and returns its cumulative sum."""
+    """Prepare a program that sends its values to the host, which returns their cumulative sum."""
     compiled = jax.jit(lambda x: context.function(lambda here: np.cumsum(here, 0, here.dtype), x, x + 1) - x)
     return context.compiled(lambda: compiled(x))
 

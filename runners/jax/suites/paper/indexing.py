@@ -1,6 +1,5 @@
-"""Functions that pick or turn around elements: ``flip``, ``fliplr``, ``compress``, ``delete``, ``lax.select``,
-``lax.slice_in_dim``, ``lax.top_k``.
-"""
+"""Cases of functions that select or reverse elements: ``flip``, ``fliplr``, ``compress``, ``delete``, ``lax.select``,
+``lax.slice_in_dim``, ``lax.top_k``."""
 
 from __future__ import annotations
 
@@ -58,7 +57,8 @@ fliplr.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.in
 
 
 def compressed(condition: Any, a: Any, axis: Any = None, size: Any = None, fill_value: Any = 0) -> Any:
-    """With a ``size``, that many are returned: the first ones, or filled up at the end."""
+    """Compress the array. With a ``size``, the result has this many elements: the first ones, filled up at the end if
+    there are fewer."""
     found = np.compress(condition, a, axis)
     if size is None:
         return found
@@ -68,7 +68,7 @@ def compressed(condition: Any, a: Any, axis: Any = None, size: Any = None, fill_
 
 
 def mask(inputs: Inputs, count: int) -> Any:
-    """With both values in it, whatever the seed."""
+    """Make a mask that contains both True and False for every seed."""
     kept = inputs.booleans(count)
     kept[0], kept[-1] = True, False
     return kept
@@ -234,7 +234,8 @@ slice_in_dim.value(
 
 
 def largest(x: Any, k: int, axis: int = -1) -> Any:
-    """In falling order; of equal values the earlier comes first, and NaN counts as the largest."""
+    """Return the ``k`` largest values in descending order, and their indices. Of equal values the earlier one comes
+    first. NaN counts as the largest value."""
     size = x.shape[axis]
     backwards = np.flip(x, axis)
     order = size - 1 - np.flip(np.argsort(backwards, axis, kind="stable"), axis)
@@ -243,7 +244,7 @@ def largest(x: Any, k: int, axis: int = -1) -> Any:
 
 
 def through_values(context: Context, x: Any, upstream: Any, **options: Any) -> Callable[[], Any]:
-    """The values alone have a gradient; the indices come along."""
+    """Prepare the gradient of the values. The indices have no gradient."""
 
     def forward_and_backward(x: Any, upstream: Any) -> list[Any]:
         values, backward, order = jax.vjp(lambda x: tuple(context.function(x, **options)), x, has_aux=True)

@@ -1,4 +1,4 @@
-"""Keys of random numbers: ``random.PRNGKey``."""
+"""Cases of keys of random numbers: ``random.PRNGKey``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from runners.suite.cases import Context, Function, Prepare
 
 DEVIATIONS = 5.5
-"""Standard deviations by which chance strays 4 times in 100 million."""
+"""Standard deviations. Chance exceeds this deviation 4 times in 100 million."""
 MANY = 20000
 
 
 def words(seed: int) -> Any:
-    """The seed's two halves, the upper first; without 64 bits a seed is its lower half."""
+    """Return the seed as two 32-bit words, the upper word first. Without 64-bit types the upper word is zero."""
     return np.array([0, seed % 2**32], "uint32")
 
 
@@ -26,7 +26,7 @@ def wide_words(seed: int) -> Any:
 
 
 def compiled_from(context: Context, seed: int) -> Callable[[], Any]:
-    """The seed is known only when the compiled program runs."""
+    """Prepare a compiled program whose argument is the seed."""
     compiled = jax.jit(context.function)
     given = context.to_device(np.array(seed, "int32"))
     return context.compiled(lambda: compiled(given))
@@ -58,7 +58,7 @@ key.value(
 
 
 def threefry(key: Any, first: Any, second: Any) -> Any:
-    """Salmon and others' Threefry-2x32 with 20 rounds (Parallel random numbers: as easy as 1, 2, 3; 2011)."""
+    """Compute Threefry-2x32 with 20 rounds (Salmon and others, Parallel random numbers: as easy as 1, 2, 3; 2011)."""
     parity = key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)
     schedule = (key[0], key[1], parity)
     x, y = first + key[0], second + key[1]
@@ -76,7 +76,7 @@ def bits_of(context: Context, seed: int, count: int) -> Callable[[], Any]:
 
 
 def counted_bits(seed: int, count: int) -> Any:
-    """Each number is the cipher of its own place, the halves of a block mixed."""
+    """Compute random bits. Each number is the encrypted index, with both words combined by XOR."""
     x, y = threefry(words(seed), np.zeros(count, "uint32"), np.arange(count, dtype="uint32"))
     return x ^ y
 
@@ -85,7 +85,8 @@ key.value("its-bits-are-threefry's", lambda inputs: [2024, 1000], prepare=bits_o
 
 
 def uniform_of(*seeds: int) -> Prepare:
-    """Numbers drawn with the key of each seed, which says itself by what algorithm."""
+    """Return a ``prepare`` that draws uniform numbers with the key of each seed. ``impl`` names the algorithm of the
+    keys."""
 
     def prepare(context: Context, impl: str = "threefry2x32") -> Callable[[], Any]:
         def drawn(seed: int) -> Any:
@@ -98,7 +99,7 @@ def uniform_of(*seeds: int) -> Prepare:
 
 
 def assert_uniform(drawn: Any, **options: Any) -> None:
-    """Kolmogorov and Smirnov's distance, and the mean."""
+    """Check the Kolmogorov-Smirnov distance from the uniform distribution, and the mean."""
     values = np.sort(drawn[0].values.astype("float64"))
     assert 0 <= values[0] <= values[-1] < 1, f"drawn from {values[0]} to {values[-1]}"
     distance = np.max(np.abs(np.arange(MANY) / MANY - values))
@@ -132,7 +133,7 @@ def normal_of(context: Context, seed: int) -> Callable[[], Any]:
 def assert_normal(drawn: Any, seed: int) -> None:
     values = drawn.values.astype("float64")
     assert abs(values.mean()) <= DEVIATIONS / math.sqrt(MANY), f"mean {values.mean():.3g}"
-    # The fourth moment is 3, so a square's variance is 2.
+    # The fourth moment of a normal distribution is 3, so the variance of a square is 2.
     assert abs(np.mean(values**2) - 1) <= DEVIATIONS * math.sqrt(2 / MANY), f"variance {values.var():.4g}"
 
 

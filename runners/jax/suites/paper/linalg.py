@@ -1,7 +1,7 @@
-"""Functions of linear algebra: ``numpy.linalg.eig`` and ``svd``, ``scipy.linalg.lu``; ``signal.convolve2d``.
+"""Cases of linear algebra: ``numpy.linalg.eig`` and ``svd``, ``scipy.linalg.lu``; ``signal.convolve2d``.
 
-Eigenvectors and singular vectors are given up to a factor of size one, and eigenvalues in any order:
-they are judged by what defines them. Where a result is free of that, it is compared value by value.
+Eigenvectors and singular vectors are only unique up to a factor of size one, and eigenvalues may have any order. So
+they are judged by their defining equations. Unique results are compared value by value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from runners.suite.checks import Tolerance, require_refusal
 from runners.suite.sequences import aligned
 
 FACTORED = Tolerance(1e-4, 1e-4)
-"""For float32 results that pass through a factorisation of some dozens of columns."""
+"""The tolerance of float32 results that depend on a factorization of some dozens of columns."""
 
 
 def complex_normal(inputs: Inputs, *shape: int) -> Any:
@@ -29,7 +29,7 @@ def complex_normal(inputs: Inputs, *shape: int) -> Any:
 
 
 def slack(dtype: str) -> float:
-    """How far a product of factors may be off, for matrices of size about one."""
+    """Return the allowed error of a product of factors, for matrices whose elements are about one."""
     return 1e-9 if dtype in ("float64", "complex128") else 1e-4
 
 
@@ -40,7 +40,7 @@ def assert_close(observed: Any, wanted: Any, margin: float, what: str) -> None:
 
 
 def assert_same_values(observed: Any, wanted: Any, margin: float) -> None:
-    """The same numbers in any order."""
+    """Check that the numbers are the same, in any order."""
     left = list(observed)
     for eigenvalue in wanted:
         nearest = int(np.argmin([abs(other - eigenvalue) for other in left]))
@@ -49,7 +49,7 @@ def assert_same_values(observed: Any, wanted: Any, margin: float) -> None:
 
 
 def assert_eigen(found: Any, x: Any) -> None:
-    """``x v = w v`` for columns of length one, and the eigenvalues are those of another implementation."""
+    """Check that ``x v = w v`` for columns of length one, and compare the eigenvalues with those of SciPy."""
     values, vectors = found
     complex_of = {"float64": "complex128", "complex128": "complex128"}
     dtype = "complex128" if values.dtype in complex_of.values() else "complex64"
@@ -73,7 +73,7 @@ def eigen_of_type(dtype: str) -> Callable[..., None]:
 
 
 def refused_gradient(context: Context, x: Any) -> Callable[[], Any]:
-    """The name of the error that a derivative through the eigenvectors ends in."""
+    """Prepare the name of the error that differentiating the eigenvectors raises."""
 
     def call() -> Any:
         try:
@@ -105,7 +105,7 @@ eig.behaviour("one-by-one", lambda inputs: [np.array([[-2.5]])], assert_eigen)
 eig.behaviour("empty-batch", lambda inputs: [inputs.normal(0, 3, 3)], assert_eigen)
 eig.behaviour("jitted", lambda inputs: [inputs.normal(16, 16)], assert_eigen, prepare=jitted)
 eig.behaviour("vmap", lambda inputs: [inputs.normal(4, 6, 6)], assert_eigen, prepare=in_vmap)
-# Their derivative depends on a choice that JAX leaves to its lax.linalg.eig.
+# The derivative of eigenvectors depends on a choice that JAX offers only in lax.linalg.eig.
 eig.behaviour(
     "gradient-is-refused", lambda inputs: [inputs.normal(5, 5)], assert_refused, prepare=refused_gradient, refuses=True
 )
@@ -116,7 +116,7 @@ def singular_values(x: Any, **options: Any) -> Any:
 
 
 def assert_svd(found: Any, x: Any, full_matrices: bool = True, hermitian: bool = False) -> None:
-    """Orthonormal on both sides, descending in the middle, and ``x`` as a product."""
+    """Check that the factors are orthonormal and the singular values descend, and that the product is ``x``."""
     assert len(found) == 3, f"{len(found)} factors"
     u, s, vh = (factor.values for factor in found)
     wide = {"float64": "complex128"}.get(found[1].dtype, "complex64")
@@ -210,7 +210,8 @@ svd.value(
 
 
 def pivoted(inputs: Inputs, *shape: int) -> Any:
-    """Rows in random order, each with one element far larger than the rest: the pivots are beyond doubt."""
+    """Make rows in random order, each with one element far larger than the others, so that the pivots are
+    unambiguous."""
     rows, columns = shape[-2:]
     heavy = np.zeros(shape)
     for index in np.ndindex(shape[:-2]):
@@ -225,7 +226,7 @@ def heavy_matrix(*shape: int) -> MakeArguments:
 
 
 def factored(x: Any, permute_l: bool = False) -> Any:
-    """Gaussian elimination with row exchanges, a step at a time."""
+    """Compute Gaussian elimination with row exchanges, step by step."""
     if x.ndim > 2:
         parts = [factored(member, permute_l) for member in x]
         return tuple(np.stack(factors) for factors in aligned(*parts))
@@ -245,7 +246,7 @@ def factored(x: Any, permute_l: bool = False) -> Any:
 
 
 def log_determinant(context: Context, x: Any) -> Callable[[], Any]:
-    """All factors, the logarithm of what is on the diagonal, and its gradient."""
+    """Prepare all factors, the logarithm of the diagonal's product, and its gradient."""
 
     def total(x: Any) -> Any:
         factors = context.function(x)
@@ -280,7 +281,7 @@ def slid(x: Any, y: Any, mode: Any = "full") -> Any:
 
 
 def slid_gradients(x: Any, y: Any, upstream: Any) -> Any:
-    """The gradients slide the other way."""
+    """Compute the gradients, which are correlations with the other operand."""
     along = [scipy.signal.correlate2d(upstream, operand, "valid") for operand in (y, x)]
     return [slid(x, y), *along]
 

@@ -1,4 +1,4 @@
-"""Powers and what undoes them, element by element: ``log``, ``power``, ``sqrt``."""
+"""Cases of powers and their inverses, for each element: ``log``, ``power``, ``sqrt``."""
 
 from __future__ import annotations
 

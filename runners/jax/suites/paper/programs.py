@@ -1,7 +1,7 @@
-"""Functions that make programs (jaxprs) out of functions, and take them apart: ``make_jaxpr``, ``typeof`` (``get_aval``
-before), and the inner ``partial_eval``.
+"""Cases of functions that make programs (jaxprs) from functions, and that analyze them: ``make_jaxpr``, ``typeof``
+(formerly ``get_aval``), and the internal ``partial_eval``.
 
-A program is judged by what it computes on the device, never by how it is written down.
+A program is judged by its results on the device, and not by its text.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def evaluated(program: Any, *arguments: Any) -> Any:
 
 
 def traced_and_run(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The program of a function, and what comes out of running that."""
+    """Return a ``prepare`` that makes the program of a function and runs it."""
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
-        # A function of its own for each call, or its program would be looked up and not made.
+        # Each call traces a new function. Otherwise JAX would return a cached program.
         return lambda: evaluated(context.function(lambda *given: function(*given))(*arguments), *arguments)
 
     return prepare
 
 
 def of_a_constant(context: Context, x: Any, held: Any) -> Callable[[], Any]:
-    """An array that the function only refers to becomes a constant of its program."""
+    """Prepare a program of a function that closes over an array. The array becomes a constant of the program."""
 
     def call() -> Any:
         program = context.function(lambda x: x * held)(x)
@@ -43,7 +43,7 @@ def of_a_constant(context: Context, x: Any, held: Any) -> Callable[[], Any]:
 
 
 def of_a_static_argument(context: Context, x: Any, power: int) -> Callable[[], Any]:
-    """Python's own control flow may depend on it."""
+    """Prepare a program with a static argument, which can be used in Python's control flow."""
 
     def call() -> Any:
         program = context.function(lambda power, x: x * x if power == 2 else x, static_argnums=0)(power, x)
@@ -61,7 +61,7 @@ def with_its_shape(context: Context, x: Any, weights: Any) -> Callable[[], Any]:
 
 
 def along_an_axis(context: Context, x: Any) -> Callable[[], Any]:
-    """Of a function that needs an axis by name, which is not there while it is traced."""
+    """Prepare a program of a function that needs a named axis. The axis does not exist during tracing."""
 
     def call() -> Any:
         program = context.function(lambda x: x - jax.lax.psum(x, "members"), axis_env=[("members", len(x))])(x[0])
@@ -132,7 +132,8 @@ def described(context: Context, x: Any) -> Callable[[], Any]:
 
 
 def seen_by(transform: Callable[[Any], Any]) -> Callable[..., Any]:
-    """The shape, dtype and weak type that the tested function finds in what a transform gives its function."""
+    """Return a ``prepare`` for the shape, dtype and weak type of the argument that a transform passes to its
+    function."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
@@ -161,7 +162,7 @@ def refused(context: Context, x: Any) -> Callable[[], Any]:
     return call
 
 
-# It was moved to ``jax.typeof``, which is charted under that name.
+# The function is now ``jax.typeof``, which is also charted.
 get_aval = Function("jax._src.core.get_aval", prepare=described)
 typeof = Function("jax.typeof", prepare=described)
 for function in (get_aval, typeof):
@@ -202,7 +203,7 @@ typeof.behaviour("no-array", lambda inputs: ["text"], equal_to(lambda x: "refuse
 
 
 def wrapped(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A function as JAX's own transforms hand it on."""
+    """Wrap a function as JAX's own transforms do."""
     debug_info = api_util.debug_info("case", function, arguments, {})
     return linear_util.wrap_init(function, debug_info=debug_info)
 
@@ -257,7 +258,8 @@ dynamic.behaviour(
 
 
 def in_two_parts(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """Values that depend on ``x`` alone are computed first; those that need ``y``, from these and ``y``, later."""
+    """Prepare two programs: the first computes values that depend only on ``x``, the second computes the others from
+    these and ``y``."""
 
     def function(x: Any, y: Any) -> Any:
         return jnp.cos(x), jnp.sin(x) - y
@@ -272,7 +274,8 @@ def in_two_parts(context: Context, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def with_known_values(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """A function given one value and one type: it computes with the first, and leaves a program of the second."""
+    """Prepare a function with one known value and one type. The result that needs only the value is computed. A program
+    remains for the other result."""
 
     def call() -> Any:
         partial_eval = context.function
@@ -286,7 +289,7 @@ def with_known_values(context: Context, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def without_dead_code(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """Operations and arguments that no wanted result needs are gone from the program."""
+    """Prepare a program without the operations and arguments that the selected result does not need."""
 
     def call() -> Any:
         program = jax.make_jaxpr(lambda x, y: (jnp.sin(x) * 2, x @ y))(x, y)
@@ -296,7 +299,7 @@ def without_dead_code(context: Context, x: Any, y: Any) -> Callable[[], Any]:
     return call
 
 
-# The study names the module; its main promise is to split a computation by what is known of its arguments.
+# The study names a module, whose main purpose is to split a computation by which arguments are known.
 partial_eval = Function("jax._src.interpreters.partial_eval")
 partial_eval.behaviour(
     "program-in-two-parts",

@@ -1,4 +1,4 @@
-"""Reverse mode: ``jax.vjp``, of elementwise functions, of products, trees, loops and branches."""
+"""Cases of reverse mode: ``jax.vjp`` of elementwise functions, products, trees, loops and branches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ vjp = Function("jax.vjp")
 
 
 def of(function: Callable[..., Any]) -> Prepare:
-    """``[result, *derivatives by the arguments]``, the last argument being what comes in for the result."""
+    """Return a ``prepare`` for a backward pass. The last argument is the cotangent. It returns ``[result, gradient of
+    each argument]``."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         *primals, upstream = arguments
@@ -33,7 +34,7 @@ def of(function: Callable[..., Any]) -> Prepare:
 
 
 def within_jit(function: Callable[..., Any]) -> Prepare:
-    """Forward and backward in one compiled program."""
+    """Return a ``prepare`` for a forward and a backward pass in one compiled program."""
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         def both(*given: Any) -> list[Any]:
@@ -49,7 +50,8 @@ def within_jit(function: Callable[..., Any]) -> Prepare:
 
 Elementwise = tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[Any], Any]]
 
-# What is derived, and in NumPy what it is and what its derivative is; for arguments between 0.3 and 3.
+# For each function: the function in JAX, the function in NumPy, and its derivative in NumPy, for arguments between 0.3
+# and 3.
 ELEMENTWISE: Mapping[str, Elementwise] = {
     "sin": (jnp.sin, np.sin, np.cos),
     "tan": (lambda x: jnp.tan(x / 3), lambda x: np.tan(x / 3), lambda x: 1 / (3 * np.cos(x / 3) ** 2)),
@@ -113,7 +115,7 @@ for dtype in ("float16", "bfloat16"):
         prepare=of(lambda x, y: x * y),
         reference=lambda x, y, upstream: [x * y, upstream * y, upstream * x],
     )
-# No conjugate: the derivative of x squared is 2 x, whatever comes in.
+# The derivative of x² is 2x without a conjugate.
 vjp.value(
     "complex64",
     lambda inputs: [inputs.normal(20) + 1j * inputs.normal(20), inputs.normal(20) + 1j * inputs.normal(20)],
@@ -179,7 +181,7 @@ vjp.value(
 
 
 def powered(x: Any) -> Any:
-    """By a loop whose state is all that is known before."""
+    """Compute a power with a loop whose initial state does not depend on the argument."""
     return lax.scan(lambda carry, _: (carry * x, None), jnp.ones_like(x), None, length=4)[0]
 
 
@@ -244,7 +246,7 @@ vjp.value(
 
 
 def with_report(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
-    """The report that a function returns beside its result is passed on; it has no derivative."""
+    """Prepare a function that returns a report besides its result. The report has no derivative."""
 
     def call() -> list[Any]:
         result, backward, report = context.function(lambda x: (x**2, {"largest": jnp.max(x)}), x, has_aux=True)
@@ -262,7 +264,7 @@ vjp.value(
 
 
 def twice(context: Context, x: Any, upstream: Any) -> Callable[[], Any]:
-    """The derivative's derivative, by what went in."""
+    """Prepare the derivative of a derivative."""
 
     def first(x: Any) -> Any:
         _, backward = jax.vjp(lambda x: x**3, x)
@@ -280,7 +282,7 @@ vjp.value(
 
 
 def rows_of_jacobian(context: Context, x: Any) -> Callable[[], Any]:
-    """One way back for each element of the result, all at once."""
+    """Prepare one backward pass for each element of the result, all at once."""
 
     def call() -> Any:
         result, backward = context.function(lambda x: jnp.cumsum(x**2), x)
@@ -298,7 +300,7 @@ vjp.value(
 
 
 def called_again(context: Context, x: Any, one: Any, other: Any) -> Callable[[], Any]:
-    """The way back can be taken more than once."""
+    """Prepare two backward passes of one call."""
 
     def call() -> Any:
         result, backward = context.function(jnp.sin, x)

@@ -1,4 +1,4 @@
-"""Functions that take axes away: ``jax.numpy``'s ``sum``, ``prod``, ``max``, ``mean``, ``var``."""
+"""Cases of functions that reduce axes: ``jax.numpy``'s ``sum``, ``prod``, ``max``, ``mean``, ``var``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def masked(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def spread(upstream: Any, x: Any, axis: Any) -> Any:
-    """The upstream gradient of each reduced value, at every element that went into it."""
+    """Return, for each element, the upstream gradient of its reduced value."""
     return np.broadcast_to(upstream if axis is None else np.expand_dims(upstream, axis), x.shape)
 
 
@@ -108,7 +108,7 @@ def multiplied(x: Any, axis: Any = None, keepdims: bool = False, where: Any = Tr
 
 
 def others(x: Any, axis: int) -> Any:
-    """The product of all other elements along the axis, zeros or not."""
+    """Compute, for each element, the product of all other elements along the axis. This is correct for zeros, too."""
     members = [np.prod(np.delete(x, index, axis), axis) for index in range(x.shape[axis])]
     return np.stack(members, axis)
 
@@ -196,7 +196,7 @@ def largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def max_gradients(x: Any, axis: int, upstream: Any) -> Any:
-    """Those that tie for the largest share what comes in."""
+    """Compute a maximum and its gradient. Several equal maxima share the upstream gradient."""
     first = x == x.max(axis, keepdims=True)
     return [x.max(axis), first / first.sum(axis, keepdims=True) * spread(upstream, x, axis)]
 
@@ -249,7 +249,7 @@ maximum.value(
 
 
 def averaged(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    """Of whole numbers it is a floating one."""
+    """Compute a mean. The mean of integers is a float."""
     count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=keepdims)
     return np.asarray(np.sum(x, axis=axis, keepdims=keepdims, where=where) / count)
 
@@ -260,7 +260,7 @@ mean.value("float32-rows", lambda inputs: [inputs.normal(64, 128)], axis=1)
 mean.value(
     "float64-two-axes-kept", lambda inputs: [inputs.normal(6, 7, 8)], dtype="float64", axis=(0, -1), keepdims=True
 )
-# In sixteen bits the sum of these would stop growing long before the last.
+# In a 16-bit sum, the total would stop growing long before the last number.
 mean.value("float16-of-many", lambda inputs: [inputs.uniform(20000, low=5, high=6)], dtype="float16")
 mean.value("bfloat16-of-many", lambda inputs: [inputs.uniform(4096, low=5, high=6)], dtype="bfloat16")
 mean.value("complex64", lambda inputs: [complex_normal(inputs, 9, 7)], dtype="complex64", axis=0)
@@ -293,7 +293,7 @@ mean.value(
 
 
 def variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, where: Any = True) -> Any:
-    """By definition: the mean of the squared distances from the mean."""
+    """Compute the variance by its definition: the mean of the squared distances from the mean."""
     count = np.sum(np.broadcast_to(where, x.shape), axis=axis, keepdims=True)
     middle = np.sum(x, axis=axis, keepdims=True, where=where) / count
     squares = np.sum(abs(x - middle) ** 2, axis=axis, keepdims=True, where=where) / (count - ddof)
@@ -301,7 +301,7 @@ def variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, wh
 
 
 def mean_given(context: Context, x: Any, mean: Any, **options: Any) -> Callable[[], Any]:
-    """Distances from a mean that is not the array's own."""
+    """Prepare a variance whose mean is an argument."""
     return context.compiled(lambda: context.function(x, mean=mean, **options))
 
 
@@ -317,7 +317,7 @@ var.value("complex64-is-real", lambda inputs: [complex_normal(inputs, 20, 7)], d
 var.value("int32", lambda inputs: [inputs.integers(40, 9, dtype="int32")], axis=-1)
 var.value("bool", lambda inputs: [inputs.booleans(40, 9)], axis=0)
 var.value("ddof", lambda inputs: [inputs.normal(12, 9)], axis=0, ddof=1)
-# NumPy divides by zero here.
+# NumPy would divide by zero.
 var.value(
     "ddof-as-many-as-elements-is-nan",
     lambda inputs: [np.array([[1.5, 4.0], [2.5, 2.5]])],
@@ -361,7 +361,7 @@ var.value(
     "bfloat16-to-float32",
     lambda inputs: [inputs.normal(60)],
     dtype="bfloat16",
-    # It is computed in float32, of inputs that are exact there.
+    # JAX computes in float32, and the bfloat16 inputs are exact in float32.
     tolerance=TOLERANCES["float32"],
     prepare=using(dtype="float32"),
     reference=lambda x: Expected(variance(x), "float32"),

@@ -1,4 +1,4 @@
-"""Functions that lay elements out anew: ``reshape``, ``split``, ``stack``; ``size`` and ``isscalar`` ask about it."""
+"""Cases of functions that rearrange elements: ``reshape``, ``split``, ``stack``, and of ``size`` and ``isscalar``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def transposed_first(context: Context, x: Any, shape: Any, **options: Any) -> Ca
 
 
 def copied(context: Context, x: Any, shape: Any, **options: Any) -> Callable[[], Any]:
-    """A copy outlives the array that it is of."""
+    """Prepare a copy, and then delete the original. The copy must remain."""
 
     def call() -> Any:
         original = x + 1
@@ -70,7 +70,7 @@ reshape.value(
 
 
 def raised_by(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """The name of the error with which the function refuses its arguments, or None if it takes them."""
+    """Prepare the name of the error that the function raises for its arguments; None without an error."""
 
     def call() -> Any:
         try:
@@ -104,7 +104,7 @@ reshape.value("nan-and-infinities", lambda inputs: [np.array([[np.nan, 1.0, np.i
 
 
 def pieces(x: Any, where: Any, axis: int = 0) -> Any:
-    """By the definition of its cuts, without NumPy's own."""
+    """Split the array by the definition of the cuts, without NumPy's own function."""
     size = x.shape[axis]
     cuts = [size // where * number for number in range(1, where)] if isinstance(where, int) else list(where)
     bounds = [slice(start, stop) for start, stop in aligned([0, *cuts], [*cuts, size])]
@@ -146,7 +146,7 @@ split.value("nan-and-infinities", lambda inputs: [np.array([np.nan, 1.0, np.inf,
 
 
 def of_list(prepare: Prepare) -> Prepare:
-    """A case's arrays are the members of the one list that the function takes."""
+    """Pass a case's arrays to the function as one list."""
 
     def prepared(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
         function = context.function

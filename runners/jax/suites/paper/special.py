@@ -1,4 +1,5 @@
-"""Special functions of SciPy's kind: ``gammaln``, ``i0``, ``ndtr``, and the normal distribution's ``norm.cdf``."""
+"""Cases of special functions, as in SciPy: ``gammaln``, ``i0``, ``ndtr``, and ``norm.cdf`` of the normal
+distribution."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ ndtr.value(
 
 
 def cumulated(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    """By the error function's complement, which is exact in the lower tail."""
+    """Compute the distribution with the complementary error function, which is exact in the lower tail."""
     return np.asarray(special.erfc((loc - x) / (scale * np.sqrt(2))) / 2)
 
 

@@ -1,4 +1,5 @@
-"""Functions that combine elements along axes: ``all``, ``average``, ``convolve``; ``einsum_path`` plans such a sum."""
+"""Cases of functions that combine elements along axes: ``all``, ``average``, ``convolve``, and ``einsum_path``, which
+plans such a sum."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ def all_of(x: Any, axis: Any = None, keepdims: bool = False, where: Any = True) 
 
 
 def mostly(inputs: Inputs, *shape: int) -> Any:
-    """So many true values that whole rows are."""
+    """Make so many True values that about half of the rows are all True."""
     return inputs.rng.random(shape) < 0.5 ** (1 / shape[-1])
 
 
@@ -82,7 +83,8 @@ def by_weights(x: Any, weights: Any, **options: Any) -> Any:
 
 
 def average_gradients(x: Any, axis: int, weights: Any, upstream: Any) -> Any:
-    """The mean moves by a weight's share of the total; a weight moves it by its value's distance from the mean."""
+    """Compute the gradients of a weighted mean: of a value, its weight divided by the total; of a weight, its value's
+    distance from the mean divided by the total."""
     mean, total = averaged(x, axis, weights), weights.sum(axis=axis)
     return [mean, upstream * weights / total, upstream * (x - mean) / total]
 
@@ -160,7 +162,7 @@ convolve.value(
     lambda inputs: [inputs.normal(40) + 1j * inputs.normal(40), inputs.normal(6) - 1j * inputs.normal(6)],
     dtype="complex64",
 )
-# Other than NumPy's, it makes whole numbers floating ones.
+# Unlike NumPy's function, this one converts integers to floats.
 convolve.value(
     "int32",
     lambda inputs: [inputs.integers(50, dtype="int32"), inputs.integers(8, dtype="int32")],
@@ -195,12 +197,12 @@ convolve.value(
 
 
 def order_alone(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """The path, without the report that comes with it."""
+    """Prepare the path without the report that the function also returns."""
     return lambda: context.function(*arguments, **options)[0]
 
 
 def planned(subscripts: str, *operands: Any, optimize: Any = "optimal") -> Any:
-    """For so few operands JAX's own default is the best order, too."""
+    """Return the best order. For so few operands, JAX's default finds it, too."""
     return np.einsum_path(subscripts, *operands, optimize=optimize)[0][1:]
 
 
@@ -209,7 +211,8 @@ def matrices(inputs: Inputs, *sizes: int) -> Any:
 
 
 def assert_report(path_and_report: Any, subscripts: str, *operands: Any) -> None:
-    """All at once, three factors for each combination of the sizes; and the larger of the two arrays from the left."""
+    """Check the report. The naive cost has three factors for each combination of indices. The largest array is one of
+    the two that are computed from left to right."""
     i, j, k, m = (*(operand.shape[0] for operand in operands), operands[-1].shape[1])
     naive, largest = path_and_report
     assert naive == 3 * i * j * k * m, f"naive cost {naive}"

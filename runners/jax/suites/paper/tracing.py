@@ -1,4 +1,5 @@
-"""Functions that change how others are traced and compiled: ``disable_jit``, ``named_call``, ``core.eval_context``."""
+"""Cases of functions that change how other functions are traced and compiled: ``disable_jit``, ``named_call``,
+``core.eval_context``."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from runners.suite.sequences import aligned
 
 
 def python_runs(context: Context, x: Any) -> Callable[[], Any]:
-    """A compiled function is Python again: each call runs its body, on arrays that have values."""
+    """Prepare two calls of a compiled function in the block. Each call runs the Python body, with concrete arrays."""
 
     def call() -> Any:
         seen: list[bool] = []
@@ -35,7 +36,7 @@ def python_runs(context: Context, x: Any) -> Callable[[], Any]:
 
 
 def compiled_again(context: Context, x: Any) -> Callable[[], Any]:
-    """After the block, and where it is told not to, functions are traced once and compiled."""
+    """Prepare calls after the block, and in a block with the argument False. Functions are traced once and compiled."""
 
     def call() -> Any:
         seen: list[bool] = []
@@ -126,7 +127,7 @@ def named_and_derived(context: Context, x: Any, weights: Any) -> Callable[[], An
 
 
 def name_in_program(context: Context, x: Any) -> Callable[[], Any]:
-    """The name given, and without one the function's own, are in what the compiler gets."""
+    """Prepare the names in the lowered program: the chosen name or, without one, the function's own name."""
 
     def sine_of_it(x: Any) -> Any:
         return jnp.sin(x)
@@ -166,7 +167,8 @@ named_call.behaviour(
 
 
 def concrete_within(transform: Callable[[Any], Any]) -> Callable[..., Any]:
-    """While a transform traces the function, arrays that it only refers to are computed with at once."""
+    """Return a ``prepare`` for a transform that traces a function. In the context, computations with arrays over which
+    the function closes run at once."""
 
     def prepare(context: Context, x: Any, held: Any) -> Callable[[], Any]:
         def call() -> Any:

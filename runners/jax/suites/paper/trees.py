@@ -1,4 +1,5 @@
-"""Trees of containers, and functions that are trees: ``tree_util.tree_map``, ``tree_unflatten``, ``Partial``."""
+"""Cases of trees of containers, and of functions that are trees: ``tree_util.tree_map``, ``tree_unflatten``,
+``Partial``."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Pair(NamedTuple):
 
 
 def with_function(function: Callable[..., Any], **fixed: Any) -> Prepare:
-    """The function to map comes first; a case's arguments are the trees."""
+    """Return a ``prepare`` that passes ``function`` first. A case's arguments are the trees."""
     return lambda context, *trees, **options: lambda: context.function(function, *trees, **fixed, **options)
 
 
@@ -29,7 +30,7 @@ def params(inputs: Any) -> Any:
 
 
 def doubled(tree: Any) -> Any:
-    """By hand, container by container."""
+    """Double a tree explicitly, container by container."""
     dense, (scale, deep) = tree["dense"], tree["scale"]
     return {"dense": [2 * array for array in dense], "scale": (2 * scale, {"deep": 2 * deep["deep"]})}
 
@@ -79,7 +80,8 @@ tree_map.value(
 
 
 def within_jit(context: Context, tree: Any) -> Callable[[], Any]:
-    """The containers go in and out of a compiled function; no array is walked."""
+    """Prepare a compiled function whose argument and result are containers. Arrays must not be treated as
+    containers."""
     compiled = jax.jit(lambda given: context.function(lambda x: 2 * x, given))
     return lambda: compiled(tree)
 
@@ -88,7 +90,7 @@ tree_map.value("jitted", lambda inputs: [params(inputs)], prepare=within_jit, re
 
 
 def refusal(context: Context, *arguments: Any) -> Callable[[], Any]:
-    """The name of the error with which trees of two structures are refused."""
+    """Prepare the name of the error for trees with different structures."""
 
     def call() -> Any:
         try:
@@ -114,7 +116,7 @@ tree_map.behaviour(
 
 
 def rebuilt_as(template: Any) -> Prepare:
-    """The structure is that of ``template``; a case's arguments are the leaves."""
+    """Return a ``prepare`` that builds a tree with the structure of ``template``. A case's arguments are the leaves."""
 
     def prepare(context: Context, *leaves: Any) -> Callable[[], Any]:
         structure = jax.tree_util.tree_structure(template)
@@ -128,7 +130,7 @@ def three(inputs: Any) -> Any:
 
 
 tree_unflatten = Function("jax.tree_util.tree_unflatten")
-# The leaves of a dictionary stand in the order of its keys, whatever the order in which it was written.
+# The leaves of a dictionary are in the order of its keys, for any order in the source.
 tree_unflatten.value(
     "dictionary-by-its-keys",
     three,
@@ -206,18 +208,19 @@ def held_twice(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[]
 
 
 def passed_to_jit(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    """A function as an argument of a compiled one: no compilation anew for other values that it holds."""
+    """Prepare a compiled function whose argument is a function that holds arrays. Other arrays need no new
+    compilation."""
     compiled = jax.jit(lambda function, x: function(x))
     return lambda: compiled(context.function(affine, scale, offset), x)
 
 
 def mapped_over(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    """The held arrays are its leaves: doubled in them, doubled in its result."""
+    """Prepare a function whose arrays are leaves. Doubling the arrays doubles its result."""
     return lambda: jax.tree_util.tree_map(lambda leaf: 2 * leaf, context.function(affine, scale, offset))(x)
 
 
 def derived(context: Context, scale: Any, offset: Any, x: Any) -> Callable[[], Any]:
-    """The derivative by what it holds has its own structure."""
+    """Prepare the derivative with respect to the arrays of a function. It has the structure of the function."""
 
     def call() -> Any:
         function = context.function(affine, scale, offset)

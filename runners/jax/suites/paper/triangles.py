@@ -1,4 +1,5 @@
-"""Triangles: ``tril``, ``tril_indices_from``, ``triu_indices``; and arrays of one value: ``ones``, ``zeros``."""
+"""Cases of triangles: ``tril``, ``tril_indices_from``, ``triu_indices``; and of arrays with one value: ``ones``,
+``zeros``."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from runners.suite.checks import Expected
 
 
 def lower(x: Any, k: int = 0) -> Any:
-    """Elements above the diagonal become zero, also where they were NaN."""
+    """Set the elements above the diagonal to zero, even if they are NaN."""
     rows, columns = np.indices(x.shape[-2:])
     return np.where(columns - rows <= k, x, np.zeros((), x.dtype))
 

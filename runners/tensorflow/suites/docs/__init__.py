@@ -1,9 +1,8 @@
-"""The suite ``docs``: the examples of TensorFlow's public docstrings, run and admitted once, and frozen.
+"""The suite ``docs``: the examples in TensorFlow's public docstrings, run and admitted once, and frozen.
 
-The cases stand in ``frozen.npz`` beside this file, and all that is left out, with its reason, in ``left_out.json``.
-``python -m freezing.tensorflow.docs FOLDER SURFACE`` draws both anew from the TensorFlow that is installed.
-Importing this package imports no framework. The examples are TensorFlow's and Keras's, under their licence:
-``NOTICE.txt``.
+``frozen.npz`` beside this file contains the cases, and ``left_out.json`` lists what was left out, each with its reason.
+``python -m freezing.tensorflow.docs FOLDER SURFACE`` draws both again from the installed TensorFlow. Importing this
+package imports no framework. The examples are TensorFlow's and Keras's, under their license: ``NOTICE.txt``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The suite ``library``: TensorFlow's public functions on inputs derived from their parameters, drawn once and frozen.
 
-The cases stand in ``frozen.npz`` beside this file and what was left out, with its reason, in ``left_out.json``;
-``python -m freezing.tensorflow SURFACE FOLDER`` draws both anew from the TensorFlow that is installed.
-Importing this package imports no framework.
+``frozen.npz`` beside this file contains the cases, and ``left_out.json`` lists what was left out, each with its reason.
+``python -m freezing.tensorflow SURFACE FOLDER`` draws both again from the installed TensorFlow. Importing this package
+imports no framework.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Cases by hand: the functions used most of those that no recipe gives, judged by NumPy.
+"""Handwritten cases, judged by NumPy, for the most used functions without a recipe.
 
-Functions of the first TensorFlow that run at once, and those that take a function; what is used in other ways stands in
-the modules beside this one. ``portolan catalogue coverage`` counts their uses.
+This module covers functions of TensorFlow 1 that run eagerly, and functions that take a function. The other modules of
+this folder cover other kinds. ``portolan catalogue coverage`` counts the uses of functions.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ charted = partial(chart_in, FUNCTIONS)
 def one_value(
     functions: list[Function], name: str, reference: Callable[..., Any], prepare: Prepare = just_call, **options: Any
 ) -> None:
-    """Chart a function with one case, of an array of 3 by 4."""
+    """Chart a function with one case, whose input is an array of 3 by 4."""
     function = chart_in(functions, name, reference, prepare)
     function.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS, **options)
 
 
 def must_refuse(function: Function, name: str, error: str, make: MakeArguments, prepare: Prepare) -> None:
-    """Add a case of a call that the CPU refuses with this error."""
+    """Add a case of a call that raises this error on the CPU."""
     refusal = FrozenRefusal(error)
     function.behaviour(name, make, refusal, prepare=Refusing(prepare), refuses=True, tags=REFUSED_TAGS)
 
@@ -165,7 +165,7 @@ def mean_of(loss: Callable[[Array, Array], Array]) -> Callable[[Array, Array], A
 
 
 LEAST = 1e-7
-"""The number that ``log_loss`` adds, so that no logarithm is infinite."""
+"""The number that ``log_loss`` adds so that no logarithm is infinite."""
 for name, loss in {
     "tf.compat.v1.losses.log_loss": lambda p, q: -p * np.log(q + LEAST) - (1 - p) * np.log(1 - q + LEAST),
     "tf.compat.v1.losses.mean_squared_error": lambda p, q: (p - q) ** 2,
@@ -178,7 +178,7 @@ for name, loss in {
 
 
 def with_function(body: Callable[..., Any]) -> Callable[..., Callable[[], Any]]:
-    """Prepares the call of what the charted function makes of this one."""
+    """Return a ``prepare`` that calls ``body`` with the charted function and the arrays."""
 
     def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         return context.compiled(lambda: body(context.function, *arrays))
@@ -233,7 +233,8 @@ def recorded(function: Any, values: Any) -> Any:
 
 
 def differentiated(function: Any, values: Any) -> Any:
-    """The gradients of a method of a tape, which are of a product and of a value on which it does not depend."""
+    """Compute gradients with a method of a tape: of a power with respect to its base, and with respect to a value on
+    which it does not depend."""
     apart = values + 1
     with tf.GradientTape() as tape:
         tape.watch([values, apart])
@@ -268,7 +269,7 @@ for name, body, reference in (
 
 
 def seeded(context: Context) -> Callable[[], Any]:
-    """The seed is set on the host; what is drawn after it may be compiled."""
+    """Prepare two draws, each after the seed is set. The seed is set outside of the compiled program."""
 
     def draw() -> Any:
         context.function(3)
@@ -282,7 +283,7 @@ for name in ("tf.random.set_seed", "tf.compat.v1.set_random_seed"):
 
 
 def same_rows(observed: Any, values: Array) -> None:
-    """Each row once, in whatever order."""
+    """Check that each row occurs once, in any order."""
     order = np.lexsort(observed.values.T)
     if not np.allclose(observed.values[order], values[np.lexsort(values.T)], rtol=1e-6):
         raise Mismatch("the rows are others")
@@ -292,7 +293,8 @@ charted("tf.random.shuffle").behaviour("float32-rows", lambda inputs: [inputs.no
 
 
 def dropped(observed: Any, values: Array, rate: float) -> None:
-    """Values that are kept grow as their share falls; how many they are is known to six standard deviations."""
+    """Check that kept values are scaled by 1 / (1 - rate), and that their number is within six standard deviations of
+    the expected number."""
     kept = observed.values != 0
     if not np.allclose(observed.values[kept], values[kept] / (1 - rate), rtol=1e-5):
         raise Mismatch("what is kept is not scaled")
@@ -307,7 +309,8 @@ charted("tf.compat.v1.nn.dropout").statistics(
 
 
 def speaks_up(right: Callable[..., Any], wrong: Callable[..., Any]) -> Prepare:
-    """Whether an assertion refuses what holds, and what does not; each is traced, as its arguments are known else."""
+    """Prepare an assertion with a condition that holds, and one with a condition that does not. It returns whether each
+    raises an error. Both are traced, because eagerly TensorFlow would know the values."""
 
     def prepare(context: Context, values: Any) -> Callable[[], Any]:
         def refuses(body: Callable[..., Any]) -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""Cases by hand of composite tensors: sparse and ragged ones, slices by their places, arrays of tensors."""
+"""Handwritten cases of composite tensors: sparse and ragged tensors, indexed slices, arrays of tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ FUNCTIONS: list[Function] = []
 charted = partial(chart_in, FUNCTIONS)
 
 
-# Functions get copies of these: a tensor may share the memory of its array, and a wrong kernel may write over it.
+# Functions get copies of these arrays, because a tensor may share an array's memory, and a wrong kernel may overwrite
+# it.
 PLACES = np.array([[0, 1], [1, 0], [2, 3]])
 ROWS = np.array([2, 0, 2])
 SHAPE = [3, 4]
@@ -45,7 +46,7 @@ def sparse(values: Any) -> Any:
 
 
 def with_places(function: Any, values: Any) -> Any:
-    """A sparse array, and the places that it was made of, which the function may not change."""
+    """Create a sparse tensor, and return its indices, too. The function must not change them."""
     places = PLACES.copy()
     return [function(places, values, SHAPE), tf.constant(places)]
 
@@ -65,7 +66,7 @@ to_dense.value("int64-3x4", three_integers, dtype="int64", tags=TAGS)
 
 
 def spread(context: Context, values: Any) -> Callable[[], Any]:
-    """The array to make sparse is laid out before the call."""
+    """Prepare the conversion of a dense array to a sparse one. The dense array is built before the call."""
     full = tf.tensor_scatter_nd_update(tf.zeros(SHAPE, values.dtype), PLACES.copy(), values)
     return context.compiled(lambda: context.function(full))
 
@@ -80,7 +81,7 @@ def added_up(values: Array) -> Any:
 
 
 def as_slices(function: Any, values: Any) -> Any:
-    """Slices of one place are added up where the whole array is asked for."""
+    """Create indexed slices, and convert them to a tensor, which adds up the slices with the same index."""
     slices = function(values, tf.constant(ROWS.copy()), tf.constant([4, 3]))
     return [slices, tf.convert_to_tensor(slices)]
 
@@ -132,7 +133,7 @@ charted("tf.ragged.boolean_mask", lambda values, mask: ragged_parts(values[mask]
 
 
 def written(function: Any, values: Any) -> Any:
-    """An array of tensors, filled from its end and read from its beginning."""
+    """Fill an array of tensors from its end, and read it from its beginning."""
     array = function(values.dtype, size=3, clear_after_read=False)
     for row in (2, 1, 0):
         array = array.write(row, values[row])

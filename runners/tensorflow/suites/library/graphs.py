@@ -1,4 +1,4 @@
-"""Cases by hand of graphs of the first TensorFlow, which a session runs: variables, steps of training, summaries."""
+"""Handwritten cases of TensorFlow 1 graphs, which a session runs: variables, training steps, summaries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def of_variable(context: Context, values: Any) -> Any:
 
 
 def of_shared_variable(context: Context, values: Any) -> Any:
-    """A variable that is asked for twice by its name is one: what is assigned to the first is read of the second."""
+    """Get a variable twice by its name. Both are the same variable, so a value that is assigned to the first is read
+    from the second."""
 
     def held() -> Any:
         with v1.variable_scope("layer", reuse=v1.AUTO_REUSE):
@@ -52,7 +53,7 @@ for case_name, build in (("float32-3x4", of_variable), ("float32-shared", of_sha
 
 
 def held_at_once(context: Context, values: Any) -> Callable[[], Any]:
-    """A variable of the first TensorFlow outside of any graph."""
+    """Prepare the read of a TensorFlow 1 variable outside of any graph."""
     held = context.function(values)
     return context.compiled(lambda: 2 * held)
 
@@ -61,7 +62,8 @@ one_value(FUNCTIONS, "tf.compat.v1.Variable", doubled, held_at_once)
 
 
 def assigned(context: Context, *arrays: Any) -> Callable[[], Any]:
-    """A variable that begins at the first array; what the function makes of it, and what it holds then."""
+    """Prepare a call that updates a variable, which begins with the first array. It returns the result and the
+    variable's new value."""
     held = tf.Variable(arrays[0])
 
     def call() -> Any:
@@ -98,7 +100,7 @@ charted("tf.compat.v1.scatter_update", twice(updated), assigned).value(
 
 
 def made(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """An array like that of the case from an initialiser, which is built and called."""
+    """Prepare the sum of the case's array and an array from the initializer."""
     return context.compiled(lambda: values + context.function(**options)(values.shape, values.dtype))
 
 
@@ -113,7 +115,8 @@ for name, number, options in (
 
 
 def initialising(make: Callable[..., Any]) -> Prepare:
-    """``make(values)`` makes a variable; the operation under test gives it its value."""
+    """Return a ``prepare`` for an initialization. ``make(values)`` makes a variable, and the operation under test
+    initializes it."""
 
     def prepare(context: Context, values: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -144,7 +147,7 @@ for name, make in {
 
 
 def some_initialised(context: Context, values: Any) -> Callable[[], Any]:
-    """Of two variables one is given its value."""
+    """Prepare two variables. The function initializes only the first one."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         held, other = (new_variable(name, start) for name in ("held", "other"))
@@ -164,14 +167,14 @@ for name in ("tf.compat.v1.variables_initializer", "tf.compat.v1.initializers.va
 
 
 def step_counted(context: Context, values: Any) -> Any:
-    """Training moves the one step that a graph has, whoever asks for it."""
+    """Get the global step of the graph, increment it, and get it again. Both are the same variable."""
     step = context.function()
     with tf.control_dependencies([v1.assign_add(step, 3)]):
         return [tf.cast(tf.identity(context.function().read_value()), values.dtype) * values]
 
 
 def run_once(build: Callable[..., Any]) -> Prepare:
-    """As ``in_session``, but variables have their first values at every run."""
+    """Return a ``prepare`` like ``in_session``, but initialize the variables before every run."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -198,7 +201,7 @@ one_value(
 
 
 def two_steps(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """A variable after two steps towards the smallest sum of its squares."""
+    """Prepare a variable after two steps of an optimizer that minimizes the sum of its squares."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         held = new_variable("held", start)
@@ -220,7 +223,8 @@ def descended(values: Array, learning_rate: float) -> Array:
 
 
 def adam(values: Array, learning_rate: float) -> Array:
-    """Kingma and Ba's algorithm, with the rate corrected in place of the moments, as its documentation says."""
+    """Compute Kingma and Ba's algorithm. As in TensorFlow's documentation, the bias correction is applied to the rate
+    and not to the moments."""
     mean = squares = np.zeros_like(values)
     for step in (1, 2):
         gradient = 2 * values
@@ -257,7 +261,7 @@ one_value(
 
 
 def averaged(context: Context, values: Any) -> Callable[[], Any]:
-    """The mean as the update of the metric returns it, and as it is read then."""
+    """Prepare the mean as the metric's update returns it, and as it is read afterwards."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         mean, update = context.function(start)
@@ -275,7 +279,7 @@ one_value(FUNCTIONS, "tf.compat.v1.metrics.mean", lambda values: [values.mean(),
 
 
 def both_losses(context: Context, values: Any, labels: Any) -> Any:
-    """The sum of all losses of the graph."""
+    """Sum up all losses of the graph."""
     v1.losses.mean_squared_error(labels, values)
     v1.losses.absolute_difference(labels, values)
     return context.function()
@@ -289,7 +293,7 @@ charted(
 
 
 def saved(context: Context, values: Any) -> Callable[[], Any]:
-    """A variable is saved, loses its value, and is restored."""
+    """Prepare a variable that is saved, set to zero, and restored."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         held = new_variable("held", start)
@@ -311,7 +315,7 @@ one_value(FUNCTIONS, "tf.compat.v1.train.Saver", lambda values: values, saved)
 
 
 def summarised(context: Context, values: Any) -> Callable[[], Any]:
-    """The one value of the summary that a session returns as bytes, with its name."""
+    """Prepare a summary, which a session returns as bytes. It returns the name and the content of the only value."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([values])
         written = context.function("depth", start)
@@ -325,7 +329,7 @@ def summarised(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def _content(value: Any) -> Any:
-    """A number; the count, least, largest and sum of a histogram; or the numbers of an image."""
+    """Return a number; for a histogram the count, minimum, maximum and sum; for an image its pixels."""
     if value.HasField("histo"):
         return [value.histo.num, value.histo.min, value.histo.max, value.histo.sum]
     if value.HasField("image"):

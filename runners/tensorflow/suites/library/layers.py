@@ -1,4 +1,4 @@
-"""Cases by hand of Keras: layers with weights that the case gives, models, and what an own layer inherits."""
+"""Handwritten cases of Keras: layers with weights from the case, models, and subclasses of the base classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def layer(context: Context, values: Any, *weights: Any, **options: Any) -> Callable[[], Any]:
-    """A layer that is built for its input and given its weights; what is compiled is its call."""
+    """Prepare a layer that is built for its input and has the given weights. Only its call is compiled."""
     built = context.function(**options)
     built.build(tuple(values.shape))
     for variable, weight in aligned(built.weights, weights):
@@ -53,7 +53,7 @@ dense.value(
 
 
 def convolved(values: Array, kernel: Array, bias: Array, **_: Any) -> Array:
-    """Without padding: a sum of shifted products."""
+    """Compute a convolution without padding as a sum of shifted products."""
     rows, columns = (values.shape[axis + 1] - kernel.shape[axis] + 1 for axis in (0, 1))
     shifts = np.ndindex(kernel.shape[:2])
     return np.asarray(sum(values[:, i : i + rows, j : j + columns] @ kernel[i, j] for i, j in shifts) + bias)
@@ -90,7 +90,7 @@ charted("tf.keras.layers.LayerNormalization", normalised_rows, layer).value(
 
 
 def lstm_step(values: Array, held: Array, cell: Array, kernel: Array, recurrent: Array, bias: Array) -> Any:
-    """The gates are in the order of Keras: input, forget, cell, output."""
+    """Compute one LSTM step. Keras has the gates in the order input, forget, cell, output."""
     taken, kept, new, shown = np.split(values @ kernel + held @ recurrent + bias, 4, -1)
     cell = sigmoid(kept) * cell + sigmoid(taken) * np.tanh(new)
     return sigmoid(shown) * np.tanh(cell), cell
@@ -132,7 +132,7 @@ charted("tf.keras.layers.LSTMCell", one_step_of_lstm, one_step).value(
 
 
 def plain_layer(context: Context, *values: Any, **options: Any) -> Callable[[], Any]:
-    """A layer without weights; of several arrays it takes a list."""
+    """Prepare a layer without weights. Several arrays are passed as a list."""
     made = context.function(**options)
     given = list(values) if len(values) > 1 else values[0]
     return context.compiled(lambda: made(given))
@@ -164,7 +164,7 @@ def lambda_layer(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def own_layer(context: Context, values: Any, *weights: Any) -> Callable[[], Any]:
-    """A layer or model of the caller's own, which is what the base class is used for: it scales by a weight."""
+    """Prepare a subclass of the layer or model, as users define one. It multiplies by a weight."""
 
     class Scaled(context.function):  # type: ignore[misc, name-defined]
         def build(self, shape: Any) -> None:
@@ -185,7 +185,7 @@ for name in ("tf.keras.layers.Layer", "tf.keras.Model"):
 
 
 def in_sequence(context: Context, values: Any, kernel: Any, bias: Any) -> Callable[[], Any]:
-    """A chain of layers: rows, a dense layer and its activation."""
+    """Prepare a model with a chain of layers: flatten, a dense layer and its activation."""
     layers = tf.keras.layers
     chain = context.function([layers.Flatten(), layers.Dense(bias.shape[0]), layers.Activation("tanh")])
     chain.build(tuple(values.shape))

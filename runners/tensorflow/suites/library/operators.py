@@ -1,4 +1,4 @@
-"""Cases by hand of linear operators: products, solutions and determinants of matrices that know their structure."""
+"""Handwritten cases of linear operators: products, solutions and determinants of matrices with a known structure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runners.tensorflow.suites.library.by_hand import TAGS, Array, chart_in, wit
 FUNCTIONS: list[Function] = []
 charted = partial(chart_in, FUNCTIONS)
 SOLVED = Tolerance(1e-4, 1e-5)
-"""For float32 results of a linear system, whose errors grow with its condition."""
+"""The tolerance of float32 solutions of linear systems, whose errors grow with the condition number."""
 TRIANGULAR = tf.linalg.LinearOperatorLowerTriangular
 
 
@@ -25,7 +25,8 @@ def well_conditioned(inputs: Inputs) -> list[Array]:
 
 
 def used(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The body of a case that multiplies by an operator, solves with it, and takes its determinant."""
+    """Return the body of a case that multiplies by an operator, solves a system with it, and computes its
+    determinant."""
 
     def body(function: Any, values: Any, columns: Any) -> Any:
         operator = make(function, values)
@@ -35,7 +36,7 @@ def used(make: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_matrix(build: Callable[[Array], Array]) -> Callable[[Array, Array], Any]:
-    """The same three of an array of NumPy's."""
+    """Return a reference that computes the same three results with NumPy."""
 
     def reference(values: Array, columns: Array) -> Any:
         matrix = build(values)
@@ -53,7 +54,7 @@ def of_diagonal(function: Any, values: Any) -> Any:
 
 
 def of_blocks(function: Any, values: Any) -> Any:
-    """The product of two matrices of 2 by 2, which has 4 by 4 values."""
+    """Create the Kronecker product of two 2 by 2 matrices, which is a 4 by 4 matrix."""
     return function([tf.linalg.LinearOperatorFullMatrix(block) for block in (values[:2, :2], values[2:, 2:])])
 
 
@@ -69,7 +70,7 @@ for name, make, build in (
 
 
 def identity(function: Any, values: Any, columns: Any) -> Any:
-    """An operator of a size alone, to which a matrix is added."""
+    """Create an operator from its size only, multiply by it, and add a matrix to it."""
     operator = function(num_rows=4, dtype=values.dtype)
     return [operator.matmul(columns), operator.add_to_tensor(values)]
 

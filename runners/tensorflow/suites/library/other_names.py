@@ -1,8 +1,8 @@
-"""Other names of functions in the frozen file, each the same object, by which programs call them: most used first.
+"""Other public names of functions in the frozen file, for the same object. The most used names come first.
 
-One case of each shows that the name still leads there. ``portolan catalogue coverage`` counts a use by the name that it
-has, so those of ``tf.compat.v1.reshape`` are covered by that name alone. Listed are the names that the counted packages
-use at least four times. Importing this imports no framework.
+One case for each name tests that the name still exists. ``portolan catalogue coverage`` counts each use under the name
+that the program uses, so only a case for ``tf.compat.v1.reshape`` covers the uses of this name. The list contains the
+names that the counted packages use at least four times. Importing this imports no framework.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ NAMES: Mapping[str, Sequence[str]] = {
     "tf.reverse": ("tf.compat.v1.reverse",),
     "tf.sinh": ("tf.math.sinh",),
 }
-"""By the canonical name."""
+"""For each canonical name, the other names."""
 
 
 def named(function: Function, name: str) -> Function:
-    """The function by another name, with one case: of values, in float32 and plain, as far as it has such a one."""
+    """Chart the function under another name with one of its cases, preferably a plain value case in float32."""
     quick_cases = (case for case in function.cases if QUICK in case.tags and RECOMPILED not in case.tags)
     case = min(quick_cases, key=_distance)
     renamed = dataclasses.replace(
@@ -137,7 +137,7 @@ def named(function: Function, name: str) -> Function:
 
 
 def _distance(case: Case) -> tuple[bool, bool, bool]:
-    """How far a case is from the usual one; the smallest is taken, and of equal ones the first."""
+    """Return the sort key by which a plain value case in float32 comes first."""
     return case.kind != "value", case.dtype != "float32", "plain" not in case.tags
 
 

@@ -1,6 +1,6 @@
-"""Cases by hand of data sets: where their elements come from, and how a graph of the first TensorFlow reads them.
+"""Handwritten cases of data sets: the sources of their elements, and how a TensorFlow 1 graph reads them.
 
-A pipeline lives on the host by TensorFlow's design; each case builds it and reads it within one call.
+A pipeline runs on the host by TensorFlow's design. Each case builds it and reads it within one call.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ charted("tf.data.Dataset.range", lambda: these([np.int64(2), np.int64(5), np.int
 
 
 def generated(context: Context, values: Any) -> Callable[[], Any]:
-    """Python gives the elements, from an array on the host."""
+    """Prepare a data set whose elements come from a Python generator over an array on the host."""
     given, signature = host(values), tf.TensorSpec(values.shape[1:], values.dtype)
     return lambda: read(context.function(lambda: iter(given), output_signature=signature), len(given))
 
@@ -87,7 +87,7 @@ charted("tf.data.Dataset.from_generator", all_rows, generated).value("float32-4x
 
 
 def recorded(context: Context, values: Any) -> Callable[[], Any]:
-    """The rows are bytes in a file of records, and are numbers again when they are read."""
+    """Prepare a data set of records in a file. The file contains the rows as bytes, which are decoded to numbers."""
 
     def call() -> Any:
         with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +104,7 @@ charted("tf.data.TFRecordDataset", all_rows, recorded).value("float32-4x3", rows
 
 
 def one_after_another(context: Context, values: Any) -> Callable[[], Any]:
-    """A graph's own iterator, which a session asks for an element at each run."""
+    """Prepare an iterator in a graph. Each run of the session returns the next element."""
 
     def call() -> Any:
         with own_graph(context) as graph:

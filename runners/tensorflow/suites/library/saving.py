@@ -1,4 +1,4 @@
-"""Cases by hand of what programs keep: checkpoints and saved models."""
+"""Handwritten cases of saving: checkpoints and saved models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Keep = Callable[[Any, Any, str], Any]
 
 
 def round_trip(keep: Keep) -> Prepare:
-    """``keep(function, held, path)`` writes a variable and returns what brings its value back once it is lost."""
+    """Return a ``prepare`` that saves and restores a variable. ``keep(function, held, path)`` saves it, and returns a
+    function that restores it after it was set to zero."""
 
     def prepare(context: Context, values: Any) -> Callable[[], Any]:
         held = tf.Variable(values)
@@ -61,7 +62,7 @@ def by_read(function: Any, held: Any, path: str) -> Callable[[], Any]:
 
 
 def by_manager(function: Any, held: Any, path: str) -> Callable[[], Any]:
-    """The manager keeps the last of two, of which only that has the value."""
+    """Save two checkpoints with a manager that keeps only the last one. Only this one contains the value."""
     manager = function(tf.train.Checkpoint(held=held), path, max_to_keep=1)
     value = held.read_value()
     held.assign(2 * value)
@@ -82,7 +83,7 @@ for name, keep in {
 
 
 class Scale(tf.Module):  # type: ignore[misc]
-    """A model with one variable, which is called by a function of its own."""
+    """A model with one variable, and a ``tf.function`` that uses it."""
 
     def __init__(self, factors: Any) -> None:
         super().__init__()
@@ -94,7 +95,8 @@ class Scale(tf.Module):  # type: ignore[misc]
 
 
 def saved_and_loaded(save: Callable[[Any], Any], load: Callable[[Any], Any]) -> Prepare:
-    """Of the two functions that are chosen from the charted one, one is TensorFlow's own."""
+    """Return a ``prepare`` that saves and loads a model. ``save`` and ``load`` get the charted function. One of them
+    returns it, the other returns TensorFlow's own function."""
 
     def prepare(context: Context, values: Any, factors: Any) -> Callable[[], Any]:
         model = Scale(factors)

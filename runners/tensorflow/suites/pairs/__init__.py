@@ -1,8 +1,8 @@
-"""The suite ``pairs``: functions that follow each other in programs, in one program, drawn once and frozen.
+"""The suite ``pairs``: two functions that follow each other in programs, called in one program, drawn once and frozen.
 
-The cases are in ``frozen.npz`` beside this file, made of those of ``library``; what was left out is, with its reason,
-in ``left_out.json``. ``python -m freezing.tensorflow.pairs FOLDER`` draws both anew from the TensorFlow that is
-installed. Importing this package imports no framework.
+``frozen.npz`` beside this file contains the cases, which are made from cases of ``library``. ``left_out.json`` lists
+what was left out, each with its reason. ``python -m freezing.tensorflow.pairs FOLDER`` draws both again from the
+installed TensorFlow. Importing this package imports no framework.
 """
 
 from __future__ import annotations

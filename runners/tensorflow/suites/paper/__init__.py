@@ -1,1 +1,1 @@
-"""The cases of TensorFlow's functions: one file per family, each with its list ``FUNCTIONS``."""
+"""The cases of TensorFlow's functions. Each file covers a family of functions and has a list ``FUNCTIONS``."""

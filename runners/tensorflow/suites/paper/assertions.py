@@ -1,6 +1,7 @@
-"""Assertions about values: ``tf.debugging.assert_less``. What is charted is whether it speaks up, and about what.
+"""Cases of assertions about values: ``tf.debugging.assert_less``. They chart whether an assertion raises an error, and
+its message.
 
-XLA leaves assertions out of what it compiles: what should be refused is then let pass.
+XLA drops assertions from compiled programs, so wrong values pass there.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ NAN, INF = float("nan"), float("inf")
 
 
 def judged(context: Context, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
-    """The text of the error, or that there was none; ``traced``: from within a ``tf.function``."""
+    """Prepare an assertion that returns the text of its error, or ``no error``. If ``traced`` is true, it runs in a
+    ``tf.function``."""
 
     def body(*arrays: Any) -> None:
         context.function(*arrays, **options)
 
-    # Arrays that come as arguments are not known while it is traced: TensorFlow would judge them then and there.
+    # The arrays are arguments, so that tracing does not know their values. Otherwise TensorFlow would judge them while
+    # tracing.
     within = tf.function(body) if traced or context.target in ("xla", "tpu") else body
     compare = context.compiled(lambda: within(*arguments))
 
@@ -57,7 +60,7 @@ def apart(*shape: int) -> Callable[[Inputs], Any]:
 
 
 def one_not_less(*shape: int) -> Callable[[Inputs], Any]:
-    """Less everywhere but in the last element, where both are equal."""
+    """Make arrays in which every element is less than its counterpart, except the last two, which are equal."""
 
     def arguments(inputs: Inputs) -> Any:
         low, high = apart(*shape)(inputs)
@@ -110,7 +113,7 @@ less.behaviour(
 
 
 def guarding(context: Context, low: Any, high: Any) -> Callable[[], Any]:
-    """A result that depends on the assertion is computed after it."""
+    """Prepare a result that is computed after the assertion, because it depends on it."""
 
     def body() -> Any:
         with tf.control_dependencies([context.function(low, high)]):

@@ -1,9 +1,9 @@
-"""The ways in which a case calls its function, where a plain call is not the point.
+"""Ways to call a function, for cases that need more than a plain call.
 
-Each is a ``prepare`` for a case, or makes one: ``gradient`` (forward and backward on a tape), ``traced``
-(within a ``tf.function``), ``of_unknown_shapes`` (one that knows no shapes), ``in_graph`` (a graph and
-a session), ``using`` (options whose names a case keeps for itself, such as ``dtype``), ``from_host``
-(arguments as NumPy arrays), ``refusing`` (what must raise). What else graph mode needs is in ``graphing.py``.
+Each is a ``prepare`` of a case, or returns one: ``gradient`` (forward and backward with a tape), ``traced`` (in a
+``tf.function``), ``of_unknown_shapes`` (in a ``tf.function`` without shapes), ``in_graph`` (a graph and a session),
+``using`` (options whose names the case itself uses, such as ``dtype``), ``from_host`` (NumPy arrays as arguments),
+``refusing`` (a call that must raise an error). ``graphing.py`` has further helpers for graph mode.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from runners.tensorflow.suites.paper import graphing
 
 
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
+    """Prepare a backward pass. Its upstream gradient is the last argument. It returns ``[result, gradient of each
+    floating argument]``."""
     *called, upstream = arguments
     wanted = [tensor for tensor in tensors(called) if tensor.dtype.is_floating or tensor.dtype.is_complex]
 
@@ -34,13 +35,13 @@ def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], 
 
 
 def traced(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """As one ``tf.function``, whose arguments are the arrays."""
+    """Prepare a call of a ``tf.function`` whose arguments are the arrays."""
     call = tf.function(partial(context.function, **options))
     return context.compiled(lambda: call(*arguments))
 
 
 def of_unknown_shapes(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """A ``tf.function`` traced without the shapes of its arrays, not even their ranks."""
+    """Prepare a call of a ``tf.function`` that is traced without the shapes and ranks of its arrays."""
     arrays = tensors(arguments)
 
     def call(*unknown: Any) -> Any:
@@ -53,7 +54,8 @@ def of_unknown_shapes(context: Context, *arguments: Any, **options: Any) -> Call
 
 
 def in_graph(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """In a graph of its own, fed through placeholders, run by a session; compiled where the device demands it."""
+    """Prepare a call in a graph of its own, with placeholders and a session. It is compiled if the device is a
+    compiler."""
 
     def build(context: Context, *fed: Any, **options: Any) -> Any:
         return context.compiled(partial(context.function, *fed, **options))()
@@ -62,7 +64,7 @@ def in_graph(context: Context, *arguments: Any, **options: Any) -> Callable[[], 
 
 
 def using(**fixed: Any) -> Prepare:
-    """With further options, for those whose names ``Function.value`` takes itself."""
+    """Return a ``prepare`` with further options, whose names ``Function.value`` itself uses."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return context.compiled(partial(context.function, *arguments, **fixed, **options))
@@ -71,12 +73,12 @@ def using(**fixed: Any) -> Prepare:
 
 
 def from_host(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Arrays come from the host's memory, as NumPy has them: the function itself must move them."""
+    """Prepare a call with NumPy arrays in host memory. The function itself must move them to the device."""
     return context.compiled(partial(context.function, *map(graphing.host, arguments), **options))
 
 
 def refusing(*errors: type[Exception], **options: Any) -> Prepare:
-    """For a behaviour case: the call must raise one of these. ``refused`` is the check that belongs to it."""
+    """Return a ``prepare`` for a behavior case whose call must raise one of these errors. Its check is ``refused``."""
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], str]:
         def call() -> str:
@@ -97,7 +99,7 @@ def refused(observed: Any, *_: Any, **__: Any) -> None:
 
 
 def tensors(arguments: Any) -> list[tf.Tensor]:
-    """Every array among the arguments, in order."""
+    """Return every tensor among the arguments, in order."""
     if isinstance(arguments, tf.Tensor):
         return [arguments]
     if isinstance(arguments, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Conditions and assertions: the module ``smart_cond``, and ``TestCase.assertEqual``."""
+"""Cases of conditions and assertions: the module ``smart_cond``, and ``TestCase.assertEqual``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from runners.tensorflow.suites.paper.graphing import compiled, matching, own_gra
 
 Array = np.ndarray[Any, Any]
 
-# The name is a module's. What it promises is that of its main entry, the function of the same name: a
-# condition that is known takes its branch at once, and any other becomes a condition of the graph.
+# The study names a module. Its cases chart the module's main function, which has the same name: a known condition
+# selects its branch at once, and any other condition becomes part of the graph.
 smart_cond = Function("tf.python.framework.smart_cond")
 
 
 def taken(context: Context, x: Any, *, known: Any) -> Callable[[], Any]:
-    """By a Python value; the other branch is not even built."""
+    """Prepare a condition that is a Python value. The other branch is not built."""
     built: list[str] = []
 
     def branch(name: str, factor: int) -> Callable[[], Any]:
@@ -52,7 +52,8 @@ for name, known in (("true", True), ("false", False), ("one", 1), ("zero", 0)):
 
 
 def by_a_tensor(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """In a graph a fed condition becomes an operation, and a constant one does not."""
+    """Prepare two conditions in a graph: one that is fed, which becomes an operation, and a constant one, which does
+    not."""
     with own_graph(context) as graph:
         (start, other), feeds = stand_ins([x, y])
         condition = v1.placeholder(tf.bool, [])
@@ -82,7 +83,7 @@ smart_cond.behaviour(
 
 
 def in_a_function(context: Context, x: Any) -> Callable[[], Any]:
-    """Traced once, the function takes either branch by what its argument holds."""
+    """Prepare a function that is traced once. Its argument's values decide which branch runs."""
 
     def follow(rows: Any) -> Any:
         return context.function.smart_cond(tf.reduce_sum(rows) > 0, lambda: rows * 2, lambda: rows - 1)
@@ -125,12 +126,13 @@ smart_cond.behaviour(
 )
 
 
-# TensorFlow never had the name as printed: every TestCase has unittest's, in the other spelling.
+# TensorFlow never had the study's name. Every TestCase inherits unittest's method, which is spelled differently.
 assert_equal = Function("tf.test.TestCase.assert_equal", alias_of="tf.test.TestCase.assertEqual")
 
 
 def asserting(*pairs: Callable[..., tuple[Any, Any]]) -> Prepare:
-    """For each pair that is made of the arrays: what the assertion raises."""
+    """Return a ``prepare`` that makes pairs from the arrays and returns the error that the assertion raises for each
+    pair."""
 
     def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         tester = tf.test.TestCase()

@@ -1,7 +1,7 @@
-"""Convolutions: ``tf.nn.conv3d``, ``tf.nn.conv2d_transpose``.
+"""Cases of convolutions: ``tf.nn.conv3d``, ``tf.nn.conv2d_transpose``.
 
-Their references go over the kernel's places one by one, in any number of axes: each is a strided
-slice of the padded input times one matrix of the kernel. Channels come last.
+The references iterate over the positions of the kernel, for any number of axes. At each position, a strided slice of
+the padded input is multiplied by one matrix of the kernel. Channels are the last axis.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from runners.tensorflow.suites.paper.calls import gradient, in_graph, of_unknown
 
 Array = np.ndarray[Any, Any]
 SUMMED = Tolerance(1e-4, 1e-4)
-"""For float32 sums over some hundreds of products, in an order that is the kernel's."""
+"""The tolerance of float32 sums of some hundred products, which a kernel may add in any order."""
 SUMMED_IN_HALF = Tolerance(4e-3, 4e-3)
 SUMMED_IN_BFLOAT16 = Tolerance(8e-3, 8e-3)
 TOLERANCES = {"float64": None, "float32": SUMMED, "float16": SUMMED_IN_HALF, "bfloat16": SUMMED_IN_BFLOAT16}
@@ -29,7 +29,7 @@ TOLERANCES = {"float64": None, "float32": SUMMED, "float16": SUMMED_IN_HALF, "bf
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where a kernel lies on an input, axis by axis."""
+    """The positions of a kernel on an input, for each axis."""
 
     size: tuple[int, ...]
     kernel: tuple[int, ...]
@@ -50,7 +50,7 @@ class Geometry:
 
     @property
     def padded(self) -> list[tuple[int, int]]:
-        """The padding that SAME adds at either end of each axis; an odd one goes to the end."""
+        """The padding at both ends of each axis. If SAME needs an odd number, the end gets one more."""
         if self.padding == "VALID":
             return [(0, 0)] * len(self.size)
         axes = aligned(self.size, self.out, self.strides, self.spans)
@@ -58,13 +58,13 @@ class Geometry:
         return [(total // 2, total - total // 2) for total in added]
 
     def slices(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
-        """Each place of the kernel, and the part of the padded input that it is multiplied with."""
+        """Yield each position of the kernel, and the part of the padded input by which it is multiplied."""
         for place in np.ndindex(*self.kernel):
             axes = aligned(place, self.dilations, self.strides, self.out)
             yield place, (slice(None), *(slice(at * by, at * by + stride * n, stride) for at, by, stride, n in axes))
 
     def pad(self, x: Array) -> Array:
-        # Past the last window there may be less left than a stride.
+        # After the last window, the input may have fewer elements than the stride.
         return np.pad(x, [(0, 0), *((low, high + max(self.strides)) for low, high in self.padded), (0, 0)])
 
 
@@ -74,7 +74,7 @@ def correlated(x: Array, kernel: Array, geometry: Geometry) -> Array:
 
 
 def spread(upstream: Array, kernel: Array, geometry: Geometry) -> Array:
-    """The transpose of ``correlated``, with respect to its input."""
+    """Compute the transpose of ``correlated`` with respect to its input."""
     shape = (upstream.shape[0], *geometry.size, kernel.shape[-2])
     wide = geometry.pad(np.zeros(shape))
     for place, part in geometry.slices():
@@ -84,7 +84,7 @@ def spread(upstream: Array, kernel: Array, geometry: Geometry) -> Array:
 
 
 def of_kernel(x: Array, upstream: Array, kernel: Array, geometry: Geometry) -> Array:
-    """The transpose of ``correlated``, with respect to its kernel."""
+    """Compute the transpose of ``correlated`` with respect to its kernel."""
     wide, result = geometry.pad(x), np.zeros(kernel.shape)
     channels = tuple(range(x.ndim - 1))
     for place, part in geometry.slices():
@@ -123,7 +123,7 @@ def channels_first(x: Array) -> Array:
 
 
 def channel_last(numbers: Sequence[int]) -> tuple[int, ...]:
-    """One number an axis: that of the channels goes to the end."""
+    """Reorder one number per axis, so that the number of the channels is last."""
     batch, channels, *space = numbers
     return (batch, *space, channels)
 
@@ -158,7 +158,8 @@ def volume(
     dtype: str = "float32",
     **options: Any,
 ) -> None:
-    """An input of ``shape`` and a kernel, both axis by axis, channels last (in, then out)."""
+    """Add a case with an input of ``shape`` and a kernel. The kernel's last two axes are the input channels and the
+    output channels."""
 
     def arguments(inputs: Inputs) -> Any:
         return [inputs.normal(*shape), inputs.normal(*kernel) / math.sqrt(math.prod(kernel[:-1]))]
@@ -193,7 +194,7 @@ volume("strides-differ-valid", (2, 6, 9, 8, 3), (2, 3, 1, 3, 2), by=(2, 1, 3), p
 volume("one-channel", (2, 5, 5, 5, 1), (3, 3, 3, 1, 1))
 volume("empty-batch", (0, 5, 5, 5, 3), (3, 3, 3, 3, 2), padding="VALID")
 volume("depth-of-one", (2, 1, 9, 8, 3), (1, 3, 3, 3, 4))
-# Some processors add up in bfloat16 itself: of four terms the sum is right within a step of the type.
+# Some processors add in bfloat16. A sum of four terms is then exact within one step of the type.
 for dtype, weights in (("float64", (2, 3, 2, 3, 4)), ("float16", (2, 3, 2, 3, 4)), ("bfloat16", (1, 2, 2, 1, 4))):
     shape = (2, 5, 6, 4, weights[3])
     volume(dtype, shape, weights, dtype=dtype)
@@ -264,7 +265,7 @@ conv3d.value(
 
 
 def sides(strides: Any) -> tuple[int, ...]:
-    """All four strides, of the forms in which they may be given."""
+    """Return all four strides. One number, a pair, or all four are allowed."""
     pair = (strides, strides) if isinstance(strides, int) else tuple(strides)
     return pair if len(pair) == 4 else (1, *pair, 1)
 
@@ -286,7 +287,7 @@ def enlarged(
 
 
 def with_edges(x: Array) -> Array:
-    """With a NaN and an infinity, far from each other."""
+    """Put a NaN and an infinity into the array, far from each other."""
     flat = x.reshape(-1)
     flat[len(flat) // 4], flat[-len(flat) // 4] = np.nan, np.inf
     return x
@@ -314,7 +315,7 @@ def image(
     dtype: str = "float32",
     **options: Any,
 ) -> None:
-    """Kernels have the channels of what comes out before those of what goes in."""
+    """Add a case. The kernel has the output channels before the input channels."""
 
     def arguments(inputs: Inputs) -> Any:
         return [inputs.normal(*shape), inputs.normal(*kernel) / math.sqrt(math.prod(kernel[:2]) * kernel[-1]), out]

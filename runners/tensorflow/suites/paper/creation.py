@@ -1,4 +1,5 @@
-"""Functions that make a tensor: of values, of another tensor (``tf.cast``), of a rule (``tf.range``, ``tf.fill``)."""
+"""Cases of functions that create a tensor from values, from another tensor (``tf.cast``), or by a rule (``tf.range``,
+``tf.fill``)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 
 
 def converted(x: Any, dtype: str) -> Expected:
-    """The result that a cast to ``dtype`` must give: floats are rounded to it, to a whole number towards zero."""
+    """Return the correct result of a cast to ``dtype``. Floats are rounded to a float type, and toward zero to an
+    integer type."""
     if "float" in dtype:
         return Expected(rounded(np.real(x).astype("float64"), dtype), dtype)
     if dtype.startswith("complex"):
@@ -47,7 +49,8 @@ def casting(
     expected: Callable[[Any], Any] | None = None,
     how: Callable[..., Any] = using,
 ) -> None:
-    """A case of ``source`` to ``target``, with nothing to tolerate: a cast rounds once, and rightly."""
+    """Add a case of a cast from ``source`` to ``target``. It allows no difference, because a cast rounds correctly and
+    once."""
     cast.value(
         name,
         arguments,
@@ -215,7 +218,7 @@ constant.value("in-graph", lambda inputs: [[[1.5, 2.0], [4.0, -8.0]]], prepare=i
 
 
 def on_host_traced(context: Context, x: Any) -> Callable[[], Any]:
-    """The values become part of the function's graph."""
+    """Prepare a call in which the values become part of the function's graph."""
     values = x.numpy()
     return context.compiled(tf.function(lambda: context.function(values) * 1))
 

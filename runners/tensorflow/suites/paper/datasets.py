@@ -1,8 +1,7 @@
-"""Data sets, ``tf.data``, and how cases read them: a transformation is charted by the elements that come out of it.
+"""Cases of ``tf.data``: data sets. The elements of a data set show what a transformation does.
 
-A pipeline lives on the host by TensorFlow's design. Each case builds it and reads it within one
-call, so that on another device, and where the call is compiled, TensorFlow itself decides what it
-does with it.
+A pipeline runs on the host by TensorFlow's design. Each case builds it and reads it within one call. So TensorFlow
+itself decides how to run it for another device or in a compiled program.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ Slices = tf.data.Dataset.from_tensor_slices
 
 
 def read(dataset: Any, elements: int) -> dict[str, Any]:
-    """The first elements, and whether there are more. ``next`` and not a loop: a compiled call can do that too."""
+    """Read the first elements, and whether there are more. This uses ``next`` and no loop, so that it can be
+    compiled."""
     iterator = iter(dataset)
     return {
         "elements": [next(iterator) for _ in range(elements)],
@@ -30,12 +30,13 @@ def read(dataset: Any, elements: int) -> dict[str, Any]:
 
 
 def these(elements: Iterable[Any], more: bool = False) -> dict[str, Any]:
-    """Return what ``read`` must return: these elements, and whether more follow them."""
+    """Return the expected result of ``read``: these elements, and whether there are more."""
     return {"elements": list(elements), "more": np.asarray(more)}
 
 
 def refused(*builds: Callable[[Context], Any]) -> Prepare:
-    """Each pipeline is built and read, and must not come to its first element: what it raised."""
+    """Return a ``prepare`` that builds and reads each pipeline, and returns the errors. No pipeline may return an
+    element."""
 
     def prepare(context: Context, *_: Any, **__: Any) -> Callable[[], Any]:
         return lambda: [_error(build, context) for build in builds]

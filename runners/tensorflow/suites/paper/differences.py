@@ -1,4 +1,4 @@
-"""The check of a gradient by differences: ``tf.compat.v1.test.compute_gradient_error``."""
+"""Cases of a function that checks gradients by finite differences: ``tf.compat.v1.test.compute_gradient_error``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ gradient_error = Function("tf.compat.v1.test.compute_gradient_error")
 
 
 def differing(build: Callable[[Any], Any], **options: Any) -> Prepare:
-    """The largest difference between the gradient of ``build`` and what differences of its values say."""
+    """Return a ``prepare`` for the largest difference between the gradient of ``build`` and its finite differences."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -26,7 +26,7 @@ def differing(build: Callable[[Any], Any], **options: Any) -> Prepare:
         session, values = session_of(graph), x.numpy()
 
         def call() -> Any:
-            # It adds operations to the default graph.
+            # The function adds operations to the default graph.
             with graph.as_default(), tf.device(context.device), session.as_default():
                 return float(
                     context.function(start, x.shape.as_list(), end, end.shape.as_list(), x_init_value=values, **options)
@@ -38,7 +38,8 @@ def differing(build: Callable[[Any], Any], **options: Any) -> Prepare:
 
 
 def differing_of_two(context: Context, x: Any) -> Callable[[], Any]:
-    """Of a product with another placeholder, which must be fed, and with a variable, which must be initialised."""
+    """Prepare the error for a product with another placeholder, which must be fed, and a variable, which must be
+    initialized."""
     with own_graph(context) as graph:
         start, other = v1.placeholder(x.dtype, x.shape), v1.placeholder(x.dtype, x.shape)
         held = new_variable("held", tf.constant(3.0, x.dtype))
@@ -75,7 +76,7 @@ def within(low: float, high: float) -> Callable[..., None]:
 
 
 def halved_slope(observed: Any, x: Array) -> None:
-    """Off by half the slope where that is largest."""
+    """Check that the error is half of the largest slope."""
     error, _ = observed
     wanted = 1.5 * (x**2).max()
     assert abs(error - wanted) < 1e-3 * wanted, f"the error is {error}, expected {wanted}"
@@ -109,7 +110,7 @@ gradient_error.behaviour(
 gradient_error.behaviour(
     "delta-float64",
     small(2, 3),
-    # What a difference of cubes says is too much by the square of the distance.
+    # For cubes, the finite difference exceeds the derivative by the square of the step.
     within(0.0624, 0.0626),
     dtype="float64",
     prepare=differing(lambda x: x**3, delta=0.25),

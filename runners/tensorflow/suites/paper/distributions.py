@@ -1,6 +1,6 @@
-"""Distributions of TensorFlow 1: ``compat.v1.distributions.Normal`` and ``Laplace.log_survival_function``.
+"""Cases of distributions of TensorFlow 1: ``compat.v1.distributions.Normal`` and ``Laplace.log_survival_function``.
 
-A method is charted through an instance made of the moved parameters. References are SciPy's and closed forms.
+A method is called on an instance whose parameters are on the device. The references are SciPy and closed forms.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ stats = optional("scipy.stats")
 
 Array = np.ndarray[Any, Any]
 HALF = Tolerance(4e-3, 4e-3)
-"""For float16 through a chain of elementary functions, each rounded: five such steps."""
+"""The tolerance for float16: five rounding errors in a chain of elementary functions."""
 
 
 def eagerly(call: Callable[..., Any]) -> Prepare:
-    """``call(function, *arguments, **options)``, compiled where the device demands it."""
+    """Return a ``prepare`` for ``call(function, *arguments, **options)``. It is compiled if the device is a
+    compiler."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         plain = tf.autograph.experimental.do_not_convert(lambda: call(context.function, *arguments, **options))
@@ -35,7 +36,7 @@ def eagerly(call: Callable[..., Any]) -> Prepare:
 
 
 def with_gradients(call: Callable[..., Any]) -> Prepare:
-    """The result, and the gradient of its sum by every argument."""
+    """Return a ``prepare`` for the result, and the gradients of its sum with respect to all arguments."""
 
     def taped(function: Any, *arguments: Any, **options: Any) -> Any:
         with tf.GradientTape() as tape:
@@ -47,7 +48,7 @@ def with_gradients(call: Callable[..., Any]) -> Prepare:
 
 
 def located(*shape: int) -> Callable[[Inputs], Any]:
-    """Values, locations and scales of one shape."""
+    """Make values, locations and scales of one shape."""
     return lambda inputs: [inputs.normal(*shape) * 2, inputs.normal(*shape), inputs.uniform(*shape, low=0.5, high=2.0)]
 
 
@@ -89,12 +90,12 @@ tail.value("gradient", located(6, 8), prepare=with_gradients(laplace_tail), refe
 
 
 def normal_of(method: str) -> Callable[..., Any]:
-    """A method of values."""
+    """Return a call of a normal distribution's method with values."""
     return lambda function, x, loc, scale, **options: getattr(function(loc, scale, **options), method)(x)
 
 
 def normal_itself(method: str) -> Callable[..., Any]:
-    """A method of the distribution alone."""
+    """Return a call of a normal distribution's method without values."""
     return lambda function, loc, scale: getattr(function(loc, scale), method)()
 
 
@@ -223,7 +224,7 @@ def check_drawn(observed: Any, loc: Array, scale: Array, *, count: int) -> None:
     assert values.shape == (count, *loc.shape), f"drawn: {values.shape}"
     for place in np.ndindex(loc.shape):
         column = values[(slice(None), *place)]
-        # One draw in 10 million would be refused; float16 has no more than 2,000 values to a unit.
+        # A correct generator fails once in 10 million times. float16 has only some 2,000 values per unit.
         distance = stats.kstest(column, "norm", (loc[place], scale[place])).statistic
         assert distance < 2.8 / np.sqrt(count), f"{place}: {distance:.4f} from the normal distribution"
         assert abs(column.mean() - loc[place]) < 6 * scale[place] / np.sqrt(count), f"{place}: mean {column.mean()}"
@@ -247,10 +248,11 @@ normal.statistics("samples-float16", spread, check_dtype("float16"), prepare=dra
 
 
 def drawn_twice(context: Context, loc: Any, scale: Any) -> Callable[[], Any]:
-    """By one global seed and one operation's seed, and by another seed."""
+    """Prepare samples with one global seed. The first two have the same seed of the operation, and the third has
+    another."""
 
     def seeded(seed: int) -> Any:
-        # Setting the seed starts eager operations anew; within a compiled whole it would have no say.
+        # Setting the global seed resets the eager operations. Inside of a compiled program it would have no effect.
         tf.random.set_seed(5)
         plain = tf.autograph.experimental.do_not_convert(lambda: context.function(loc, scale).sample([64], seed=seed))
         return context.compiled(plain)()
@@ -276,7 +278,8 @@ normal.value(
 
 
 def _slopes_of_sample(function: Any, loc: Any, scale: Any) -> Any:
-    """Of the sum by the location: one; by the scale: the standard normal number that was drawn."""
+    """Compute the gradients of a sample's sum. With respect to the location it is one; with respect to the scale it is
+    the standard normal number that was drawn."""
     with tf.GradientTape() as tape:
         tape.watch([loc, scale])
         sample = function(loc, scale).sample()
@@ -336,7 +339,7 @@ survival.value("gradient", located(6, 8), prepare=with_gradients(normal_survival
 
 
 def shaped(context: Context, shape: Any) -> Callable[[], Any]:
-    """The shape comes from the device, as a tensor."""
+    """Prepare a call whose argument is a shape, as a tensor on the device."""
     return context.compiled(tf.autograph.experimental.do_not_convert(lambda: context.function(shape)))
 
 
@@ -352,7 +355,8 @@ param_shapes.value("from-a-list", lambda inputs: [[4, 6]], dtype="int32")
 
 
 def used_as_parameters(context: Context, shape: Any) -> Callable[[], Any]:
-    """Parameters made in those shapes give samples of the shape that was asked for."""
+    """Prepare samples from a distribution whose parameters have the returned shapes. The samples must have the
+    requested shape."""
 
     def call() -> Any:
         wanted = context.function([5, 6])

@@ -1,4 +1,4 @@
-"""Types of arrays, described: ``tf.dtypes.as_dtype``. What NumPy says of a type is the reference."""
+"""Cases of ``tf.dtypes.as_dtype``, which finds the type of arrays. The reference is NumPy's description of the type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMERIC = (
 
 
 def attributes_of(context: Context, *, given: Mapping[str, Any]) -> Callable[[], Any]:
-    """The attributes of the type that the tested function finds for each of the values given."""
+    """Prepare the attributes of the type that the function finds for each given value."""
     return lambda: {key: facts(context.function(value)) for key, value in given.items()}
 
 
@@ -53,7 +53,7 @@ def expect(wanted: Any) -> Check:
 
 
 def known(names: Mapping[str, str]) -> Check:
-    """The type found for each key must have the name given here, and the attributes that NumPy knows of it."""
+    """Return a check that the type for each key has this name, and the attributes of NumPy's type."""
     return expect({key: numpy_facts(name) for key, name in names.items()})
 
 
@@ -76,7 +76,7 @@ as_dtype.behaviour(
     known({"half": "float16", "float": "float32", "double": "float64"}),
     given={"half": "half", "float": "float", "double": "double"},
 )
-# The numbers of the types in tensorflow/core/framework/types.proto, which are part of its file formats.
+# The numbers of the types in tensorflow/core/framework/types.proto. They are part of TensorFlow's file formats.
 ENUMERATED = {"float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int64": 9, "bool": 10, "float16": 19, "uint64": 23}
 as_dtype.behaviour("numbers", no_inputs, known({name: name for name in ENUMERATED}), given=ENUMERATED)
 as_dtype.behaviour(

@@ -1,4 +1,4 @@
-"""Functions that work on each element by itself: ``tf.math.igammac``, NumPy's ``clip``."""
+"""Cases of functions that compute each element separately: ``tf.math.igammac``, NumPy's ``clip``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ special = optional("scipy.special")
 
 NAN, INF = float("nan"), float("inf")
 ITERATED = Tolerance(1e-4, 1e-6)
-"""For float32: a kernel sums a series or a continued fraction of powers and log-gammas of that precision."""
+"""The tolerance for float32: a kernel sums a series or a continued fraction, whose terms are float32 powers and
+log-gammas."""
 
 
 def upper_gamma(a: Any, x: Any) -> Any:
@@ -23,7 +24,8 @@ def upper_gamma(a: Any, x: Any) -> Any:
 
 
 def upper_gamma_backward(a: Any, x: Any, upstream: Any) -> Any:
-    """With respect to ``x`` a closed form; with respect to ``a`` central differences in float64."""
+    """Compute the gradients: with respect to ``x`` by a closed form, with respect to ``a`` by central differences in
+    float64."""
     step = 1e-5 * a
     by_a = (upper_gamma(a + step, x) - upper_gamma(a - step, x)) / (2 * step)
     by_x = -np.exp(-x + (a - 1) * np.log(x) - special.gammaln(a))
@@ -50,7 +52,7 @@ igammac.value("scalars", lambda inputs: [np.asarray(2.5), np.asarray(1.25)], tol
 igammac.value(
     "large",
     lambda inputs: [inputs.uniform(40, low=200, high=400), inputs.uniform(40, low=200, high=400)],
-    # Powers of some hundreds: their logarithms lose two digits more.
+    # For powers of some hundreds, the logarithm loses two more digits.
     tolerance=Tolerance(2e-3, 1e-4),
 )
 igammac.value("zero-and-infinity", lambda inputs: [np.array([0.5, 2.0, 3.0]), np.array([0.0, 0.0, INF])])
@@ -81,7 +83,8 @@ for dtype in ("float32", "float64"):
             inputs.uniform(40, low=1, high=2),
         ],
         dtype=dtype,
-        # The derivative by the first argument is a series of its own; its reference is a difference.
+        # A kernel computes the derivative with respect to the first argument by a separate series; the reference uses
+        # differences.
         tolerance=Tolerance(1e-3, 1e-4) if dtype == "float32" else Tolerance(1e-6, 1e-7),
         reference=upper_gamma_backward,
         prepare=gradient,
@@ -101,7 +104,7 @@ def clipped_backward(a: Any, a_min: Any, a_max: Any, upstream: Any) -> Any:
     return [clipped(a, a_min, a_max), upstream * ((a >= a_min) & (a <= a_max))]
 
 
-# The name of a module, as the study printed it, that was never public; today's is below.
+# The study names a module that was never public. The public function is below.
 gone = Function("tf.python.ops.numpy_ops.clip", clipped)
 gone.value("float32-64x128", lambda inputs: [inputs.normal(64, 128), -0.5, 0.75], tolerance=EXACT)
 gone.value("no-lower-limit", lambda inputs: [inputs.normal(33, 17), None, 0.25], tolerance=EXACT)

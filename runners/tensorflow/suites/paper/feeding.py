@@ -1,4 +1,4 @@
-"""Feeds and fetches of a session: ``tf.compat.v1.placeholder`` and ``tf.Tensor.eval``."""
+"""Cases of feeds and fetches of a session: ``tf.compat.v1.placeholder`` and ``tf.Tensor.eval``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ evaluate.value(
 
 
 def in_the_default_session(context: Context, x: Any) -> Callable[[], Any]:
-    """Without a session it takes the default one, and raises where there is none."""
+    """Prepare two calls without a session argument. The first raises an error, because there is no default session. The
+    second uses the default session."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         result = start * start
@@ -93,7 +94,8 @@ placeholder = Function("tf.compat.v1.placeholder")
 
 
 def held(build: Callable[..., Any], shape: Any = ()) -> Prepare:
-    """A placeholder of ``shape`` (the argument's own, unless given), what is built on it, and its feed."""
+    """Return a ``prepare`` that feeds a placeholder and runs what ``build`` makes from it. Without ``shape``, the
+    placeholder has the argument's shape."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:

@@ -1,8 +1,8 @@
-"""Graph mode as a case needs it: a graph and a session of its own, on the forced device.
+"""Helpers for cases in graph mode: each case has its own graph and session, on the forced device.
 
-``in_session`` makes a ``prepare`` of a function that builds a graph from placeholders; ``own_graph``
-and ``session_of`` are for cases that build and run in ways of their own. Nothing of them is left
-behind: a graph is entered for as long as it is built and is nobody's default after that.
+``in_session`` returns a ``prepare`` for a function that builds a graph from placeholders. ``own_graph`` and
+``session_of`` are for cases that build and run a graph differently. A graph is the default graph only while it is
+built.
 """
 
 from __future__ import annotations
@@ -23,28 +23,29 @@ v1 = tf.compat.v1
 
 @contextmanager
 def own_graph(context: Context) -> Iterator[Any]:
-    """A new graph, entered; what is built meanwhile stands on the device."""
+    """Enter a new graph. Operations that are built in the block are on the device."""
     with tf.Graph().as_default() as graph, tf.device(context.device):
         yield graph
 
 
 def session_of(graph: Any) -> Any:
-    """A session that refuses what the device cannot run."""
+    """Return a session that raises an error for operations that the device cannot run."""
     return v1.Session(graph=graph, config=unsoftened())
 
 
 def host(tensor: Any) -> Any:
-    """The NumPy array that a session is fed for a tensor; any other value stays as it is."""
+    """Return the NumPy array that is fed for a tensor. Other values are returned unchanged."""
     return tensor.numpy() if isinstance(tensor, tf.Tensor) else tensor
 
 
 def compiled(context: Context, build: Callable[[], Any]) -> Any:
-    """The result of ``build``, as one compiled operation where the device demands it; no Python is converted for it."""
+    """Return the result of ``build``, as one compiled operation if the device is a compiler. AutoGraph does not convert
+    it."""
     return context.compiled(tf.autograph.experimental.do_not_convert(build))()
 
 
 def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
-    """A placeholder for every array among the arguments, and what to feed for them."""
+    """Return a placeholder for every array among the arguments, and the feeds for them."""
     feeds: dict[Any, Any] = {}
     tensors = []
     for argument in arguments:
@@ -58,7 +59,7 @@ def stand_ins(arguments: Any) -> tuple[list[Any], dict[Any, Any]]:
 
 
 def initialised(graph: Any, feeds: Any = None) -> Any:
-    """A session in which the graph's variables, local ones too, have their first values."""
+    """Return a session in which the graph's global and local variables are initialized."""
     with graph.as_default():
         start = [v1.global_variables_initializer(), v1.local_variables_initializer()]
     session = session_of(graph)
@@ -67,7 +68,8 @@ def initialised(graph: Any, feeds: Any = None) -> Any:
 
 
 def in_session(build: Callable[..., Any]) -> Prepare:
-    """``build(on, *tensors, **options)`` makes the graph and returns its fetches; what is timed runs them."""
+    """Return a ``prepare`` for a graph. ``build(on, *tensors, **options)`` makes the graph and returns its fetches.
+    Each call runs the fetches."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -80,13 +82,13 @@ def in_session(build: Callable[..., Any]) -> Prepare:
 
 
 def new_variable(name: str, initial: Any, *shape: int, **options: Any) -> Any:
-    """A variable from a tensor, or of a shape from an initialiser."""
+    """Create a variable from a tensor, or with a shape and an initializer."""
     given = list(shape) if callable(initial) else None
     return v1.get_variable(name, given, initializer=initial, use_resource=True, **options)
 
 
 def refusal(call: Callable[[], Any]) -> str:
-    """The name of what a call raises, or ``nothing``."""
+    """Return the name of the error that a call raises, or ``nothing``."""
     try:
         call()
     except Exception as error:
@@ -95,12 +97,13 @@ def refusal(call: Callable[[], Any]) -> str:
 
 
 def same(observed: Any, expected: Any, tolerance: float = 1e-5) -> None:
-    """For a ``check``: the values of an observed array, within the tolerance of float32."""
+    """Compare the values of an observed array with the tolerance of float32, in a ``check``."""
     np.testing.assert_allclose(observed.values, expected, rtol=tolerance, atol=tolerance)
 
 
 def matching(reference: Callable[..., Any], dtype: str = "float32", tolerance: Tolerance | None = None) -> Check:
-    """A ``check`` that compares all that was returned, for functions that themselves return nothing to compare."""
+    """Return a ``check`` that compares everything that the case returns, for functions whose own result cannot be
+    compared."""
 
     def check(observed: Any, *arguments: Any, **options: Any) -> None:
         compare(observed, reference(*arguments, **options), dtype, tolerance or TOLERANCES[dtype])

@@ -1,6 +1,6 @@
-"""Graphs as objects: ``tf.Graph.as_default``, ``get_collection``, and ``tf.Tensor.get_shape``, which asks none.
+"""Cases of building graphs: ``tf.Graph.as_default``, ``get_collection``, and ``tf.Tensor.get_shape``.
 
-What belongs here: cases about building graphs. What runs them is in ``sessions.py``.
+``sessions.py`` has the cases of running graphs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ as_default = Function("tf.Graph.as_default")
 
 
 def built_within(context: Context, x: Any, w: Any) -> Callable[[], Any]:
-    """Operations that are built within a graph's scope belong to that graph, and are computed by it."""
+    """Prepare operations that are built in a graph's scope. They belong to this graph, and its session runs them."""
 
     def call() -> Any:
         graph = tf.Graph()
@@ -57,7 +57,7 @@ as_default.behaviour(
 
 
 def two_apart(context: Context, x: Any) -> Callable[[], Any]:
-    """Two graphs hold variables of the same name, and know nothing of each other."""
+    """Prepare two graphs with variables of the same name. The variables are independent."""
 
     def call() -> Any:
         results = []
@@ -84,7 +84,8 @@ as_default.behaviour("two-graphs-are-apart", lambda inputs: [inputs.normal(16, 9
 
 
 def nested(context: Context, x: Any) -> Callable[[], Any]:
-    """The graph from before is back at the end, also after an error; eager execution is off within, and back."""
+    """Prepare nested graphs. After each scope, even after an error, the previous graph is the default again. Eager
+    execution is off inside, and on afterwards."""
 
     def call() -> Any:
         outer, inner = tf.Graph(), tf.Graph()
@@ -115,7 +116,7 @@ as_default.behaviour("nested-and-left", lambda inputs: [inputs.normal(5)], check
 
 
 def in_another_thread(context: Context, x: Any) -> Callable[[], Any]:
-    """The default is the thread's own; the graph itself can be filled from several, one after the other."""
+    """Prepare a graph that a second thread extends. Each thread has its own default graph."""
 
     def call() -> Any:
         graph, elsewhere = tf.Graph(), []
@@ -152,7 +153,8 @@ get_collection = Function("tf.compat.v1.get_collection")
 
 
 def collecting(build: Callable[..., Any]) -> Callable[..., Any]:
-    """``build(get_collection, x)`` within a graph; its variables are initialised and its tensors run."""
+    """Return a ``prepare`` that calls ``build(get_collection, x)`` in a graph, initializes its variables and runs its
+    tensors."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> Any:
@@ -223,7 +225,7 @@ def by_scope(get: Any, x: Any) -> Any:
 def check_scope(observed: Any, x: Array) -> None:
     names, (found,) = observed
     everywhere = ["left/twice", "right/twice", "lefthand/twice"]
-    # The scope is a regular expression that must fit from the name's beginning.
+    # The scope is a regular expression that must match at the beginning of the name.
     assert names == [everywhere, ["left/twice", "lefthand/twice"], ["left/twice"], ["lefthand/twice"], []], names
     same(found, 2 * x)
 
@@ -306,7 +308,7 @@ get_shape.behaviour("scalar", lambda inputs: [np.asarray(2.5)], check_scalar, pr
 
 
 def inferred(context: Context, x: Any) -> Callable[[], Any]:
-    """Within a graph the shape is inferred, as far as it can be known."""
+    """Prepare the shapes that are inferred in a graph, as far as they can be known."""
 
     def call() -> Any:
         with own_graph(context):
@@ -341,7 +343,7 @@ get_shape.behaviour("inferred-in-a-graph", lambda inputs: [inputs.normal(2)], ch
 
 
 def inferred_while_traced(context: Context, x: Any) -> Callable[[], Any]:
-    """A ``tf.function`` sees the shape of its signature, not the one that it was called with."""
+    """Prepare the shape that a ``tf.function`` sees: that of its signature, and not that of its argument."""
 
     def call() -> Any:
         seen = []

@@ -1,7 +1,7 @@
-"""Hooks of a training session: ``CheckpointSaverHook`` and ``LoggingTensorHook``.
+"""Cases of hooks of a training session: ``CheckpointSaverHook`` and ``LoggingTensorHook``.
 
-With ``tf.estimator`` they are gone; what stands for them is in ``tf.compat.v1.train``. A hook is driven
-through its own protocol, step by step, and once by the session that is made for hooks.
+They were removed with ``tf.estimator``. Their counterparts are in ``tf.compat.v1.train``. The cases call a hook's
+methods step by step, and one case uses the monitored session that is made for hooks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 
 
 def drive(session: Any, hook: Any, fetches: Any, feeds: Any, steps: int) -> list[bool]:
-    """Call a hook as a monitored session does; return whether the hook asked to stop, after each step."""
+    """Call a hook as a monitored session does. Return, for each step, whether the hook has requested to stop."""
     run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(fetches), session)
     stopping = []
     for _ in range(steps):
@@ -47,7 +47,8 @@ def drive(session: Any, hook: Any, fetches: Any, feeds: Any, steps: int) -> list
 
 
 def counting(x: Any) -> tuple[Any, Any]:
-    """In a graph: a total to which ``x`` is added at every step, and the operation that does and counts."""
+    """Create, in a graph, a total to which every step adds ``x``. Return the total, and the operation that adds and
+    counts the step."""
     step = v1.train.create_global_step()
     total = new_variable("total", tf.zeros(x.shape, x.dtype))
     with tf.control_dependencies([v1.assign_add(total, x)]):
@@ -56,7 +57,8 @@ def counting(x: Any) -> tuple[Any, Any]:
 
 @contextmanager
 def checkpoints() -> Iterator[str]:
-    """A folder for a while. The writers of summaries are TensorFlow's, by folder, and are let go with it."""
+    """Create a temporary folder. TensorFlow caches writers of summaries by folder, so this cache is cleared at the
+    end."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             yield folder
@@ -65,7 +67,7 @@ def checkpoints() -> Iterator[str]:
 
 
 def kept(folder: str) -> dict[int, Any]:
-    """The total in every checkpoint of a folder, by its step."""
+    """Return the total in every checkpoint of a folder, by its step."""
     steps = sorted(int(file.name.split("-")[1].removesuffix(".index")) for file in Path(folder).glob("*.index"))
     found = {}
     for step in steps:
@@ -90,7 +92,7 @@ def saving(context: Context, x: Any, *, steps: int, every: int) -> Callable[[], 
 
 
 def saved(x: Array, *, steps: int, every: int) -> Any:
-    """At the start, at every so many steps, and at the end."""
+    """Return the expected checkpoints: at the start, at every ``every`` steps, and at the end."""
     wanted = sorted({0, *range(every, steps + 1, every), steps})
     return {step: [step, (step * x).tolist()] for step in wanted}
 
@@ -119,7 +121,7 @@ saver_hook.behaviour(
 
 
 class Listener(v1.train.CheckpointSaverListener):  # type: ignore[misc]
-    """Records its calls, and asks to stop at a step."""
+    """Records its calls, and requests to stop at a step."""
 
     def __init__(self, last: int) -> None:
         self.last = last
@@ -178,7 +180,7 @@ saver_hook.behaviour(
 
 
 def monitored(context: Context, x: Any) -> Callable[[], Any]:
-    """By the session that is made for hooks; a second one goes on from the checkpoint of the first."""
+    """Prepare two monitored sessions with the hook. The second session continues from the checkpoint of the first."""
 
     def trained(folder: str) -> None:
         with own_graph(context):
@@ -236,7 +238,7 @@ saver_hook.behaviour(
 
 
 def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> Callable[[], Any]:
-    """The values that the hook hands to its formatter, as plain numbers."""
+    """Prepare the values that the hook passes to its formatter, as plain numbers."""
 
     def call() -> Any:
         seen: list[dict[str, Any]] = []
@@ -251,7 +253,8 @@ def logging_tensors(context: Context, x: Any, *, steps: int, **options: Any) -> 
             hook = context.function({"total": total, "sum": tf.reduce_sum(start * 2)}, formatter=formatter, **options)
             hook.begin()
             with initialised(graph, feeds) as session:
-                # Asked before each step and not with it, so that the total is that of before.
+                # The hook's fetches run before each step, in a separate run, so that they contain the total before the
+                # step.
                 for _ in range(steps):
                     run_context = v1.train.SessionRunContext(v1.train.SessionRunArgs(update), session)
                     arguments = hook.before_run(run_context)
@@ -308,7 +311,7 @@ class Collected(logging.Handler):
 
 @contextmanager
 def log() -> Iterator[list[str]]:
-    """The lines that TensorFlow logs meanwhile, and logs nowhere else."""
+    """Collect the lines that TensorFlow logs in the block. They are logged nowhere else."""
     logger, handler = tf.get_logger(), Collected()
     level, propagate, others = logger.level, logger.propagate, list(logger.handlers)
     logger.handlers[:] = [handler]
@@ -323,7 +326,7 @@ def log() -> Iterator[list[str]]:
 
 
 def in_the_log(context: Context, x: Any) -> Callable[[], Any]:
-    """By names, in the order that they are given in; at the end only, if so wanted."""
+    """Prepare two hooks that name tensors in an order. One logs every second step, the other only at the end."""
 
     def call() -> Any:
         with own_graph(context) as graph, log() as lines:

@@ -1,6 +1,7 @@
-"""Work that Python on the host does for TensorFlow: ``tf.numpy_function``, and batch sizes of replicas.
+"""Cases of Python code that TensorFlow runs on the host: ``tf.numpy_function``, and batch sizes of replicas.
 
-``tf.numpy_function`` leaves the device and comes back; its placement says so. A batch size touches no device.
+``tf.numpy_function`` moves its arrays to the host and back, which its placement shows. A batch size does not use the
+device.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ Array = np.ndarray[Any, Any]
 
 
 def within(body: Callable[..., Any], results: Any, *, traced: bool = False) -> Prepare:
-    """``body`` gets NumPy arrays; ``results`` are the dtypes of what it returns. ``traced``: in a ``tf.function``."""
+    """Return a ``prepare`` that calls ``body`` with NumPy arrays. ``results`` are the dtypes of its results. If
+    ``traced`` is true, it runs in a ``tf.function``."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         def leave(*arrays: Any) -> Any:
             return context.function(body, arrays, results, **options)
 
-        # As arguments: what a graph knows beforehand it may compute beforehand.
+        # The arrays are arguments, because TensorFlow may compute constants of a graph in advance.
         chosen = tf.function(leave) if traced else leave
         return context.compiled(lambda: chosen(*arguments))
 
@@ -43,7 +45,7 @@ numpy_function = Function("tf.numpy_function")
 numpy_function.value(
     "float32-sinh-64x128",
     lambda inputs: [inputs.normal(64, 128)],
-    # By its definition; NumPy's own is what is called.
+    # This computes the definition, because the case calls NumPy's own function.
     reference=lambda x: (np.exp(x) - np.exp(-x)) / 2,
     prepare=within(np.sinh, tf.float32),
 )
@@ -57,7 +59,7 @@ numpy_function.value(
     "float64-scipy",
     lambda inputs: [inputs.uniform(8, 9, low=0.5, high=6.0)],
     dtype="float64",
-    # The recurrence of the gamma function.
+    # This uses the recurrence of the gamma function.
     reference=lambda x: special.gamma(x) * x,
     prepare=within(lambda x: special.gamma(x + 1), tf.float64, traced=True),
 )
@@ -200,7 +202,7 @@ batch_size.value("nothing", no_inputs, replicas=4, batch=0)
 
 
 def from_a_strategy(context: Context, *, batch: int) -> Callable[[], Any]:
-    """The context that a strategy hands to whoever makes its data set."""
+    """Prepare a call with the context that a strategy passes to the function that creates its data set."""
     strategy = tf.distribute.OneDeviceStrategy(context.device)
     found: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""Images: ``tf.image.adjust_brightness``, ``tf.image.draw_bounding_boxes``."""
+"""Cases of images: ``tf.image.adjust_brightness``, ``tf.image.draw_bounding_boxes``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Array = np.ndarray[Any, Any]
 
 
 def brightened(image: Array, delta: float) -> Any:
-    """Whole numbers stand for their share of the largest, saturate, and are cut off after half a step is added."""
+    """Change the brightness. An integer is a fraction of the largest integer. The result is scaled by the largest
+    integer plus one half, truncated and saturated."""
     if image.dtype.kind == "f":
         return image + delta
     largest = np.iinfo(image.dtype).max
@@ -31,7 +32,7 @@ brightness.value("darker", lambda inputs: [inputs.uniform(12, 13, 3), -0.35])
 brightness.value("float32-beyond-one-is-kept", lambda inputs: [inputs.uniform(8, 9, 3), 1.5])
 brightness.value("float16", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="float16")
 brightness.value("bfloat16", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="bfloat16")
-# A float64 image is computed with in float32.
+# TensorFlow computes a float64 image in float32.
 brightness.value(
     "float64", lambda inputs: [inputs.uniform(8, 9, 3), 0.25], dtype="float64", tolerance=TOLERANCES["float32"]
 )
@@ -60,7 +61,8 @@ DEFAULT_COLORS = [[1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 
 
 
 def boxed(images: Array, boxes: Array, colors: Any) -> Array:
-    """Lines one pixel wide at the corners' pixels, later boxes over earlier ones; sides outside are left out."""
+    """Draw lines one pixel wide through the pixels of the corners. Later boxes cover earlier ones. Sides outside of the
+    image are not drawn."""
     result = images.copy()
     height, width, channels = images.shape[1:]
     table = np.array(DEFAULT_COLORS if colors is None else colors, "float64")
@@ -84,7 +86,7 @@ def boxed(images: Array, boxes: Array, colors: Any) -> Array:
 
 
 def boxes(inputs: Inputs, images: int, count: int) -> Array:
-    """Inside the image, and with corners at the middle of pixels, where no rounding can move them."""
+    """Make boxes inside of the image. The first corner of a box is above and to the left of its second corner."""
     low, high = (
         inputs.uniform(images, count, 2, low=0.02, high=0.45),
         inputs.uniform(images, count, 2, low=0.55, high=0.98),
@@ -109,7 +111,7 @@ draw.value("one-channel", drawn(2, 2, 20, 30, 1, colors=2), tolerance=EXACT)
 
 
 def with_float32_boxes(context: Context, images: Any, corners: Any, colors: Any) -> Callable[[], Any]:
-    """Boxes and colours are float32 whatever the image is."""
+    """Prepare a call with float32 boxes and colors for an image of any dtype."""
     given = tf.cast(corners, tf.float32), tf.cast(colors, tf.float32)
     return context.compiled(lambda: context.function(images, *given))
 

@@ -1,6 +1,6 @@
-"""First values: ``tf.compat.v1.global_variables_initializer`` and ``is_variable_initialized``.
+"""Cases of initialization: ``tf.compat.v1.global_variables_initializer`` and ``is_variable_initialized``.
 
-An initialiser is an operation, so its cases compare what the variables hold when it has run.
+An initializer is an operation, so the cases compare the values of the variables after it has run.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ initializer = Function("tf.compat.v1.global_variables_initializer")
 
 
 def initialising(build: Callable[..., Any]) -> Prepare:
-    """``build(*tensors)`` makes variables; the operation under test is run, then their values are read."""
+    """Return a ``prepare`` for variables from ``build(*tensors)``. The operation under test runs, and then the
+    variables are read."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -93,7 +94,7 @@ def chained(x: Any) -> Any:
 
 
 def check_chained(observed: Any, x: Array) -> None:
-    """The first one's random value is drawn once, for both."""
+    """Check that the first variable's random value is drawn once, for both variables."""
     first, second = observed
     same(second, 3 * first.values + x)
     assert len(np.unique(first.values)) == 8, "numbers repeat"
@@ -123,7 +124,7 @@ def check_drawn(observed: Any) -> None:
     ]
     for one, distribution in aligned(observed, wanted):
         assert (one.values.shape, one.dtype) == ((200, 50), "float32"), (one.values.shape, one.dtype)
-        # One draw in 10 million would be refused.
+        # A correct generator fails once in 10 million times.
         distance = stats.kstest(one.values.ravel().astype("float64"), distribution.cdf).statistic
         assert distance < 0.028, f"{distance:.4f} from what was to be drawn"
 
@@ -149,7 +150,8 @@ initializer.statistics("orthogonal-matrices", lambda inputs: [], check_orthogona
 
 
 def before_and_again(context: Context, x: Any) -> Callable[[], Any]:
-    """Before it variables cannot be read; run again, they get their first values back; local ones it leaves."""
+    """Prepare reads before and after initialization. A second initialization restores the first values. Local variables
+    are not initialized."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         held = new_variable("held", tf.zeros_initializer(), 6)
@@ -203,7 +205,7 @@ is_initialized = Function("tf.compat.v1.is_variable_initialized")
 
 
 def asking_for_values(resource: bool) -> Prepare:
-    """Of three variables the second alone has its value."""
+    """Return a ``prepare`` with three variables. Only the second one is initialized."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:

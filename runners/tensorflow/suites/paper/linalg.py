@@ -1,4 +1,4 @@
-"""Matrices: their diagonals (``tf.linalg.set_diag``) and their singular values (``tf.linalg.svd``)."""
+"""Cases of matrices: their diagonals (``tf.linalg.set_diag``) and their singular values (``tf.linalg.svd``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def places(rows: int, columns: int, k: Any, align: str) -> list[tuple[int, int, int, int]]:
-    """Row and column in the matrix, and row and column in the packed diagonals, of each element of a band."""
+    """Return, for each element of a band, its row and column in the matrix, and in the packed diagonals."""
     lowest, highest = (k, k) if isinstance(k, int) else k
     lengths = {d: min(rows + min(d, 0), columns - max(d, 0)) for d in range(lowest, highest + 1)}
     above, below = align.split("_")
@@ -102,18 +102,20 @@ set_diag.value(
 )
 
 FACTORED = Tolerance(2e-4, 2e-4)
-"""For float32: a factorisation is backward stable, so errors grow with the matrix's norm and its size."""
+"""The tolerance for float32: a factorization is backward stable, so its errors grow with the matrix's norm and size."""
 
 
 def singular_values(x: Array, **_: Any) -> Any:
-    """From the eigenvalues of the smaller Gram matrix: another algorithm than any SVD."""
+    """Compute singular values from the eigenvalues of the smaller Gram matrix, which is independent of any SVD
+    algorithm."""
     adjoint = np.conj(np.swapaxes(x, -1, -2))
     gram = x @ adjoint if x.shape[-2] <= x.shape[-1] else adjoint @ x
     return np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0))[..., ::-1]
 
 
 def put_together(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
-    """Singular vectors are free in their signs; what they promise is their product and that each set is orthonormal."""
+    """Prepare a decomposition. The signs of singular vectors are arbitrary, so it returns their product, and products
+    that show whether each set is orthonormal."""
 
     def call() -> Any:
         s, u, v = context.function(x, **options)
@@ -178,7 +180,7 @@ for dtype in ("float32", "float64"):
 svd.value(
     "rank-one",
     lambda inputs: [np.outer(inputs.uniform(8, low=1, high=2), inputs.uniform(6, low=1, high=2))],
-    # Zeros come back as large as the rounding of the largest value.
+    # The rounding error of a zero singular value is relative to the largest value.
     tolerance=FACTORED,
     reference=lambda x: np.array([np.linalg.norm(x), 0, 0, 0, 0, 0]),
     prepare=only_values,

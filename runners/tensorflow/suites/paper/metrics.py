@@ -1,6 +1,6 @@
-"""Metrics that are kept in variables: ``tf.compat.v1.metrics.accuracy``.
+"""Cases of metrics that are stored in variables: ``tf.compat.v1.metrics.accuracy``.
 
-It makes two local variables, total and count; the update adds a batch, the value divides.
+The metric has two local variables, total and count. The update adds a batch, and the value is their quotient.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ Array = np.ndarray[Any, Any]
 
 
 def updated_twice(context: Context, labels: Any, predictions: Any, *weights: Any) -> Callable[[], Any]:
-    """Value before any batch, update by one, update by the same with predictions turned round, value."""
+    """Prepare the value without any batch, the update by one batch, the update by the same batch with reversed
+    predictions, and the value."""
     with own_graph(context) as graph:
         (given, guessed, *weighing), feeds = stand_ins([labels, predictions, *weights])
         value, update = context.function(given, guessed, *weighing)
@@ -36,7 +37,7 @@ def updated_twice(context: Context, labels: Any, predictions: Any, *weights: Any
 
 
 def right_share(labels: Array, predictions: Array, weights: Any = 1.0) -> Any:
-    """By counting, in plain Python; Always float32."""
+    """Compute the accuracies by counting, in plain Python. They are always float32."""
     spread = np.broadcast_to(np.asarray(weights, "float64"), labels.shape)
     total = count = 0.0
     shares = [0.0]
@@ -81,7 +82,8 @@ accuracy.value("no-examples", classes(0), dtype="int64", tolerance=SHARE)
 
 
 def collected(context: Context, labels: Any, predictions: Any) -> Callable[[], Any]:
-    """The variables are local, the two tensors go to the collections that were named, and errors are told."""
+    """Prepare a metric. Its variables are local, its two tensors are in the named collections, and wrong arguments
+    raise errors."""
     with own_graph(context) as graph:
         (given, guessed), feeds = stand_ins([labels, predictions])
         value, update = context.function(

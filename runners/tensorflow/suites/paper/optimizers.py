@@ -1,7 +1,7 @@
-"""Optimizers: Adadelta.
+"""Cases of optimizers: Adadelta.
 
-A case hands in variables' values and the gradients of each step; the call takes the steps and
-returns the values. The reference is the published update rule in NumPy.
+A case has the values of variables, and the gradients of each step. The call makes the steps and returns the values. The
+reference computes the published update rule in NumPy.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from runners.tensorflow.suites.paper.calls import refused, refusing
 
 Array = np.ndarray[Any, Any]
 GOES_ON = "the variables and the optimizer's state go on from the last step"
-# Keras is imported at its first use, in seconds: once here, where children are forked from.
+# The first use of Keras imports it, which takes seconds. It is imported here, in the process that forks the children.
 Variable = tf.keras.Variable
 
 
 def stepped(
     context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
-    """One step for each entry of ``gradients``; the variables are the optimizer's before the clock runs."""
+    """Prepare one step for each entry of ``gradients``. The optimizer is built for the variables before the call."""
     variables = [Variable(value, dtype=value.dtype.name) for value in values]
     optimizer = context.function(**options)
     optimizer.build(variables)
@@ -49,7 +49,7 @@ def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Inputs], Any
 def trimmed(
     gradients: Sequence[Array], clipnorm: float | None, clipvalue: float | None, global_clipnorm: float | None
 ) -> list[Array]:
-    """No gradient, no element, or not all of them together, larger than so."""
+    """Clip each gradient's norm, the norm of all gradients together, or each element, depending on the option."""
     if clipnorm is not None:
         return [gradient * min(1.0, clipnorm / np.linalg.norm(gradient)) for gradient in gradients]
     if global_clipnorm is not None:
@@ -73,9 +73,11 @@ def adadelta_reference(
     ema_overwrite_frequency: int | None = None,
     **_: Any,
 ) -> list[Array]:
-    """Zeiler's algorithm 1, its step times a learning rate; weights decay before, apart from the gradient.
+    """Compute Zeiler's algorithm 1, with its step multiplied by the learning rate. Weight decay is separate from the
+    gradient, and comes before the step.
 
-    Every so many steps the moving average, which began with the values after the first, takes the values' place.
+    The moving average begins with the values after the first step. After every ``ema_overwrite_frequency`` steps it
+    replaces the values.
     """
     values = [value.copy() for value in values]
     squares, steps = ([np.zeros(value.shape) for value in values] for _ in range(2))
@@ -98,7 +100,7 @@ def adadelta_reference(
 def accumulated(
     values: Sequence[Array], gradients: Sequence[Sequence[Array]], *, gradient_accumulation_steps: int, **options: Any
 ) -> list[Array]:
-    """A step for every so many gradients, by their mean."""
+    """Compute one step for every ``gradient_accumulation_steps`` gradients, with their mean."""
     count = gradient_accumulation_steps
     bundles = [gradients[start : start + count] for start in range(0, len(gradients) - count + 1, count)]
     return adadelta_reference(
@@ -113,7 +115,7 @@ def scaled_down(
     return adadelta_reference(values, smaller, **options)
 
 
-# A large rate and epsilon, so that the steps are as large as the values: by the defaults a step is 1e-6.
+# The learning rate and epsilon are large, so that steps are as large as the values. By default, a step is about 1e-6.
 LARGE: dict[str, Any] = {"learning_rate": 1.0, "epsilon": 1e-2}
 
 gone = Function("tf.keras.optimizers.experimental.Adadelta", adadelta_reference, stepped, unrepeatable=GOES_ON)
@@ -130,7 +132,7 @@ for dtype in ("float16", "bfloat16"):
         dtype,
         training((6, 5)),
         dtype=dtype,
-        # The mean of squares is rounded before it is divided by: some roundings in a row.
+        # The mean of squares is rounded before the division, so several rounding errors follow each other.
         tolerance=Tolerance(4e-3, 4e-3) if dtype == "float16" else Tolerance(1.2e-2, 1.2e-2),
         **LARGE,
     )
@@ -151,7 +153,7 @@ adadelta.value(
 def resumed(
     context: Context, values: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
-    """Each step by a new optimizer, which takes up what the last one had kept."""
+    """Prepare steps that each use a new optimizer with the state of the previous one."""
     variables = [Variable(value, dtype=value.dtype.name) for value in values]
     optimizers = [context.function(**options) for _ in gradients]
     for optimizer in optimizers:

@@ -1,4 +1,4 @@
-"""Parsing of serialised messages: ``tf.io.parse_single_sequence_example``."""
+"""Cases of parsing serialized messages: ``tf.io.parse_single_sequence_example``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 def feature(values: Any) -> Any:
-    """Numbers as an array, bytes as a list (NumPy takes the zeros from their ends)."""
+    """Return a feature: numbers from an array, bytes from a list (a NumPy array of bytes would lose trailing zeros)."""
     if isinstance(values, list):
         return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
     if values.dtype.kind == "f":
@@ -25,7 +25,7 @@ def feature(values: Any) -> Any:
 
 
 def message(context: Mapping[str, Any], frames: Mapping[str, Any]) -> Array:
-    """A SequenceExample: one feature to a name, and a list of features to a name."""
+    """Return a serialized SequenceExample with one feature per name, and a list of features per name."""
     lists = {name: tf.train.FeatureList(feature=[feature(row) for row in rows]) for name, rows in frames.items()}
     example = tf.train.SequenceExample(
         context=tf.train.Features(feature={name: feature(values) for name, values in context.items()}),
@@ -35,12 +35,12 @@ def message(context: Mapping[str, Any], frames: Mapping[str, Any]) -> Array:
 
 
 def parsed(context: Context, serialised: Any, *_: Any, **features: Any) -> Callable[[], Any]:
-    """The values that went into the message are the reference's alone."""
+    """Prepare the parsing of a message. Only the reference gets the message's values, which are further arguments."""
     return context.compiled(lambda: context.function(serialised, **features))
 
 
 def sparse(rows: Sequence[Any]) -> dict[str, Array]:
-    """A SparseTensor of rows of any length."""
+    """Return the parts of a SparseTensor whose rows may have different lengths."""
     lengths = [len(values) for values in rows]
     places = [[row, column] for row, length in enumerate(lengths) for column in range(length)]
     return {
@@ -179,7 +179,7 @@ def failing(context: Context, *messages: Any, **features: Any) -> Callable[[], A
                 parsed(context, serialised, example_name="the log", **features)()
             except tf.errors.InvalidArgumentError as error:
                 if "XLA" in error.message:
-                    # Not the message is refused, but to compile anything that parses it.
+                    # The compiler rejects every program that parses; this error is not about the message.
                     raise
                 found.append(str(error.message))
             else:

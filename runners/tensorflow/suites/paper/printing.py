@@ -1,4 +1,4 @@
-"""Output of TensorFlow: ``tf.print`` and ``tf.summary.flush``."""
+"""Cases of TensorFlow's output: ``tf.print`` and ``tf.summary.flush``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Array = np.ndarray[Any, Any]
 
 
 def printed(context: Context, *arguments: Any, traced: bool = False, **options: Any) -> Callable[[], Any]:
-    """The content of a file that the tested function printed to; ``traced``: from within a ``tf.function``."""
+    """Prepare the content of a file to which the function prints. If ``traced`` is true, the function runs in a
+    ``tf.function``."""
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, "printed")
 
@@ -38,7 +39,7 @@ def printed(context: Context, *arguments: Any, traced: bool = False, **options: 
 
 
 def shown(values: Array, summarize: int = 3, indent: int = 1) -> str:
-    """An array as ``tf.print`` writes it: the first and last few of every axis."""
+    """Format an array as ``tf.print`` does: the first and last few elements of every axis."""
     if values.ndim == 0:
         return f"{values.item():g}" if values.dtype.kind == "f" else str(int(values))
     parts = [shown(value, summarize, indent + 1) for value in values]
@@ -56,7 +57,7 @@ def expect(text: Callable[..., str]) -> Callable[..., None]:
 
 
 def quarters(*shape: int) -> Callable[[Inputs], Any]:
-    """Numbers of few digits, so that there is one way to write them."""
+    """Make numbers with few digits, which can be written in one way only."""
     return lambda inputs: [inputs.integers(*shape, low=-400, high=400) / 4]
 
 
@@ -92,7 +93,7 @@ show.behaviour("string", lambda inputs: [np.array(b"land ho")], expect(lambda te
 
 @contextmanager
 def caught(descriptor: int) -> Iterator[Any]:
-    """Output to a stream of the process, from code in any language, goes to a file for the while."""
+    """Redirect a stream of the process to a file during the block, for code in any language."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(descriptor)
         os.dup2(file.fileno(), descriptor)
@@ -131,7 +132,7 @@ show.behaviour("standard-error", lambda inputs: [inputs.integers(5)], check_stre
 show.behaviour("standard-output", lambda inputs: [inputs.integers(5)], check_streamed, prepare=streamed("stdout"))
 
 
-# tf.summary.flush: what a writer holds is in its file when the call returns.
+# tf.summary.flush: when the call returns, the file must contain everything that the writer has buffered.
 
 
 def flushed(context: Context, *, how: str) -> Callable[[], Any]:
@@ -140,9 +141,9 @@ def flushed(context: Context, *, how: str) -> Callable[[], Any]:
 
     def call() -> tuple[bool, bool]:
         with tempfile.TemporaryDirectory() as folder:
-            # A queue and a time that nothing here comes near: only the call under test writes.
+            # The limits of the queue and the time are never reached, so only the call under test flushes.
             writer = tf.summary.create_file_writer(folder, max_queue=10_000, flush_millis=3_600_000)
-            # Leaving the writer's scope would flush it as well.
+            # Leaving the writer's scope would also flush it.
             with writer.as_default():
                 tf.summary.write("soundings", 4.5, step=1)
                 before = _written(folder)

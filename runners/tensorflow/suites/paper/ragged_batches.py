@@ -1,4 +1,5 @@
-"""Batches of elements whose shapes differ, as ragged tensors: ``tf.data.experimental.dense_to_ragged_batch``."""
+"""Cases of batches of elements with different shapes, as ragged tensors:
+``tf.data.experimental.dense_to_ragged_batch``."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from runners.tensorflow.suites.paper.datasets import Array, Slices, expect, read
 def ragged(
     context: Context, rows: Any, lengths: Any, *, elements: int, batch_size: int, **options: Any
 ) -> Callable[[], Any]:
-    """Elements are rows, each cut to its length."""
+    """Prepare batches of rows that are each cut to a length."""
 
     def call() -> Any:
         dataset = Slices((rows, lengths)).map(lambda row, length: row[:length])
@@ -43,7 +44,7 @@ def ragged_reference(
 
 
 def cut_rows(count: int, *shape: int) -> Callable[[Inputs], Any]:
-    """Some of no length and some of all of it."""
+    """Make rows and their lengths. One row is empty, and one has its full length."""
 
     def arguments(inputs: Inputs) -> Any:
         lengths = inputs.integers(count, low=0, high=shape[0] + 1)
@@ -147,7 +148,7 @@ ragged_batch.value(
 
 
 def named_parts(context: Context, rows: Any, lengths: Any, *, elements: int, batch_size: int) -> Callable[[], Any]:
-    """Elements are dictionaries; what has one known shape is batched densely."""
+    """Prepare batches of dictionaries. Members with one known shape are batched densely."""
 
     def call() -> Any:
         dataset = Slices((rows, lengths)).map(lambda row, length: {"cut": row[:length], "whole": row, "length": length})

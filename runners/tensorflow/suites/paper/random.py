@@ -1,7 +1,7 @@
-"""Functions that draw random numbers: ``tf.random.gamma``, NumPy's ``standard_normal``.
+"""Cases of functions that draw random numbers: ``tf.random.gamma``, NumPy's ``standard_normal``.
 
-TensorFlow's own generator draws on the device; what it drew is judged by its statistics. Each
-threshold fails a right generator less than once in a million times.
+TensorFlow's own generator draws the numbers on the device, and statistics judge them. A correct generator exceeds a
+threshold less than once in a million times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SIGMAS = 5.5
 
 
 def drawn(observed: Any, shape: Sequence[int], dtype: str) -> Any:
-    """The values, if their shape and dtype are right."""
+    """Return the values. Fail if their shape or dtype is wrong."""
     assert observed.dtype == dtype, f"expected {dtype}, got {observed.dtype}"
     assert observed.values.shape == tuple(shape), f"expected shape {tuple(shape)}, got {observed.values.shape}"
     assert np.isfinite(observed.values).all(), "a number is not finite"
@@ -32,7 +32,7 @@ def drawn(observed: Any, shape: Sequence[int], dtype: str) -> Any:
 
 
 def distributed(values: Any, distribution: Any) -> None:
-    """Mean and variance, Kolmogorov and Smirnov's test, and that no draw tells of the next."""
+    """Check mean and variance, apply the Kolmogorov-Smirnov test, and check that successive draws are uncorrelated."""
     count = values.size
     mean, variance, kurtosis = (float(moment) for moment in distribution.stats("mvk"))
     margin = SIGMAS * np.sqrt(variance / count)
@@ -91,7 +91,7 @@ gamma.statistics(
 
 
 def half_drawn(observed: Any, shape: Any, alpha: float) -> None:
-    """In float16 many draws fall on one number, so only mean and variance are judged."""
+    """Check mean and variance only, because many float16 draws have the same value."""
     values = drawn(observed, shape, "float16")
     assert abs(values.mean() - alpha) < SIGMAS * np.sqrt(alpha / values.size) + 2e-3, f"the mean is {values.mean():.5g}"
     margin = SIGMAS * alpha * np.sqrt((6 / alpha + 2) / values.size) + 1e-2
@@ -111,7 +111,7 @@ gamma.behaviour(
 
 
 def from_seeds(context: Context, *arguments: Any, seeds: Sequence[int], **options: Any) -> Callable[[], Any]:
-    """Draws after each of these seeds was set; the seed that was set before is set again."""
+    """Prepare draws after setting each of these seeds. At the end, the earlier seed is restored."""
 
     def call() -> Any:
         before = eager_context.global_seed()
@@ -158,7 +158,8 @@ gamma.statistics("two-draws-differ", lambda inputs: [[5_000], np.asarray(2.0)], 
 
 
 def by_rate(context: Context, alpha: Any, beta: Any) -> Callable[[], Any]:
-    """A draw is one of rate one, divided by the rate: so is known what its derivative must be."""
+    """Prepare draws and their gradients. A draw is a draw with rate one, divided by the rate, so the derivative with
+    respect to the rate is known."""
 
     def call() -> Any:
         with tf.GradientTape() as tape:
@@ -172,7 +173,7 @@ def by_rate(context: Context, alpha: Any, beta: Any) -> Callable[[], Any]:
 def by_rate_right(observed: Any, alpha: Any, beta: Any) -> None:
     values, by_alpha, by_beta = (leaf.values.astype("float64") for leaf in observed)
     np.testing.assert_allclose(by_beta, -values.sum(0) / beta, rtol=1e-3)
-    # A gamma variable's mean is alpha over beta, so this mean's derivative is one over beta.
+    # The mean of a gamma variable is alpha / beta, so the mean's derivative with respect to alpha is 1 / beta.
     np.testing.assert_allclose(by_alpha / len(values), 1 / beta, rtol=0.15)
 
 

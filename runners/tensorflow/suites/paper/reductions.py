@@ -1,4 +1,4 @@
-"""Functions that take an axis away: ``tf.math.reduce_mean``, ``tf.math.reduce_logsumexp``."""
+"""Cases of functions that reduce an axis: ``tf.math.reduce_mean``, ``tf.math.reduce_logsumexp``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ special = optional("scipy.special")
 
 NAN, INF = float("nan"), float("inf")
 SUMMED_IN_HALF = Tolerance(4e-3, 4e-3)
-"""For float16 and bfloat16 sums of some hundred values, which a kernel may add in their own precision."""
+"""The tolerance of float16 and bfloat16 sums of some hundred values, which a kernel may add in the same type."""
 
 
 def averaged(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    # Whole numbers are divided as whole numbers, towards zero.
+    # Integers are divided as integers, with rounding toward zero.
     if x.dtype.kind in "iu":
         count = x.size // max(1, np.sum(x, axis=axis).size)
         return np.trunc(np.sum(x, axis=axis, keepdims=keepdims) / count).astype(x.dtype)
@@ -28,7 +28,7 @@ def averaged(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def spread(x: Any, upstream: Any, axis: int) -> Any:
-    """The gradient of a mean is its upstream, in equal parts."""
+    """Compute the gradient of a mean: the upstream gradient in equal parts."""
     return [averaged(x, axis), np.broadcast_to(np.expand_dims(upstream, axis), x.shape) / x.shape[axis]]
 
 
@@ -136,7 +136,7 @@ def log_of_sums(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def log_of_sums_backward(x: Any, upstream: Any, axis: int) -> Any:
-    """The gradient of a log of sums is the softmax."""
+    """Compute the gradient of the logarithm of a sum of exponentials: the softmax."""
     return [log_of_sums(x, axis), special.softmax(x, axis) * np.expand_dims(upstream, axis)]
 
 

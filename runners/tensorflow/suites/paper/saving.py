@@ -1,6 +1,6 @@
-"""Data that are written to disk and read back: ``simple_save``, ``list_variables``, the state of a reader.
+"""Cases of data that are written to disk and read back: ``simple_save``, ``list_variables``, the state of a reader.
 
-Every case writes into a folder of its own, which goes with it.
+Every case writes into its own folder, which is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ simple_save = Function("tf.compat.v1.saved_model.simple_save")
 
 
 def loaded(folder: str, feeds: dict[str, Any]) -> dict[str, Any]:
-    """The results of a saved model, by the names of its signature. It is loaded as its users do, for any device."""
+    """Return the results of a saved model, by the names in its signature. The model is loaded as users do, for any
+    device."""
     with tf.Graph().as_default() as graph, session_of(graph) as session:
         model = v1.saved_model.load(session, ["serve"], folder)
         signature = model.signature_def["serving_default"]
@@ -40,7 +41,7 @@ def loaded(folder: str, feeds: dict[str, Any]) -> dict[str, Any]:
 
 
 def saved(context: Context, x: Any, w: Any) -> Callable[[], Any]:
-    """A layer is trained no further than its first values, saved, and loaded elsewhere."""
+    """Prepare a layer that is initialized, saved, and loaded in another graph."""
     with own_graph(context) as graph:
         rows = v1.placeholder(x.dtype, [None, x.shape[1]], name="rows")
         weights = new_variable("weights", tf.constant(w.numpy()))
@@ -79,7 +80,7 @@ simple_save.behaviour(
 
 
 def saved_after_updates(context: Context, x: Any) -> Callable[[], Any]:
-    """The values are those of the session that is given, not the first ones."""
+    """Prepare a model that is saved after updates. Its values are the session's current values, not the first ones."""
     with own_graph(context) as graph:
         total = new_variable("total", tf.zeros(x.shape, x.dtype))
         given = v1.placeholder(x.dtype, x.shape)
@@ -94,7 +95,7 @@ def saved_after_updates(context: Context, x: Any) -> Callable[[], Any]:
             session.run(added, {given: values})
         with tempfile.TemporaryDirectory() as folder, graph.as_default():
             context.function(session, f"{folder}/model", {"given": given}, {"output": output})
-            # What is saved is not what comes later.
+            # The saved model must not contain this later update.
             session.run(added, {given: values})
             return loaded(f"{folder}/model", {"given": values})["output"]
 
@@ -134,7 +135,7 @@ simple_save.behaviour(
     lambda inputs: [inputs.normal(3)],
     matching(
         lambda x: (
-            # Variables without values, then a first time, then into a folder that is there.
+            # Save variables without values, then into a new folder, then into an existing folder.
             ["FailedPreconditionError", "nothing", "AssertionError"],
             ["saved_model.pb", "variables"],
             2 * x,
@@ -148,7 +149,8 @@ list_variables = Function("tf.train.list_variables")
 
 
 def kept_by(save: Callable[..., str]) -> Prepare:
-    """``save(on, folder, *arrays)`` writes a checkpoint and returns what is to be listed."""
+    """Return a ``prepare`` for the listing of a checkpoint. ``save(on, folder, *arrays)`` writes the checkpoint and
+    returns its path."""
 
     def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         folder = tempfile.TemporaryDirectory()
@@ -169,7 +171,7 @@ def as_objects(context: Context, folder: str, x: Any, y: Any) -> str:
 
 
 def as_objects_counted(context: Context, folder: str, x: Any, y: Any) -> str:
-    """The folder stands for its latest checkpoint."""
+    """Save two checkpoints and return their folder, which stands for the latest checkpoint."""
     tf.train.Checkpoint(values=tf.Variable(y)).save(f"{folder}/kept")
     tf.train.Checkpoint(values=tf.Variable(x)).save(f"{folder}/kept")
     return folder
@@ -253,7 +255,7 @@ restore_state = Function("tf.compat.v1.TextLineReader.restore_state")
 
 
 def reading(context: Context, make_reader: Callable[[], Any]) -> Any:
-    """A graph with a reader, a queue of what it is to read, and operations for both."""
+    """Build a graph with a reader, a queue of its inputs, and operations for both."""
     with own_graph(context) as graph:
         reader = make_reader()
         queue = tf.queue.FIFOQueue(10, [tf.string], shapes=[()])
@@ -270,7 +272,8 @@ def reading(context: Context, make_reader: Callable[[], Any]) -> Any:
 
 
 def of_lines(context: Context, lines: Any) -> Callable[[], Any]:
-    """A reader of lines keeps no state that could be restored: it says so, and begins anew with the next file."""
+    """Prepare a reader of lines, which has no state to restore. It raises an error, and begins again with the next
+    file."""
 
     def call() -> Any:
         graph, names, state, operations = reading(context, v1.TextLineReader)
@@ -298,7 +301,8 @@ restore_state.behaviour(
 
 
 def of_names(context: Context, names_read: Any) -> Callable[[], Any]:
-    """The method is every reader's; one that hands on what it is given goes back to where it was."""
+    """Prepare a reader that returns its inputs. Restoring its state brings it back to an earlier position. All readers
+    share this method."""
 
     def call() -> Any:
         graph, names, state, operations = reading(context, v1.IdentityReader)

@@ -1,4 +1,4 @@
-"""Functions that put values in chosen places, or choose by membership: scattered updates, sets."""
+"""Cases of functions that put values in selected places, or select values by membership: scattered updates, sets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ def updated(values: Array, indices: Array, updates: Array) -> Array:
 
 
 def update_backward(values: Array, indices: Array, updates: Array, upstream: Array) -> Any:
-    """The result and its gradients: overwritten elements get zero, and each update gets what its place gets."""
+    """Compute the result and its gradients. Overwritten elements get zero, and each update gets the upstream gradient
+    of its place."""
     kept = upstream.copy()
     kept[places(indices)] = 0
     return [updated(values, indices, updates), kept, upstream[places(indices)]]
 
 
 def rows(inputs: Inputs, count: int, of: int, dtype: str = "int32") -> Array:
-    """Some rows, none of them twice: which of two updates of one place is kept is not promised."""
+    """Choose different rows. If two updates had the same row, it would be undefined which one remains."""
     return inputs.rng.permutation(of)[:count, None].astype(dtype)
 
 
@@ -155,7 +156,8 @@ update.behaviour(
 
 
 def common(one: Array, other: Array) -> Any:
-    """The values that both arrays have in a row, in order, as a sparse tensor has them: indices, values, shape."""
+    """Return the values that both arrays have in a row, in order. The result has the parts of a sparse tensor: indices,
+    values, shape."""
     indices, values, longest = [], [], 0
     for place in np.ndindex(one.shape[:-1]):
         both = np.intersect1d(one[place], other[place])

@@ -1,4 +1,4 @@
-"""``tf.compat.v1.variable_scope``: the names of variables, what they share and what they inherit."""
+"""Cases of ``tf.compat.v1.variable_scope``: the names of variables, sharing and inherited settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ scope = Function("tf.compat.v1.variable_scope")
 
 
 def scoping(build: Callable[..., Any]) -> Prepare:
-    """``build(variable_scope, x)`` in a graph: plain words, and tensors that are run."""
+    """Return a ``prepare`` that calls ``build(variable_scope, x)`` in a graph. ``build`` returns names or other
+    findings, and tensors to run."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -89,7 +90,7 @@ def made_unique(variable_scope: Any, x: Any) -> Any:
 
 
 def with_a_getter(variable_scope: Any, x: Any) -> Any:
-    """A getter of one's own stands between the scope and the variable."""
+    """Create a variable in a scope with a custom getter."""
 
     def doubled(getter: Any, name: str, *arguments: Any, **options: Any) -> Any:
         return getter(name, *arguments, **options) * 2
@@ -100,7 +101,8 @@ def with_a_getter(variable_scope: Any, x: Any) -> Any:
 
 
 def cut_in_two(variable_scope: Any, x: Any) -> Any:
-    """A partitioner cuts a variable along its first axis; together its parts are what was asked for."""
+    """Create a variable in a scope with a partitioner, which divides it along its first axis. Together, the parts have
+    the requested shape."""
     with variable_scope("layer", partitioner=v1.fixed_size_partitioner(2)):
         weights = v1.get_variable("weights", [4], initializer=tf.constant_initializer(1.5))
     names = [variable.op.name for variable in v1.global_variables()]
@@ -108,7 +110,7 @@ def cut_in_two(variable_scope: Any, x: Any) -> Any:
 
 
 def constrained(variable_scope: Any, x: Any) -> Any:
-    """A constraint is what an optimizer does to the variable after each of its steps."""
+    """Create a variable in a scope with a constraint, which an optimizer applies after each of its steps."""
     with variable_scope("layer", constraint=lambda weights: tf.clip_by_value(weights, -0.5, 0.5)):
         weights = new_variable("weights", tf.zeros_initializer(), 4)
     update = v1.train.GradientDescentOptimizer(1.0).minimize(tf.reduce_sum(weights * x))

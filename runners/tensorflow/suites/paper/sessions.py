@@ -1,7 +1,6 @@
-"""Sessions: ``tf.compat.v1.Session.run``.
+"""Cases of sessions: ``tf.compat.v1.Session.run``.
 
-What it is charted with is what it is used for: graphs of many kinds, fetches and feeds of every
-structure, and the errors that it promises.
+They chart typical uses: graphs of many kinds, fetches and feeds in all structures, and the documented errors.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ from runners.tensorflow.suites.paper.graphing import compiled, own_graph, refusa
 special = optional("scipy.special")
 
 SUMMED = Tolerance(1e-4, 1e-4)
-"""For float32 results that are sums over some dozens of products, in an order that is the kernel's."""
+"""The tolerance of float32 sums of some dozen products, which a kernel may add in any order."""
 
 
 def running(build: Callable[..., Any]) -> Prepare:
-    """``build(*tensors)`` makes the fetches of a graph, compiled where the device demands it."""
+    """Return a ``prepare`` for a run of a graph. ``build(*tensors)`` makes the fetches, compiled if the device is a
+    compiler."""
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:
@@ -38,9 +38,10 @@ def running(build: Callable[..., Any]) -> Prepare:
 
 
 def with_variables(build: Callable[..., Any]) -> Prepare:
-    """``build(graph, *tensors)`` makes variables and returns a function of ``run`` that is timed.
+    """Return a ``prepare`` for runs with variables. ``build(graph, *tensors)`` makes the variables, and returns a
+    function that gets ``run``.
 
-    The variables get their first values before every call, so that every call sees the same.
+    Every call initializes the variables first, so that all calls see the same values.
     """
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
@@ -191,7 +192,7 @@ computes(
 
 
 def convolved(x: Any, kernel: Any) -> Any:
-    """One image of one channel, valid padding: a sum of shifted products."""
+    """Compute a convolution of one image with one channel and valid padding, as a sum of shifted products."""
     rows, columns = x.shape[1] - 2, x.shape[2] - 2
     shifts = [(i, j) for i in range(3) for j in range(3)]
     return sum(x[:, i : i + rows, j : j + columns, :1] * kernel[i, j, 0] for i, j in shifts)
@@ -244,7 +245,7 @@ computes(
 
 
 def midway_fed(context: Context, x: Any, instead: Any) -> Callable[[], Any]:
-    """A feed takes the place of any tensor, not of placeholders only."""
+    """Prepare a feed that replaces an intermediate tensor instead of a placeholder."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         middle = tf.exp(start)
@@ -357,7 +358,7 @@ run.value(
 
 
 def refused(context: Context, x: Any, y: Any) -> Callable[[], Any]:
-    """The errors that ``run`` promises, and a right run after all of them."""
+    """Prepare calls that must raise the documented errors, followed by a correct run."""
     with own_graph(context) as graph:
         start = v1.placeholder(x.dtype, x.shape)
         end = start * 2
@@ -408,7 +409,7 @@ run.behaviour("errors-are-those-promised", lambda inputs: [inputs.normal(4, 3)] 
 
 
 def traced(context: Context, x: Any) -> Callable[[], Any]:
-    """With ``options`` and ``run_metadata`` the session tells what it ran."""
+    """Prepare a run with ``options`` and ``run_metadata``, in which the session reports the operations that it ran."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         end = tf.matmul(start, start, name="product")

@@ -1,6 +1,7 @@
-"""Functions that only move values about: ``tf.reshape``, ``tf.nn.space_to_batch``, ``tf.experimental.numpy.diagflat``.
+"""Cases of functions that only move values: ``tf.reshape``, ``tf.nn.space_to_batch``,
+``tf.experimental.numpy.diagflat``.
 
-Nothing is computed, so nothing is tolerated.
+They compute nothing, so every value must be exact.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TYPES = ("float64", "float16", "bfloat16", "complex64", "complex128", "int32", "
 
 
 def of_type(dtype: str, *shape: int) -> Callable[[Inputs], Any]:
-    """Values of any dtype."""
+    """Make values of any dtype."""
 
     def make_values(inputs: Inputs) -> Any:
         if dtype == "bool":
@@ -89,7 +90,8 @@ for name, shape in {
 
 
 def to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
-    """Pad, then every block's element ``(i, j, …)`` goes to the batch number that its place in the block is."""
+    """Pad the array, and move each element of a block to another batch, whose number is the element's place in the
+    block."""
     block = [int(size) for size in np.atleast_1d(block_shape)]
     axes = len(block)
     rest = [(0, 0)] * (x.ndim - 1 - axes)
@@ -101,7 +103,7 @@ def to_batch(x: Any, block_shape: Any, paddings: Any) -> Any:
 
 
 def from_batch(batches: Any, shape: Any, block_shape: Any, paddings: Any) -> Any:
-    """The way back, for gradients: what came from ``x`` goes there, and what came from the padding is dropped."""
+    """Undo ``to_batch``, for gradients: elements of ``x`` move back to their places, and the padding is dropped."""
     numbers = np.arange(1, np.prod(shape) + 1).reshape(shape)
     places = to_batch(numbers, block_shape, paddings)
     result = np.zeros(np.prod(shape) + 1)

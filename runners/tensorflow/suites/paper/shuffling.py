@@ -1,4 +1,5 @@
-"""Data sets in random order: ``tf.data.experimental.shuffle_and_repeat``, judged by what any order must keep."""
+"""Cases of data sets in random order: ``tf.data.experimental.shuffle_and_repeat``, judged by properties of every
+order."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from runners.tensorflow.suites.paper.datasets import Array, expect, read, refuse
 def shuffled(
     context: Context, *, size: int, elements: int, buffer_size: int, times: int = 1, **options: Any
 ) -> Callable[[], Any]:
-    """The elements of ``range(size)``, as often as the pipeline is read; ``times`` is how often."""
+    """Prepare the elements of ``range(size)`` in random order. The pipeline is read ``times`` times."""
 
     def call() -> Any:
         dataset = tf.data.Dataset.range(size).apply(context.function(buffer_size, **options))
@@ -36,7 +37,7 @@ def check_epochs(observed: Any, *, size: int, elements: int, buffer_size: int, c
         assert np.array_equal(np.sort(order[start : start + size]), np.arange(size)), (
             "an epoch is not every element once"
         )
-    # What a shuffle can bring forward is what fits its buffer.
+    # A shuffle can move an element forward only within its buffer.
     early = np.arange(elements) % size - order
     assert early.min() > -buffer_size, "an element came earlier than its buffer allows"
     assert bool(observed[0]["more"].values) is (count == -1), "the end is not where it must be"
@@ -64,7 +65,7 @@ shuffle_and_repeat.statistics(
 def check_unsorted(observed: Any, *, size: int, **_: Any) -> None:
     (order,) = orders(observed)
     epochs = order.reshape(-1, size)
-    # 64 elements come in the same order by chance once in 10^89 epochs.
+    # By chance, 64 elements keep their order once in 10^89 epochs.
     assert not np.array_equal(epochs[0], np.arange(size)), "an epoch came unshuffled"
     assert not np.array_equal(epochs[0], epochs[1]), "two epochs came in the same order"
 
@@ -81,7 +82,7 @@ def check_repeated(observed: Any, **_: Any) -> None:
 
 
 def seeded(context: Context, *, seeds: Sequence[int], size: int) -> Callable[[], Any]:
-    """A pipeline for each seed, read from its beginning."""
+    """Prepare a pipeline for each seed, each read from its beginning."""
 
     def call() -> Any:
         pipelines = [tf.data.Dataset.range(size).apply(context.function(size, count=1, seed=seed)) for seed in seeds]
@@ -107,7 +108,7 @@ def check_uniform(observed: Any, *, size: int, elements: int, **_: Any) -> None:
     expected = len(epochs) / size
     for place in (0, size // 2, size - 1):
         squared = ((np.bincount(epochs[:, place], minlength=size) - expected) ** 2 / expected).sum()
-        # Seven degrees of freedom: above 40 by chance once in a million.
+        # Chi squared with seven degrees of freedom exceeds 40 by chance once in a million times.
         assert squared < 40, f"place {place} of an epoch is not taken evenly: chi squared {squared:.1f}"
 
 

@@ -1,4 +1,4 @@
-"""Transforms of signals: ``tf.signal.idct``. The reference is the matrix of cosines of each type, written out."""
+"""Cases of signal transforms: ``tf.signal.idct``. The reference is an explicit matrix of cosines for each type."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Array = np.ndarray[Any, Any]
 
 
 def cosines(size: int, kind: int, norm: str | None) -> Any:
-    """The matrix by which the inverse transform of that type multiplies ``size`` coefficients, from the left."""
+    """Return the matrix of the inverse transform of this type. It multiplies ``size`` coefficients from the left."""
     n, k = np.mgrid[:size, :size]
     if kind == 1:
-        # The first and the last count once, what lies between twice.
+        # The first and the last coefficient count once, the others twice.
         weights = np.where((k == 0) | (k == size - 1), 1.0, 2.0)
         return weights * np.cos(np.pi * n * k / max(1, size - 1))
     if kind == 2:
@@ -36,7 +36,7 @@ def cosines(size: int, kind: int, norm: str | None) -> Any:
         matrix = 2 * np.cos(np.pi * (n + 0.5) * (k + 0.5) / size)
     if norm is None:
         return matrix
-    # Orthonormal: every row and every column has length one.
+    # The matrix is orthonormal: every row and every column has length one.
     if kind == 2:
         return matrix * np.where(k == 0, np.sqrt(1 / size), np.sqrt(1 / (2 * size)))
     if kind == 3:
@@ -53,7 +53,7 @@ def inverse_backward(x: Array, upstream: Array, kind: int = 2, norm: str | None 
 
 
 def tolerance(dtype: str, size: int) -> Tolerance:
-    """A value is a sum over the row, so what rounding leaves grows with the row's length and not with the value."""
+    """Return a tolerance that grows with the length of the row, because a value is a sum over the row."""
     unit = 1e-9 if dtype == "float64" else 1e-5
     return Tolerance(unit, unit * max(1.0, size**0.5))
 
@@ -62,7 +62,7 @@ idct = Function("tf.signal.idct", inverse)
 
 
 def typed(prepare: Any) -> Any:
-    """``type`` and ``norm`` under their own names; the reference has ``kind``."""
+    """Pass the case's option ``kind`` to TensorFlow as ``type``."""
 
     def prepared(context: Any, *arguments: Any, kind: int = 2, norm: str | None = None) -> Any:
         return prepare(context, *arguments, type=kind, norm=norm)

@@ -1,4 +1,4 @@
-"""Arrays in structures: ``TensorArray.concat``, ``nest.map_structure`` and its kin."""
+"""Cases of arrays in structures: ``TensorArray.concat``, ``nest.map_structure`` and similar functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ concat = Function("tf.TensorArray.concat")
 
 
 def joining(fill: Callable[..., Any]) -> Prepare:
-    """``fill(*tensors)`` makes the array of pieces, all within what is timed."""
+    """Return a ``prepare`` for an array of pieces. ``fill(*tensors)`` makes the array as part of the timed call."""
 
     def prepare(context: Context, *arguments: Any) -> Callable[[], Any]:
         return context.compiled(tf.autograph.experimental.do_not_convert(lambda: context.function(fill(*arguments))))
@@ -68,7 +68,7 @@ concat.value(
 
 
 def squares_in_a_loop(x: Any, **options: Any) -> Any:
-    """Written in a loop of the graph."""
+    """Fill an array of tensors in a loop of the graph."""
     held = tf.TensorArray(x.dtype, element_shape=[2, 3], **options)
     stop = tf.shape(x)[0]
     return tf.while_loop(
@@ -135,7 +135,8 @@ map_structure = Function(
 
 
 def mapping(change: Callable[..., Any], build: Callable[..., Any], *others: Callable[..., Any]) -> Prepare:
-    """``change`` over what ``build`` and ``others`` make of the arrays."""
+    """Return a ``prepare`` that applies ``change`` to the structures that ``build`` and ``others`` create from the
+    arrays."""
 
     def prepare(context: Context, *arrays: Any) -> Callable[[], Any]:
         structures = [builder(*arrays) for builder in (build, *others)]
@@ -204,7 +205,7 @@ map_structure.behaviour(
     matching(
         lambda x: (
             ["Point", "tuple", True],
-            # A dictionary's members come in the order of its keys.
+            # A dictionary's members are in the order of its keys.
             [1, 2, 3],
             [],
             None,
@@ -216,7 +217,7 @@ map_structure.behaviour(
 
 
 def up_to_of(name: str) -> Function:
-    """The cases are the same under the name of old and under today's."""
+    """Chart the same cases under the old name and under the current name."""
     function = Function(name)
     function.value(
         "lists-as-members",

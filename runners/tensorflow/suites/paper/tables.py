@@ -1,6 +1,6 @@
-"""Lookup tables: ``tf.lookup.KeyValueTensorInitializer``, charted by what a table filled by it answers.
+"""Cases of lookup tables: ``tf.lookup.KeyValueTensorInitializer``, judged by lookups in a table that it fills.
 
-A table is filled eagerly, as it must be, and the lookup is what a compiled model would do with it.
+A table must be filled eagerly. Only the lookup is compiled, if the device is a compiler.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def answers(keys: Array, values: Array, queries: Array, *, default: Any, **_: An
 
 
 def numbered(count: int, *shape: int) -> Callable[[Inputs], Any]:
-    """As many keys, a value for each, and a query for each and for as many that are no keys; or queries of a shape."""
+    """Make ``count`` keys, their values, and queries. The queries are all keys and as many other numbers, or random
+    numbers of a shape."""
 
     def arguments(inputs: Inputs) -> Any:
         queries = inputs.integers(*shape, low=0, high=2 * count) if shape else inputs.rng.permutation(2 * count)
@@ -172,7 +173,8 @@ table.value(
 
 
 def refused(context: Context, keys: Any, values: Any) -> Callable[[], Any]:
-    """One key with two values, a default of another type, and more keys than values."""
+    """Prepare invalid tables: with two values for a key, with a default of another type, and with more keys than
+    values."""
     tries: Sequence[Callable[[], Any]] = (
         lambda: tf.lookup.StaticHashTable(
             context.function(tf.concat([keys, keys], 0), tf.concat([values, -values], 0)), 0.0

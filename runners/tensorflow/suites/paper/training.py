@@ -1,4 +1,4 @@
-"""Tools that accompany training: moving averages and the global step."""
+"""Cases of tools for training: moving averages and the global step."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ average = Function("tf.train.ExponentialMovingAverage")
 
 
 def averaging(context: Context, x: Any, *later: Any, decay: float, **options: Any) -> Callable[[], Any]:
-    """The variable begins at ``x`` and is assigned one value after the other; the average after each.
+    """Prepare the average of a variable after each assignment. The variable begins with ``x``.
 
-    The first ``apply`` makes the shadow variables, so it is outside of what is compiled and watched.
+    The first ``apply`` creates the shadow variables, so it is not compiled and not watched.
     """
 
     def call() -> Any:
@@ -52,7 +52,8 @@ def averaging(context: Context, x: Any, *later: Any, decay: float, **options: An
 
 
 def averages(x: Array, *later: Array, decay: float, num_updates: Any = None, **_: Any) -> Any:
-    """The first value counts in full; with ``num_updates`` the decay begins low."""
+    """Compute the averages. They begin with the first value. With ``num_updates`` the decay is lower at the
+    beginning."""
     used = decay if num_updates is None else min(decay, (1 + num_updates) / (10 + num_updates))
     current, found = x, []
     for value in later:
@@ -84,7 +85,7 @@ average.value(
 
 
 def in_a_graph(context: Context, x: Any, *later: Any, decay: float, zero_debias: bool = False) -> Callable[[], Any]:
-    """In a session: the average after each update, and what a checkpoint would restore."""
+    """Prepare the average after each update in a session, read from the shadow variable that a checkpoint restores."""
     with own_graph(context) as graph:
         held = new_variable("held", tf.constant(x.numpy()))
         given = v1.placeholder(x.dtype, x.shape)
@@ -108,7 +109,7 @@ def in_a_graph(context: Context, x: Any, *later: Any, decay: float, zero_debias:
 
 
 def debiased(x: Array, *later: Array, decay: float, **_: Any) -> Any:
-    """Begun at zero, and divided by the weights that were given away so far."""
+    """Compute the debiased averages. They begin with zero, and are divided by the sum of the weights so far."""
     current, found = np.zeros_like(x), []
     for step, value in enumerate(later, 1):
         current = decay * current + (1 - decay) * value
@@ -136,7 +137,7 @@ average.value(
 
 
 def of_tensors(context: Context, x: Any, y: Any, **options: Any) -> Callable[[], Any]:
-    """A tensor that is no variable is averaged from zero on."""
+    """Prepare the average of a tensor that is not a variable. It begins with zero."""
     with own_graph(context) as graph:
         start = v1.placeholder(x.dtype, x.shape)
         product = start * 2
@@ -218,7 +219,7 @@ global_step = Function("tf.compat.v1.train.get_global_step")
 
 
 def counting(context: Context, x: Any, *, steps: int) -> Callable[[], Any]:
-    """An optimizer counts its steps in the variable that is found."""
+    """Prepare an optimizer that counts its steps in the global step."""
     with own_graph(context) as graph:
         (start,), feeds = stand_ins([x])
         v1.train.create_global_step()
@@ -240,7 +241,7 @@ def counting(context: Context, x: Any, *, steps: int) -> Callable[[], Any]:
 
 
 def counted(x: Array, *, steps: int) -> Any:
-    """Every step halves what is left to go."""
+    """Compute the variable after the steps. Each step halves the distance to the minimum."""
     return [np.asarray(steps), x * (1 - 0.5**steps)]
 
 
@@ -251,7 +252,8 @@ for count in (0, 1, 5):
 
 
 def looked_for(context: Context, x: Any) -> Callable[[], Any]:
-    """None where there is none; by its name; another graph's; what is no integer scalar is refused."""
+    """Prepare the global step: None without one, the existing one by its name, or that of another graph. One that is
+    not an integer scalar raises an error."""
 
     def call() -> Any:
         graph = tf.Graph()

@@ -1,7 +1,7 @@
-"""``tf.Variable``: created, read, assigned, followed by a tape.
+"""Cases of ``tf.Variable``: created, read, assigned, and watched by a tape.
 
-A variable cannot be created within a compiled whole, only before it: what is compiled where the device
-demands it is the step that reads and writes it.
+A compiled program cannot create a variable. So the variable is created before, and only the step that reads and writes
+it is compiled.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ variable.value(
 
 
 def stepping(step: Callable[..., Any]) -> Prepare:
-    """``step(variable, *others)``, each time from what the last one left; what it returned and what is held."""
+    """Return a ``prepare`` for steps of a variable. ``step(variable, *others)`` continues from the previous call. It
+    returns the step's result, and the variable."""
 
     def prepare(context: Context, x: Any, *others: Any) -> Callable[[], Any]:
         held = context.function(x)
@@ -92,7 +93,7 @@ def pair(*shape: int) -> Callable[[Inputs], Any]:
 
 
 def read_twice(held: Any, y: Any) -> Any:
-    """A value that was read before an assignment stays as it was."""
+    """Read a variable before and after an assignment. The first value must not change."""
     before = held.read_value()
     held.assign(y)
     return [before, held.read_value()]
@@ -121,7 +122,7 @@ def rows_reference(x: Array, rows: Array) -> Any:
 
 
 def slopes(held: Any, y: Any) -> Any:
-    """A tape watches a trainable variable without being told to."""
+    """Compute a gradient. A tape watches trainable variables automatically."""
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(held * held * y)
     return tape.gradient(loss, held)
@@ -194,7 +195,7 @@ variable.value(
 
 
 def kept_by_a_function(context: Context, x: Any) -> Callable[[], Any]:
-    """A ``tf.function`` keeps its state in variables; each call adds once more."""
+    """Prepare two calls of a ``tf.function`` that adds to a variable."""
 
     def call() -> Any:
         total = context.function(tf.zeros_like(x))

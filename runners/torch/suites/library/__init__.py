@@ -1,9 +1,10 @@
-"""The suite ``library``: what PyTorch ships to test its operators, modules and optimizers, drawn once and frozen.
+"""The suite ``library``: the inputs with which PyTorch tests its operators, modules and optimizers, drawn once and
+frozen.
 
-The cases are in ``frozen.npz`` beside this file, the same with other inputs in ``variants.npz``, and a few by hand in
-``by_hand.py``. What was left out is, with its reason, in ``left_out.json`` and ``left_out_variants.json``. ``python -m
-freezing.torch FOLDER`` and ``python -m freezing.torch.variants FOLDER`` draw the files anew from the torch that is
-installed. Importing this package imports no framework.
+``frozen.npz`` beside this file contains the cases, ``variants.npz`` the same cases with other inputs, and
+``by_hand.py`` a few handwritten cases. ``left_out.json`` and ``left_out_variants.json`` list what was left out, each
+with its reason. ``python -m freezing.torch FOLDER`` and ``python -m freezing.torch.variants FOLDER`` draw the files
+again from the installed torch. Importing this package imports no framework.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Cases by hand of how a training changes its rates by more than one schedule, and averages its weights.
+"""Handwritten cases of combined learning-rate schedules and of averaged weights.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def two_steps(values: Array, gradient: Array, both_rates: float) -> Array:
 
 
 def chart_schedule(name: str, both_rates: float, prepare: Any = follow_schedule, **options: Any) -> None:
-    """A schedule by the sum of the rates of its first two steps."""
+    """Add a case for a schedule. ``both_rates`` is the sum of the learning rates of its first two steps."""
     charted(
         f"torch.optim.lr_scheduler.{name}",
         lambda values, gradient, **_: two_steps(values, gradient, both_rates),
@@ -32,7 +32,7 @@ def chart_schedule(name: str, both_rates: float, prepare: Any = follow_schedule,
 
 for name, both_rates, options in (
     ("ConstantLR", 0.625, {"factor": 0.25, "total_iters": 1}),
-    # The second rate lies halfway between the first and the least.
+    # The second rate is midway between the first rate and the minimum.
     ("CosineAnnealingWarmRestarts", 0.75, {"T_0": 2}),
     ("CyclicLR", 0.5, {"base_lr": 0.125, "max_lr": 0.375, "step_size_up": 1, "cycle_momentum": False}),
     ("MultiplicativeLR", 0.75, {"lr_lambda": lambda epoch: 0.5**epoch}),
@@ -47,7 +47,7 @@ for name, both_rates, options in (
 
 
 def follow_two_schedules(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Two steps of descent; the second one uses the second of two schedules."""
+    """Prepare two steps of descent. The first step uses the first of two schedules, the second step uses the second."""
     from torch.optim.lr_scheduler import ConstantLR, ExponentialLR
 
     def sequence(optimizer: Any) -> Any:
@@ -58,7 +58,7 @@ def follow_two_schedules(context: Context, values: Any, gradient: Any) -> Callab
 
 
 def follow_both_schedules(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Two steps of descent, the second at the rate that two schedules have changed at once."""
+    """Prepare two steps of descent. Two schedules together change the learning rate of the second step."""
     from torch.optim.lr_scheduler import ExponentialLR, StepLR
 
     def chain(optimizer: Any) -> Any:
@@ -88,7 +88,8 @@ chart_schedule("ChainedScheduler", 0.625, follow_both_schedules)
 
 
 def follow_a_plateau(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Three steps of descent, the last at half of the rate, as the loss on the device has not become less."""
+    """Prepare three steps of descent. The learning rate of the last step is halved, because the loss on the device has
+    not decreased."""
     import torch
 
     def call() -> Any:
@@ -108,7 +109,7 @@ chart_schedule("ReduceLROnPlateau", 1.25, follow_a_plateau)
 
 
 def follow_own_schedule(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """Two steps of descent at the rates of a schedule of the caller's own."""
+    """Prepare two steps of descent with a schedule that is a subclass of the function."""
 
     class Halving(context.function):  # type: ignore[misc, name-defined]
         def get_lr(self) -> list[float]:
@@ -121,7 +122,7 @@ chart_schedule("LRScheduler", 0.75, follow_own_schedule)
 
 
 def averaged(context: Context, values: Any, weight: Any, other: Any) -> Callable[[], Any]:
-    """A layer by the mean of two weights that it had in turn."""
+    """Prepare the output of a layer with the mean of two weights that the layer had one after the other."""
     import torch
 
     def call() -> Any:
@@ -138,7 +139,7 @@ def averaged(context: Context, values: Any, weight: Any, other: Any) -> Callable
 
 
 def updated(context: Context, values: Any, weight: Any, other: Any) -> Callable[[], Any]:
-    """The same, where the update is charted."""
+    """Prepare the same output as ``averaged``. The case's function updates the average."""
     import torch
 
     def call() -> Any:
@@ -154,7 +155,7 @@ def updated(context: Context, values: Any, weight: Any, other: Any) -> Callable[
 
 
 def decayed(context: Context, values: Any, weight: Any, other: Any) -> Callable[[], Any]:
-    """The weights of a list, a quarter of the way to those of another."""
+    """Prepare a product with a weight that has moved a quarter of the way to another weight."""
 
     def call() -> Any:
         averages = [weight.clone()]

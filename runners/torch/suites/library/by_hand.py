@@ -45,7 +45,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def on_the_device(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """A call that is given the device that it is forced to."""
+    """Prepare a call that gets the case's device as an option."""
     return partial(context.function, *arguments, device=context.device, **options)
 
 
@@ -58,7 +58,7 @@ for name in ("torch.tensor", "torch.as_tensor"):
 
 
 def from_the_host(context: Context, values: Any) -> Callable[[], Any]:
-    """An array of NumPy's; what becomes of it is moved to the device, as a user does."""
+    """Prepare a call with a NumPy array. Its result is then moved to the device, as users do."""
     host = np.asarray(values)
     return lambda: context.function(host).to(context.device)
 
@@ -140,7 +140,8 @@ copy_.value("float32-broadcast", lambda inputs: [inputs.normal(3, 4), inputs.nor
 
 
 def saved(context: Context, values: Any) -> Callable[[], Any]:
-    """A file that the function writes, read on the host: a device that cannot be loaded to still saves."""
+    """Prepare a call that writes a file. The file is read on the host, so that the case passes on a device that cannot
+    load files."""
     import torch
 
     def call() -> Any:
@@ -155,7 +156,7 @@ def saved(context: Context, values: Any) -> Callable[[], Any]:
 
 
 def loaded(context: Context, values: Any) -> Callable[[], Any]:
-    """The function's own reading of a file that was saved on the host."""
+    """Prepare a call that reads a file. The file was written on the host."""
     import torch
 
     file = io.BytesIO()
@@ -170,7 +171,7 @@ for name, way in {"torch.save": saved, "torch.load": loaded}.items():
 
 
 def batches(context: Context, *arrays: Any, **options: Any) -> Callable[[], Any]:
-    """All batches of a data set whose arrays are on the device."""
+    """Prepare a call that returns all batches of a data set whose arrays are on the device."""
     import torch
 
     dataset = torch.utils.data.TensorDataset(*arrays)
@@ -189,7 +190,7 @@ loader.value("float32-dropped", lambda inputs: [inputs.normal(7, 3)], batch_size
 
 
 def module(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """A module without weights, evaluating."""
+    """Prepare the call of a module without weights, in evaluation mode."""
     evaluating = context.function(**options).eval()
     return lambda: evaluating(values)
 
@@ -209,7 +210,7 @@ zeros_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
 
 
 def held(context: Context, values: Any) -> Callable[[], Any]:
-    """An array that a module holds takes part in a computation as any other does."""
+    """Prepare a computation with an array that is wrapped as a parameter or buffer of a module."""
     return lambda: (context.function(values) * 2).detach()
 
 
@@ -251,7 +252,8 @@ for batch_first in (True, False):
 
 
 def normalised_layer(context: Context, values: Any, weight: Any, bias: Any) -> Callable[[], Any]:
-    """A linear layer whose weight is held as a length and a direction: the same function, until one is trained."""
+    """Prepare the call of a linear layer whose weight is stored as a length and a direction. This does not change the
+    output of a layer that is not trained."""
     import torch
 
     layer = torch.nn.Linear(weight.shape[1], weight.shape[0], device=context.device)
@@ -270,7 +272,7 @@ charted(
 
 
 def differentiated(context: Context, values: Any) -> Callable[[], Any]:
-    """The gradient of an operation whose backward pass is the caller's own."""
+    """Prepare the gradient of an operation with a handwritten backward pass."""
 
     class Tripled(context.function):  # type: ignore[misc, name-defined]
         @staticmethod
@@ -327,12 +329,12 @@ for name, prepare in {"torch.Generator": own_generator, "torch.manual_seed": see
 
 
 def drawn_twice(context: Context) -> Callable[[], Any]:
-    """Two draws without a seed: that a seed gives the same numbers again is asked of what seeds."""
+    """Prepare two draws without a seed. The cases of the seeding functions test whether a seed repeats the numbers."""
     return lambda: [context.function(3, 4, device=context.device) for _ in range(2)]
 
 
 def uniform_and_other(observed: Any, *_: Any, **__: Any) -> None:
-    """Two draws of one generator: each uniform, and not the same."""
+    """Check two draws of one generator: each is uniform, and they differ."""
     first, second = observed
     for drawn in observed:
         uniform_twice([drawn, drawn])
@@ -346,7 +348,8 @@ charted("torch.rand", prepare=drawn_twice).behaviour(
 
 
 def spread_about(middle: float, deviation: float) -> Callable[..., None]:
-    """A check of the mean and the deviation of 2,000 numbers, at six times their own errors."""
+    """Return a check of the mean and the standard deviation of 2,000 numbers. The tolerance is six standard errors of
+    the mean."""
 
     def check(observed: Any, *_: Any, **__: Any) -> None:
         values = observed.values.astype(np.float64)

@@ -1,6 +1,7 @@
-"""Cases by hand of generators of random numbers: their seeds and states, and those that are named for CUDA.
+"""Handwritten cases of generators of random numbers: their seeds and states, and the generators that are named for
+CUDA.
 
-The functions used most of those that no shipped test gives. Judged by whether numbers come again that must.
+They cover the most used functions without a shipped test. The checks require that numbers repeat where they must.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def draw(context: Context) -> Any:
 
 
 def seeded_for_cuda(context: Context) -> Callable[[], Any]:
-    """Numbers after two seeds of all devices, each with and twice without a seed of CUDA, and whether this is CUDA."""
+    """Prepare draws after each of two seeds for all devices: one draw after an additional seed for CUDA, and two draws
+    without it. The last result tells whether the device is CUDA."""
     import torch
 
     def call() -> Any:
@@ -44,7 +46,7 @@ def seeded_for_cuda(context: Context) -> Callable[[], Any]:
 
 
 def only_cuda_is_seeded(observed: Any, *_: Any, **__: Any) -> None:
-    """CUDA's numbers come from its own seed. Those of another device stay as they are: there it is ignored."""
+    """Check that the seed for CUDA determines the numbers of CUDA, and that another device ignores it."""
     draws, is_cuda = observed
     first, plain_first, plain_again, second, plain_second, _ = (leaf.values for leaf in draws)
     if not is_cuda and not np.array_equal(plain_first, plain_again):
@@ -66,7 +68,7 @@ for name in ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all"):
 
 
 def forked(context: Context) -> Callable[[], Any]:
-    """Numbers drawn in a part of the program that leaves the generator as it was, and those after it."""
+    """Prepare a draw in a block that restores the generator's state at its end, and a draw after this block."""
     import torch
 
     is_host = context.device.type == "cpu"

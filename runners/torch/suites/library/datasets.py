@@ -1,7 +1,8 @@
-"""Cases by hand of how programs read their data: data sets of arrays, and the order in which samplers take the rows.
+"""Handwritten cases of how programs read their data: data sets of arrays, and the order in which samplers take the
+rows.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``. The rows are
-on the device, where a sampler's numbers choose among them.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``. The rows are on the
+device, and a sampler's numbers select rows there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def rows_of(context: Context, *arrays: Any) -> Callable[[], Any]:
-    """A row of a data set, several at once, and how many it has."""
+    """Prepare one row of a data set, several rows at once, and the number of rows."""
 
     def call() -> Any:
         dataset = context.function(*arrays)
@@ -40,7 +41,8 @@ dataset.value("float32-two-arrays", lambda inputs: [inputs.normal(5, 3), inputs.
 
 
 def taken_rows(context: Context, values: Any, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """The rows in the order of a sampler, which is made of them unless it is made of other arguments."""
+    """Prepare the rows in the order of a sampler. The sampler is created from the rows, or from ``arguments`` if there
+    are any."""
 
     def call() -> Any:
         sampler = context.function(*(arguments or [values]), **options)
@@ -56,7 +58,8 @@ chosen.value("float32-one-row", lambda inputs: [inputs.normal(5, 3), [3]], tags=
 
 
 def rows_of_a_part(values: Array, num_replicas: int, rank: int, shuffle: bool, drop_last: bool = False) -> Array:
-    """Every so manyth row; the first ones come again where the parts would differ in length."""
+    """Return every ``num_replicas``-th row from ``rank`` on. To give all parts the same length, the first rows are
+    repeated, or the last rows are dropped."""
     count = len(values) // num_replicas if drop_last else -(-len(values) // num_replicas)
     return values[np.arange(rank, count * num_replicas, num_replicas) % len(values)]
 
@@ -75,7 +78,7 @@ for name, drop_last in {"completed": False, "dropped": True}.items():
 
 
 def shuffled_twice(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """The rows themselves, and in the order of two samplers of one seed."""
+    """Prepare the rows, and the rows in the order of two samplers with the same seed."""
     import torch
 
     def call() -> Any:
@@ -89,7 +92,7 @@ def shuffled_twice(context: Context, values: Any, **options: Any) -> Callable[[]
 
 
 def each_row_once(observed: Any, *_: Any, **__: Any) -> None:
-    """Two orders of one seed: the same, another than the rows had, and with each row once."""
+    """Check two orders of one seed: they are the same, differ from the order of the rows, and contain each row once."""
     rows, first, again = (leaf.values for leaf in observed)
     if not np.array_equal(first, again):
         raise Mismatch("the same seed gave another order")
@@ -111,7 +114,8 @@ def copied_from_pinned_memory(context: Context, values: Any) -> Callable[[], Any
 
 
 def needs_another_device(context: Context) -> str | None:
-    """The reason for which nothing is to be tried: torch pins memory for its accelerator, and refuses without one."""
+    """Return the reason to skip the case; None to run it. Torch pins memory only for its accelerator, and raises an
+    error if there is none."""
     import torch
 
     accelerator = torch.accelerator.current_accelerator()

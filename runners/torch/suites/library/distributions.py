@@ -1,7 +1,7 @@
-"""Cases by hand of distributions: what is drawn from them, and what is known of them.
+"""Handwritten cases of distributions: their samples and their properties.
 
-The functions used most of those that no shipped test gives: values are judged by NumPy, as those of ``by_hand.py``,
-and what is drawn by its mean and deviation.
+They cover the most used functions without a shipped test. NumPy judges values, as in ``by_hand.py``. Samples are judged
+by their mean and standard deviation.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ DRAWS: dict[str, tuple[list[float], float, float]] = {
     "Gamma": ([4.0, 2.0], 2.0, 1.0),
     "Uniform": ([-1.0, 1.0], 0.0, 1 / math.sqrt(3)),
 }
-"""By the name of a distribution its parameters, its mean and its deviation."""
+"""For each distribution, by its name: the parameters, the mean and the standard deviation."""
 
 
 def drawn(context: Context, *parameters: Any, distribution: str) -> Callable[[], Any]:
-    """2,000 numbers of a distribution whose parameters are on the device."""
+    """Prepare 2,000 samples of a distribution whose parameters are on the device."""
     import torch
 
     source = getattr(torch.distributions, distribution)(*parameters)
@@ -50,7 +50,7 @@ for name, (parameters, middle, deviation) in DRAWS.items():
 
 
 def of_normal(context: Context, values: Any, middle: Any, deviation: Any) -> Callable[[], Any]:
-    """A method of a normal distribution, asked for some values."""
+    """Prepare the call of a normal distribution's method with some values."""
     import torch
 
     normal = torch.distributions.Normal(middle, deviation)
@@ -106,7 +106,7 @@ charted("torch.distributions.kl_divergence", normal_divergence, between_normals)
 
 
 def log_normal_density(context: Context, values: Any, middle: Any, deviation: Any) -> Callable[[], Any]:
-    """The density of a normal distribution's exponentials."""
+    """Prepare the logarithm of the density of a log-normal distribution, which transforms a normal distribution."""
     import torch
 
     normal = torch.distributions.Normal(middle, deviation)
@@ -125,7 +125,7 @@ charted(
 
 
 def transformed(context: Context, values: Any, *arguments: Any) -> Callable[[], Any]:
-    """The transformed array, its inverse, and the logarithm of the determinant."""
+    """Prepare the transformed array, its inverse transform, and the logarithm of the Jacobian determinant."""
 
     def call() -> Any:
         transform = context.function(*arguments)

@@ -1,7 +1,8 @@
-"""Cases by hand of the modes in which programs run: mixed precision, compiled, backward, assigned to, as modules do.
+"""Handwritten cases of the modes in which programs run: mixed precision, compiled functions, backward passes,
+assignments, and modes of modules.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``. Numbers are
-small and whole where a result in bfloat16 has to be exact.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``. If a result in
+bfloat16 must be exact, the numbers are small integers.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def of_layer(inputs: Inputs) -> list[Array]:
 
 
 def linear_layer(weight: Any) -> Any:
-    """A layer on the device of its weight, without a bias."""
+    """Return a linear layer with this weight, on the weight's device and without a bias."""
     import torch
 
     layer = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device=weight.device)
@@ -55,7 +56,7 @@ def mixed_product(context: Context, values: Any, weight: Any) -> Callable[[], An
 
 
 def mixed_gradient(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """The gradient by a weight in float32 of a product in bfloat16."""
+    """Prepare the gradient of a product in bfloat16 with respect to a weight in float32."""
     layer = linear_layer(weight)
 
     def call() -> Any:
@@ -69,7 +70,8 @@ def mixed_gradient(context: Context, values: Any, weight: Any) -> Callable[[], A
 
 
 def mixed_convolution(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """A convolution in bfloat16, normalized: in which dtype is each device's own list. It has nothing to change."""
+    """Prepare a convolution in mixed precision, followed by a batch normalization that hardly changes its result. Each
+    device has its own list of operations that run in bfloat16."""
     import torch
 
     convolution = torch.nn.Conv2d(weight.shape[1], weight.shape[0], 1, bias=False, device=context.device)
@@ -107,13 +109,14 @@ autocast.value(
 
 
 def compiled_sum(context: Context) -> Callable[..., Any]:
-    """A compiled function of two arrays; its forward and backward passes are traced, and run by torch itself."""
+    """Return a compiled function of two arrays. Torch traces its forward and backward passes, and runs them without a
+    compiler."""
     function: Callable[..., Any] = context.function(lambda one, other: one.sin() + 2 * other, backend="aot_eager")
     return function
 
 
 def call_compiled(context: Context, *arrays: Any) -> Callable[[], Any]:
-    """Two calls of one compiled function for each pair of arrays, the second pair of another shape."""
+    """Prepare a call of one compiled function for each pair of arrays. The second pair has another shape."""
     function = compiled_sum(context)
     return lambda: [function(one, other) for one, other in zip(arrays[::2], arrays[1::2])]
 
@@ -151,7 +154,7 @@ compilation.value(
 
 
 def accumulate(context: Context, values: Any, slopes: Any, times: int = 1) -> Callable[[], Any]:
-    """The gradient of cubes, weighted by slopes, which each pass adds to."""
+    """Prepare the gradient of cubes, weighted by slopes. Each backward pass adds to the gradient."""
 
     def call() -> Any:
         leaf = values.clone().requires_grad_()
@@ -225,7 +228,7 @@ for name, make_places in {
 
 
 def scaled_step(context: Context, values: Any, slopes: Any) -> Callable[[], Any]:
-    """A step of descent with a scaled loss: the parameter after it, and the scale of the next."""
+    """Prepare a step of descent with a scaled loss. It returns the parameter after the step, and the next scale."""
     import torch
 
     def call() -> Any:
@@ -252,7 +255,8 @@ scaler.value("float32-infinite-gradient", with_infinity, reference=lambda values
 
 
 def step_scaled_for_cuda(context: Context, values: Any, slopes: Any) -> Callable[[], Any]:
-    """The parameter alone: the scaler names no device, and scales nothing where CUDA is not there."""
+    """Prepare a step as in ``scaled_step``, but return only the parameter. The scaler for CUDA has no device option,
+    and does not scale without CUDA."""
     import torch
 
     def call() -> Any:
@@ -294,7 +298,7 @@ for name, prepare, reference in (
 
 
 def in_mode(context: Context, values: Any) -> Callable[[], Any]:
-    """An array after dropout with a probability of 1, in the mode that is set."""
+    """Prepare dropout with a probability of 1, in the mode that the function sets."""
     import torch
 
     return lambda: context.function(torch.nn.Dropout(1.0))(values)
@@ -307,7 +311,7 @@ for name, factor in {"torch.nn.Module.train": 0.0, "torch.nn.Module.eval": 1.0}.
 
 
 def clear_gradients(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """The gradients of a parameter before and after they are taken away."""
+    """Prepare the gradients of a parameter before and after the function clears them."""
     import torch
 
     def call() -> Any:
@@ -332,7 +336,7 @@ zero_grad.value(
 
 
 def continue_descent(context: Context, values: Any, gradient: Any, momentum: Any) -> Callable[[], Any]:
-    """A step of descent with the momentum of an earlier one, as a program continues from what it has saved."""
+    """Prepare a step of descent with the momentum from a loaded state, as in a program that resumes a training."""
     import torch
 
     def call() -> Any:
@@ -355,7 +359,7 @@ charted(
 
 
 def follow_schedule(context: Context, values: Any, gradient: Any, **options: Any) -> Callable[[], Any]:
-    """Two steps of descent, the second at the rate that the schedule has changed."""
+    """Prepare two steps of descent. The schedule changes the learning rate of the second step."""
     import torch
 
     def call() -> Any:
@@ -379,7 +383,7 @@ SCHEDULES: dict[str, tuple[float, dict[str, Any]]] = {
     "MultiStepLR": (0.55, {"milestones": [1]}),
     "StepLR": (0.55, {"step_size": 1}),
 }
-"""By the name of a schedule, the sum of the rates of its first two steps, and its options."""
+"""For each schedule, by its name: the sum of the learning rates of its first two steps, and the options."""
 
 for name, (both_rates, options) in SCHEDULES.items():
     charted(
@@ -390,7 +394,8 @@ for name, (both_rates, options) in SCHEDULES.items():
 
 
 def read_on_host(context: Context, values: Any) -> Callable[[], Any]:
-    """The caller asks for the numbers on the host, so they are returned as numbers: no computation goes on there."""
+    """Prepare a call that reads its result on the host. The result is returned as Python numbers, because nothing is
+    computed with them."""
     return lambda: context.function(values).tolist()
 
 

@@ -1,6 +1,6 @@
-"""Cases by hand of sequences of different lengths that are packed for a recurrent layer.
+"""Handwritten cases of sequences of different lengths that are packed for a recurrent layer.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def packed(context: Context, values: Any, lengths: Any, **options: Any) -> Callable[[], Any]:
-    """The steps of all sequences, one after the other, and how many sequences go on at each."""
+    """Prepare the steps of all sequences, one after the other, and the number of sequences that contain each step."""
 
     def call() -> Any:
         pack = context.function(values, lengths, **options)

@@ -1,6 +1,6 @@
-"""Cases by hand of training in several processes, here in a group of one, and of layers that know of the others.
+"""Handwritten cases of training in several processes (here a group of one process), and of layers for such training.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def in_group(context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
-    """The call in a group of this process alone, by the device's own backend, or else the one that torch takes."""
+    """Prepare a call in a group that contains only this process. The backend is the device's own, if it has one, or
+    torch's default."""
     import torch.distributed as dist
 
     kind = context.device.type
@@ -41,7 +42,7 @@ def in_group(context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
 
 
 def reduce_in_place(context: Context, values: Any, *arguments: Any) -> Callable[[], Any]:
-    """An array after a collective that writes over it."""
+    """Prepare an array after a collective that overwrites it."""
 
     def call() -> Any:
         array = values.clone()
@@ -107,7 +108,8 @@ charted("torch.distributed.barrier", prepare=wait_for_all).behaviour(
 
 
 def parallel_gradient(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """The result of a layer in a group, which is made before the call, and the gradient that the group agrees on."""
+    """Prepare the result of a layer in a group, and the gradient that the group computes. Creating the layer does not
+    count as part of the call."""
 
     def call() -> Any:
         with context.surroundings():
@@ -130,7 +132,7 @@ charted("torch.nn.parallel.DistributedDataParallel", linear_gradient, parallel_g
 
 
 def replicated_gradient(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """The same by as many devices as there are, without a group."""
+    """Prepare the results of ``parallel_gradient`` with a layer that is replicated on all devices, without a group."""
 
     def call() -> Any:
         layer = linear_layer(weight)
@@ -145,13 +147,13 @@ charted("torch.nn.DataParallel", linear_gradient, replicated_gradient).value("fl
 
 
 def converted_normalization(context: Context, values: Any, training: bool) -> Callable[[], Any]:
-    """A normalization that would share its statistics with other processes, of which there are none."""
+    """Prepare a normalization that shares its statistics with other processes. Here there are no other processes."""
     import torch
 
     layers = torch.nn.Sequential(torch.nn.BatchNorm2d(values.shape[1], device=context.device))
 
     def call() -> Any:
-        # It makes parameters on the host before it takes those of the layer.
+        # The function creates parameters on the host before it takes over those of the layer.
         with context.surroundings():
             converted = context.function(layers)
         return converted.train(training)(values).detach()
@@ -160,7 +162,7 @@ def converted_normalization(context: Context, values: Any, training: bool) -> Ca
 
 
 def normalized(values: Array, training: bool) -> Array:
-    """By the statistics of a new layer, a mean of 0 and a variance of 1, where it is not training."""
+    """Normalize the values. Outside of training, use the statistics of a new layer: mean 0 and variance 1."""
     axes = (0, 2, 3)
     if not training:
         return np.asarray(values / np.sqrt(1 + 1e-5))

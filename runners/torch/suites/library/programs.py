@@ -1,6 +1,6 @@
-"""Cases by hand of programs as data: traced or scripted once, saved and loaded.
+"""Handwritten cases of programs as data: traced or scripted once, saved and loaded.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def traced(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """A layer as its operations on an array of zeros show it."""
+    """Prepare the call of a layer that is traced with an array of zeros."""
     layer = linear_layer(weight)
     return lambda: context.function(layer, 0 * values)(values).detach()
 
@@ -30,7 +30,8 @@ def scripted(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
 
 
 def saved(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """A program that the function writes, read and run on the host: a device that cannot be loaded to still saves."""
+    """Prepare a call that writes a program. The program is read and run on the host, so that the case passes on a
+    device that cannot load programs."""
     import torch
 
     program = torch.jit.trace(linear_layer(weight), values)
@@ -46,7 +47,7 @@ def saved(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
 
 
 def loaded(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """The function's own reading of a program that was saved on the host."""
+    """Prepare a call that reads a program and runs it. The program was saved on the host."""
     import torch
 
     file = io.BytesIO()

@@ -1,6 +1,6 @@
-"""Cases by hand of what programs train with: optimizers, gradients, parametrizations, initial weights, distributions.
+"""Handwritten cases of tools for training: optimizers, gradients, parametrizations, initial weights, distributions.
 
-The functions used most of those that no shipped test gives, judged by NumPy, as those of ``by_hand.py``.
+They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ charted = partial(chart_in, FUNCTIONS)
 
 
 def one_value(name: str, reference: Callable[..., Any], prepare: Any = None, **options: Any) -> None:
-    """A function with one case, of an array of 3 by 4."""
+    """Add a function with one case, whose input is an array of 3 by 4."""
     function = charted(name, reference, prepare) if prepare else charted(name, reference)
     function.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS, **options)
 
 
 def own_optimizer(context: Context, values: Any, gradient: Any) -> Callable[[], Any]:
-    """One step of an optimizer of the caller's own, which is what the base class is used for."""
+    """Prepare one step of an optimizer that is a subclass of the function, as users define one."""
     import torch
 
     class Descent(context.function):  # type: ignore[misc, name-defined]
@@ -54,7 +54,7 @@ charted("torch.optim.Optimizer", lambda values, gradient: values - 0.5 * gradien
 
 
 def moved_module(context: Context, values: Any, weight: Any) -> Callable[[], Any]:
-    """A layer that is made on the host and moved to the device with its weight."""
+    """Prepare the call of a layer that is created on the host and moved to the device. There it gets its weight."""
     import torch
 
     def call() -> Any:
@@ -102,7 +102,7 @@ upsample.value("float32-nearest", lambda inputs: [inputs.normal(1, 2, 3, 4)], sc
 
 
 def clipped(context: Context, values: Any) -> Callable[[], Any]:
-    """The gradient after its length is bounded, and the length that it had."""
+    """Prepare a gradient whose length is clipped, and the length before clipping."""
     import torch
 
     def call() -> Any:
@@ -134,7 +134,7 @@ one_value("torch.autograd.grad", lambda values: 3 * values**2, gradient_of_cubes
 
 
 def recomputed(context: Context, values: Any) -> Callable[[], Any]:
-    """The gradient through a part that is computed once more instead of kept."""
+    """Prepare the gradient through a part that is recomputed in the backward pass instead of stored."""
 
     def call() -> Any:
         leaf = values.clone().requires_grad_()
@@ -184,7 +184,7 @@ ones_.value("float32-3x4", lambda inputs: [inputs.normal(3, 4)], tags=TAGS)
 for name, arguments, middle, deviation in (
     ("torch.nn.init.uniform_", [-1.0, 1.0], 0.0, 1 / math.sqrt(3)),
     ("torch.nn.init.kaiming_normal_", [], 0.0, math.sqrt(2 / 40)),
-    # Bounded at two deviations: 0.8796 of the one that was asked for.
+    # Truncation at two standard deviations reduces the standard deviation to 0.8796 of its value.
     ("torch.nn.init.trunc_normal_", [0.0, 1.0, -2.0, 2.0], 0.0, 0.8796),
 ):
     charted(name, in_place=True).statistics(

@@ -1,1 +1,1 @@
-"""The cases of PyTorch's functions: one file per family, each with its list ``FUNCTIONS``."""
+"""The cases of PyTorch's functions. Each file covers a family of functions and has a list ``FUNCTIONS``."""

@@ -1,7 +1,7 @@
-"""Transformers in NumPy: attention and the two kinds of layer, from the equations.
+"""Transformers in NumPy: attention, encoder layers and decoder layers, written from the equations.
 
-What belongs here: the reference of ``transformers.py``, and the state dictionaries that both
-sides compute with. Arrays are (batch, time, features) throughout.
+This is the reference of ``transformers.py``, with the state dictionaries that torch and the reference compute with. All
+arrays have the axes (batch, time, features).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Weights = Mapping[str, Array]
 def layer_weights(
     inputs: Inputs, prefix: str, width: int, hidden: int, *, decoder: bool, bias: bool
 ) -> dict[str, Array]:
-    """The weights of one encoder or decoder layer, named as torch names them."""
+    """Return the weights of one encoder or decoder layer, with torch's names."""
     shapes: dict[str, tuple[int, ...]] = {}
     for attention in ("self_attn", "multihead_attn") if decoder else ("self_attn",):
         shapes[f"{attention}.in_proj_weight"] = (3 * width, width)
@@ -51,7 +51,7 @@ def normalise(values: Array, weights: Weights, prefix: str, eps: float) -> Array
 
 
 def attend(query: Array, memory: Array, weights: Weights, prefix: str, heads: int, mask: Array) -> Array:
-    """Multi-head attention; ``mask`` is added to the scores (batch, heads, query, key)."""
+    """Compute multi-head attention. ``mask`` is added to the scores, whose axes are (batch, heads, query, key)."""
     width = query.shape[-1]
     of_query, of_key, of_value = np.split(weights[f"{prefix}in_proj_weight"], 3)
     biases = np.split(weights.get(f"{prefix}in_proj_bias", np.zeros(3 * width)), 3)
@@ -78,7 +78,8 @@ def feed_forward(values: Array, weights: Weights, prefix: str, activation: str) 
 
 
 def as_scores(mask: Array | None, padding: Array | None) -> Array:
-    """The numbers that are added to the scores: minus infinity where a mask says True, or the mask's own numbers."""
+    """Return the numbers to add to the scores. A Boolean mask gives minus infinity where it is True. Other masks give
+    their own numbers."""
     added = np.zeros((1, 1, 1, 1))
     if mask is not None:
         added = added + (np.where(mask, -np.inf, 0.0) if mask.dtype == bool else mask)
@@ -99,7 +100,7 @@ def encode(
     norm_first: bool = False,
     layer_norm_eps: float = 1e-5,
 ) -> Array:
-    """One encoder layer."""
+    """Compute one encoder layer."""
 
     def norm(place: int, array: Array) -> Array:
         return normalise(array, weights, f"{prefix}norm{place}.", layer_norm_eps)
@@ -130,7 +131,7 @@ def decode(
     norm_first: bool = False,
     layer_norm_eps: float = 1e-5,
 ) -> Array:
-    """One decoder layer: attention to itself, then to what the encoder remembers."""
+    """Compute one decoder layer: self-attention, then attention to ``memory``, the encoder's output."""
 
     def norm(place: int, array: Array) -> Array:
         return normalise(array, weights, f"{prefix}norm{place}.", layer_norm_eps)

@@ -14,7 +14,7 @@ from runners.suite.checks import EXACT, Accepted, Mismatch, Tolerance
 
 
 def of(function: Callable[..., Any]) -> Prepare:
-    """``jvp`` of ``function``; the arguments are its inputs and the direction."""
+    """Prepare ``jvp`` of ``function``. A case's arguments are the inputs and the direction."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return partial(context.function, function, *arguments, **options)
@@ -39,7 +39,7 @@ def unrelated(x: Any) -> Any:
 
 
 def differentiated_again(context: Context, x: Any, direction: Any) -> Callable[[], Any]:
-    """The gradient of the sum of a ``jvp`` that kept its graph."""
+    """Prepare a ``jvp`` that keeps its graph, and the gradient of its sum."""
 
     def call() -> list[Any]:
         inputs = x.detach().requires_grad_()
@@ -190,7 +190,7 @@ def described(context: Context, x: Any, **options: Any) -> Callable[[], Any]:
 
 
 def followed(context: Context, x: Any) -> Callable[[], Any]:
-    """Backward through a polynomial of the variable."""
+    """Prepare a backward pass through a polynomial of the variable."""
 
     def call() -> list[Any]:
         variable = context.function(x, requires_grad=True)

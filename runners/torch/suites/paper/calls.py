@@ -1,9 +1,8 @@
-"""The ways in which a case calls its function, where a plain call is not the point.
+"""Ways to call a function, for cases that need more than a plain call.
 
-Each is a ``prepare`` for a case, or makes one: ``gradient`` (forward and backward), ``into``
-(an ``out=`` tensor), ``strided`` (non-contiguous arguments), ``using`` (options whose names a
-case keeps for itself, such as ``dtype``), ``created`` (a new array on the device). ``both`` is
-the reference that belongs to ``into``.
+Each is a ``prepare`` of a case, or returns one: ``gradient`` (forward and backward), ``into`` (an ``out=`` tensor),
+``strided`` (non-contiguous arguments), ``using`` (options whose names the case itself uses, such as ``dtype``),
+``created`` (a new array on the device). ``both`` returns the reference for ``into``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from runners.torch.layouts import moved
 
 
 def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Backward from ``upstream``, the last argument: ``[result, gradient of each floating argument]``."""
+    """Prepare a backward pass. Its upstream gradient is the last argument. It returns ``[result, gradient of each
+    floating argument]``."""
     *called, upstream = arguments
     wanted = [array.requires_grad_() for array in _arrays(called) if array.is_floating_point() or array.is_complex()]
 
@@ -31,7 +31,7 @@ def gradient(context: Context, *arguments: Any, **options: Any) -> Callable[[], 
 
 
 def into(dtype: torch.dtype | None = None) -> Prepare:
-    """With ``out=`` an empty tensor (of the case's dtype by default): ``[result, out]``."""
+    """Prepare a call with an empty tensor as ``out=``, of the case's dtype by default. It returns ``[result, out]``."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         out = torch.empty(0, dtype=dtype or context.dtype, device=context.device)
@@ -41,17 +41,18 @@ def into(dtype: torch.dtype | None = None) -> Prepare:
 
 
 def both(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """The pair that ``into`` must find: the value returned, and the same in ``out``."""
+    """Return the reference for ``into``: the result, and the same in ``out``."""
     return lambda *arguments, **options: [reference(*arguments, **options)] * 2
 
 
 def strided(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """Every array is every other element of one twice as long, and its axes lie in reverse order."""
+    """Prepare a call with non-contiguous arrays. Each consists of every other element of an array of twice the length,
+    with its axes in reverse order."""
     return partial(context.function, *(_strided(argument) for argument in arguments), **options)
 
 
 def using(**fixed: Any) -> Prepare:
-    """With further options, for those whose names ``Function.value`` takes itself."""
+    """Prepare a call with further options, whose names ``Function.value`` itself uses."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return partial(context.function, *arguments, **fixed, **options)
@@ -60,7 +61,7 @@ def using(**fixed: Any) -> Prepare:
 
 
 def created(**fixed: Any) -> Prepare:
-    """For functions that make an array of their own: it must come to be on the device."""
+    """Prepare a call that creates an array on the device."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         return partial(context.function, *arguments, device=context.device, **fixed, **options)

@@ -1,7 +1,7 @@
-"""Judging random numbers: how far a statistic may stray before the distribution is wrong.
+"""Judges random numbers: the deviation of a statistic above which the distribution is wrong.
 
-What belongs here: checks for ``statistics`` cases. Each fails a right generator less often than
-once in a million times, and is told how many numbers it sees so that it notices a wrong one.
+These are checks for ``statistics`` cases. Each rejects a correct generator less than once in a million times. The
+margins shrink with the number of draws, so that a wrong generator is detected.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 DEVIATIONS = 5.5
-"""Standard deviations of a mean: a normal variable is further out 4 times in 100 million."""
+"""Standard deviations of a mean. A normal variable is farther from its mean 4 times in 100 million."""
 LEVEL = 4e-8
 
 
 def assert_mean(values: Array, mean: float, deviation: float, what: str) -> None:
-    """``values`` are independent draws of that mean and standard deviation."""
+    """Check that ``values`` are independent draws with this mean and standard deviation."""
     margin = DEVIATIONS * deviation / math.sqrt(values.size)
     observed = float(values.mean())
     assert abs(observed - mean) <= margin, (
@@ -29,7 +29,7 @@ def assert_mean(values: Array, mean: float, deviation: float, what: str) -> None
 
 
 def assert_share(count: int, total: int, probability: float, what: str) -> None:
-    """``count`` of ``total`` independent trials succeeded."""
+    """Check that ``count`` successes in ``total`` independent trials agree with the probability."""
     margin = DEVIATIONS * math.sqrt(probability * (1 - probability) / total)
     assert abs(count / total - probability) <= margin, (
         f"{what}: {count} of {total}, expected a share of {probability:.4g} ± {margin:.2g}"
@@ -37,7 +37,7 @@ def assert_share(count: int, total: int, probability: float, what: str) -> None:
 
 
 def assert_distribution(values: Array, cumulative: Callable[[Array], Array], what: str) -> None:
-    """Kolmogorov and Smirnov's test; the margin is Dvoretzky, Kiefer, Wolfowitz and Massart's bound."""
+    """Apply the Kolmogorov-Smirnov test. The margin is the bound of Dvoretzky, Kiefer, Wolfowitz and Massart."""
     ordered = np.sort(values.ravel())
     count = ordered.size
     expected = cumulative(ordered)
@@ -50,7 +50,7 @@ def assert_distribution(values: Array, cumulative: Callable[[Array], Array], wha
 
 
 def assert_uncorrelated(one: Array, other: Array, what: str) -> None:
-    """Two series that should know nothing of each other."""
+    """Check that two series are uncorrelated."""
     left, right = one.ravel() - one.mean(), other.ravel() - other.mean()
     correlation = float(left @ right / math.sqrt((left @ left) * (right @ right)))
     margin = DEVIATIONS / math.sqrt(left.size)

@@ -1,8 +1,7 @@
-"""Building the module under test on the device, with weights that the case made.
+"""Builds the module under test on the device, with weights from the case.
 
-What belongs here: the ``prepare`` functions that all cases about modules share. Arguments of
-such a case are a state dictionary and then what ``forward`` gets; its options go to the
-constructor.
+All cases about modules share these ``prepare`` functions. The arguments of such a case are a state dictionary, and then
+the arguments of ``forward``. The case's options are the constructor's options.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ Weights = Mapping[str, Any]
 
 
 def build(context: Context, weights: Weights, options: Mapping[str, Any]) -> Any:
-    """The module on the device in the case's dtype; its own initial weights are replaced.
+    """Build the module on the device in the case's dtype, and replace its initial weights.
 
-    A module without weights has nothing to place, and its constructor takes no device.
+    The constructor of a module without weights does not get a device.
     """
     if not weights:
         return context.function(**options)
@@ -31,13 +30,13 @@ def build(context: Context, weights: Weights, options: Mapping[str, Any]) -> Any
 
 
 def forward(context: Context, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """One forward pass in training mode, as built."""
+    """Prepare one forward pass in training mode, which is the mode of a new module."""
     module = build(context, weights, options)
     return lambda: module(*arguments)
 
 
 def forward_evaluating(context: Context, weights: Weights, *arguments: Any, **options: Any) -> Callable[[], Any]:
-    """One forward pass in evaluation mode without gradients: what serves a model."""
+    """Prepare one forward pass in evaluation mode without gradients, as a model is used after training."""
     module = build(context, weights, options).eval()
 
     def call() -> Any:
@@ -48,14 +47,14 @@ def forward_evaluating(context: Context, weights: Weights, *arguments: Any, **op
 
 
 def forward_transposed(context: Context, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
-    """A forward pass on a non-contiguous view: the argument with its last two axes swapped."""
+    """Prepare a forward pass on a non-contiguous view: the argument with its last two axes swapped."""
     module = build(context, weights, options)
     view = argument.transpose(-1, -2)
     return lambda: module(view)
 
 
 def forward_channels_last(context: Context, weights: Weights, argument: Any, **options: Any) -> Callable[[], Any]:
-    """A forward pass in the channels-last memory format, weights included."""
+    """Prepare a forward pass in the channels-last memory format, which the weights also have."""
     layout = torch.channels_last if argument.dim() == 4 else torch.channels_last_3d
     module = build(context, weights, options).to(memory_format=layout)
     laid_out = argument.contiguous(memory_format=layout)
@@ -63,7 +62,8 @@ def forward_channels_last(context: Context, weights: Weights, argument: Any, **o
 
 
 def gradients(context: Context, weights: Weights, *inputs_and_cotangent: Any, **options: Any) -> Callable[[], Any]:
-    """Forward and backward: the result, the gradients of the inputs, those of the weights by name."""
+    """Prepare a forward and a backward pass. It returns the result, the gradients of the inputs, and the gradients of
+    the weights by name."""
     *inputs, cotangent = inputs_and_cotangent
     module = build(context, weights, options)
     leaves = [tensor.detach().requires_grad_() for tensor in inputs]

@@ -1,7 +1,6 @@
-"""Convolution layers in two and three dimensions.
+"""Cases of convolution layers in two and three dimensions.
 
-What belongs here: cases about modules that slide a kernel over space; the reference is
-cross-correlation over explicit windows.
+The reference is a cross-correlation over explicit windows.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def convolution_case(
     prepare: Any = None,
     **options: Any,
 ) -> None:
-    """A case on an input of ``shape`` (batch, channels, then space) with ``channels`` coming out."""
+    """Add a case with an input of ``shape`` (batch, channels, space). The result has ``channels`` channels."""
     axes = 2 if function is conv2d else 3
     chosen = {"in_channels": shape[-axes - 1], "out_channels": channels, "kernel_size": kernel, **options}
     function.value(
@@ -86,7 +85,8 @@ def convolution_gradient(function: Function, name: str, *shape: int, out: tuple[
 
 convolution_case(conv2d, "image", 4, 8, 32, 32, channels=16, kernel=3, padding=1)
 convolution_case(conv2d, "float64", 2, 3, 8, 7, channels=4, kernel=3, dtype="float64")
-# In narrow types without bias: a device may round the sum before it adds, and what cancels is gone.
+# No bias in narrow types: a device may round the sum before it adds the bias, and cancellation would magnify this
+# error.
 convolution_case(conv2d, "bfloat16", 2, 4, 8, 8, channels=4, kernel=3, dtype="bfloat16", bias=False)
 convolution_case(conv2d, "float16", 2, 4, 8, 8, channels=4, kernel=3, dtype="float16", bias=False)
 convolution_case(conv2d, "stride", 2, 3, 11, 8, channels=4, kernel=(3, 2), stride=(2, 3), padding=(1, 0))

@@ -1,4 +1,4 @@
-"""Functions that make an array from nothing or from Python values: ``zeros``, ``tensor``, ``range``."""
+"""Cases of functions that create an array from nothing or from Python values: ``zeros``, ``tensor``, ``range``."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def leaf_and_gradient(leaf: Any) -> list[Any]:
 
 
 def from_numpy(context: Context, values: Any) -> Callable[[], Any]:
-    """The array leaves the device first: what ``torch.tensor`` gets is NumPy's."""
+    """Prepare a call with a NumPy array. The array is copied from the device before the call."""
     host = values.cpu().numpy()
     return lambda: context.function(host, device=context.device)
 
 
 def twice_read(context: Context, values: Any) -> Callable[[], Any]:
-    """A copy: what happens to the source afterwards does not reach it."""
+    """Prepare a call that must copy its argument: a later change of the argument must not change the result."""
     host = values.cpu().numpy().copy()
 
     def call() -> Any:
@@ -102,7 +102,7 @@ tensor.value(
 
 
 def stepped(start: Any, end: Any, step: Any = 1) -> Any:
-    """Unlike ``arange`` it ends with ``end``, if the steps hit it."""
+    """Return the values of ``range``, which, unlike ``arange``, include ``end`` if a step reaches it."""
     return start + step * np.arange(int(np.floor((end - start) / step)) + 1, dtype="float64")
 
 

@@ -1,6 +1,7 @@
-"""The parts of torch that are for CUDA alone: ``torch.cuda`` and ``torch.cuda.synchronize``.
+"""Cases of the parts of torch that are for CUDA only: ``torch.cuda`` and ``torch.cuda.synchronize``.
 
-The calls run as written on every device; on one that is not CUDA, that they fail is the finding.
+The same calls run on every device. On other devices than CUDA they are expected to fail, and this failure is the
+result.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ PRODUCT = Tolerance(1e-4, 1e-3)
 
 
 def waited(context: Context, x: Any, *device: Any) -> Callable[[], Any]:
-    """A product that was launched before the wait is there after it."""
+    """Prepare a product that is launched before the wait and returned after it."""
 
     def call() -> Any:
         product = x @ x
@@ -35,7 +36,7 @@ synchronize.value(
 
 
 def beside(context: Context, x: Any) -> Callable[[], Any]:
-    """Work on a stream of its own, waited for by the current one."""
+    """Prepare a product in a separate stream, for which the current stream waits."""
 
     def call() -> Any:
         stream = context.function.Stream()

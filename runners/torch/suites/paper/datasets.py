@@ -1,8 +1,7 @@
-"""Data sets and the way from them to the device.
+"""Cases of ``torch.utils.data``: data sets, and how their data get to the device.
 
-What belongs here: cases about ``torch.utils.data``. ``Dataset`` is charted as it is used, through
-a ``DataLoader`` with pinned memory and on to the device; ``ConcatDataset`` and ``Subset`` choose
-among Python objects.
+``Dataset`` is charted as programs use it: through a ``DataLoader`` with pinned memory, and then on the device.
+``ConcatDataset`` and ``Subset`` select among Python objects.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def table(context: Context, *columns: Any) -> Any:
-    """A data set of rows, on the host, derived from the class under test."""
+    """Return a data set of rows on the host. Its class is derived from the class under test."""
 
     class Table(context.function):  # type: ignore[misc, name-defined]
         def __len__(self) -> int:
@@ -38,7 +37,7 @@ def on_host(columns: Sequence[Any]) -> list[Any]:
 
 
 def loaded(context: Context, *columns: Any, **options: Any) -> Callable[[], Any]:
-    """Every batch of the loader, moved to the device."""
+    """Prepare a call that moves every batch of the loader to the device."""
     loader = DataLoader(table(context, *on_host(columns)), **options)
 
     def call() -> Any:
@@ -54,14 +53,14 @@ def loaded(context: Context, *columns: Any, **options: Any) -> Callable[[], Any]
 
 
 def loaded_from_sum(context: Context, one: Any, other: Any, **options: Any) -> Callable[[], Any]:
-    """``Dataset + Dataset`` is their concatenation."""
+    """Prepare the batches of ``Dataset + Dataset``, which is their concatenation."""
     joined = table(context, one.cpu()) + table(context, other.cpu())
     loader = DataLoader(joined, **options)
     return lambda: [[batch.to(context.device)] for batch in loader]
 
 
 def loaded_dictionaries(context: Context, features: Any, labels: Any, **options: Any) -> Callable[[], Any]:
-    """Samples that are dictionaries come as dictionaries of batches."""
+    """Prepare the batches of samples that are dictionaries. Each batch is a dictionary, too."""
     features, labels = on_host((features, labels))
 
     class Named(context.function):  # type: ignore[misc, name-defined]
@@ -135,7 +134,7 @@ def check_shuffled(observed: Any, numbers: Array, *, batch_size: int, **_: Any) 
     epochs = [np.concatenate([batch.values for batch in epoch]) for epoch in observed]
     for epoch in epochs:
         assert np.array_equal(np.sort(epoch), numbers), "an epoch is not every row once"
-    # 64 rows come in the same order by chance once in 10^89 epochs.
+    # By chance, 64 rows keep their order once in 10^89 epochs.
     assert not np.array_equal(epochs[0], epochs[1]), "two epochs came in the same order"
     assert not np.array_equal(epochs[0], numbers), "an epoch came unshuffled"
     assert {len(batch.values) for batch in observed[0]} == {batch_size}, "batches are not of the size asked for"
@@ -152,7 +151,7 @@ dataset.statistics(
 
 
 def pinning(context: Context, numbers: Any) -> Callable[[], Any]:
-    """Whether batches are pinned, and whether there is an accelerator to pin them for."""
+    """Prepare a test of whether each batch is pinned, and whether there is an accelerator for which to pin it."""
     loader = DataLoader(table(context, numbers.cpu()), batch_size=2, pin_memory=True)
     return lambda: ([batch.is_pinned() for batch in loader], torch.accelerator.is_available())
 
@@ -197,7 +196,7 @@ def chosen_rows(context: Context, column: Any, *, indices: Sequence[int]) -> Cal
 
 
 def rows_at_once(context: Context, column: Any, *, indices: Sequence[int], places: Sequence[int]) -> Callable[[], Any]:
-    """``__getitems__``, by which a loader fetches a batch."""
+    """Prepare a call of ``__getitems__``, with which a loader fetches a batch."""
     return lambda: [row[0] for row in context.function(TensorDataset(column), indices).__getitems__(list(places))]
 
 
@@ -295,7 +294,7 @@ concatenation.value(
 
 
 def refused(context: Context, *columns: Any) -> Callable[[], Any]:
-    """The names of the errors for no sets at all, and for a place before the first."""
+    """Prepare the names of the errors for an empty list of sets, and for an index before the first row."""
 
     def call() -> list[str]:
         errors = []

@@ -1,7 +1,6 @@
-"""Probability distributions with parameters on the device.
+"""Cases of ``torch.distributions`` with parameters on the device.
 
-What belongs here: cases about ``torch.distributions``: densities against their closed form,
-samples by statistics whose law is known exactly.
+Densities are compared with their closed form. Samples are judged by statistics whose distribution is known exactly.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def relaxed_log_density_of_probs(context: Context, temperature: Any, probs: Any,
 
 
 def relaxed_gradient(context: Context, temperature: Any, logits: Any, value: Any) -> Callable[[], Any]:
-    """The density and its gradient by the logits."""
+    """Prepare the density and its gradient with respect to the logits."""
     leaf = logits.detach().requires_grad_()
 
     def call() -> Any:
@@ -47,7 +46,8 @@ def relaxed_gradient(context: Context, temperature: Any, logits: Any, value: Any
 
 
 def relaxed_density(temperature: Array, logits: Array, value: Array, **_: Any) -> Array:
-    """Maddison, Mnih and Teh, equation 10, in logarithms; indifferent to the logits' normalisation."""
+    """Compute equation 10 of Maddison, Mnih and Teh, in logarithms. It does not require that the logits are
+    normalized."""
     classes = logits.shape[-1]
     tilted = logits - temperature * np.log(value)
     return np.asarray(
@@ -64,7 +64,7 @@ def relaxed_slope(temperature: Array, logits: Array, value: Array) -> tuple[Arra
 
 
 def points(*shape: int, temperature: float = 0.7) -> Callable[[Inputs], Any]:
-    """A temperature, logits, and points inside the simplex."""
+    """Make a temperature, logits, and points inside the simplex."""
 
     def arguments(inputs: Inputs) -> Any:
         raw = inputs.uniform(*shape, low=0.2, high=1.0)
@@ -77,7 +77,7 @@ relaxed = Function(
     "torch.distributions.RelaxedOneHotCategorical", reference=relaxed_density, prepare=relaxed_log_density
 )
 
-# The density of a point weighs its coordinates' rounding by the number of classes.
+# The density of a point multiplies the rounding errors of its coordinates by the number of classes.
 SUMS_OF_LOGARITHMS = Tolerance(1e-4, 1e-4)
 
 relaxed.value("log-density", points(128, 16), tolerance=SUMS_OF_LOGARITHMS)
@@ -115,7 +115,7 @@ def draw(context: Context, temperature: Any, logits: Any, *, shape: tuple[int, .
 def draw_and_differentiate(
     context: Context, temperature: Any, logits: Any, *, shape: tuple[int, ...]
 ) -> Callable[[], Any]:
-    """Samples, and the gradient of their weighted sum by the logits, through the sampling."""
+    """Prepare samples, and the gradient of their weighted sum with respect to the logits, through the sampling."""
     leaf = logits.detach().requires_grad_()
 
     def call() -> Any:
@@ -136,7 +136,8 @@ def assert_on_simplex(samples: Array, what: str) -> None:
 
 
 def check_winners(observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
-    """The largest coordinate is a draw of the categorical distribution, at any temperature."""
+    """Check that the largest coordinate is distributed like a draw of the categorical distribution, which holds at any
+    temperature."""
     samples = observed.values
     assert samples.shape == (*shape, *logits.shape), f"drew {samples.shape}"
     assert_on_simplex(samples, "samples")
@@ -146,7 +147,8 @@ def check_winners(observed: Any, _temperature: Array, logits: Array, *, shape: t
 
 
 def check_logistic(observed: Any, temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
-    """Temperature times the difference of two log coordinates is logistic around that of the logits."""
+    """Check the logarithm of the ratio of two coordinates. Multiplied by the temperature, it has a logistic
+    distribution around the difference of the logits."""
     samples = observed.values.astype(np.float64)
     assert_on_simplex(samples, "samples")
     for place in range(1, logits.shape[-1]):
@@ -158,7 +160,7 @@ def check_logistic(observed: Any, temperature: Array, logits: Array, *, shape: t
 
 
 def check_nearly_one_hot(observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
-    """At a low temperature a sample is a one-hot vector."""
+    """Check that a sample is nearly a one-hot vector at a low temperature."""
     samples = observed.values
     assert_on_simplex(samples, "samples")
     one_hot = int((samples.max(-1) > 0.99).sum())
@@ -168,7 +170,7 @@ def check_nearly_one_hot(observed: Any, _temperature: Array, logits: Array, *, s
 
 
 def check_batch(observed: Any, _temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
-    """Each distribution of a batch is sampled by its own logits."""
+    """Check that each distribution of a batch is sampled with its own logits."""
     samples = observed.values
     assert samples.shape == (*shape, *logits.shape), f"drew {samples.shape}"
     winners = samples.argmax(-1)
@@ -179,7 +181,8 @@ def check_batch(observed: Any, _temperature: Array, logits: Array, *, shape: tup
 
 
 def check_pathwise(observed: Any, temperature: Array, logits: Array, *, shape: tuple[int, ...]) -> None:
-    """A sample is a softmax of (logits + noise) / temperature, so its derivative is known from itself."""
+    """Check the gradient. A sample is a softmax of (logits + noise) / temperature, so its derivative follows from the
+    sample."""
     samples, gradient = (leaf.values.astype(np.float64) for leaf in observed)
     weights = np.arange(logits.shape[-1])
     pulled = samples * (weights - (samples @ weights)[:, None]) / temperature

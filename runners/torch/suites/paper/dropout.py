@@ -1,7 +1,7 @@
-"""Dropout: zeroing at random, and scaling what stays.
+"""Cases of dropout, which sets random elements to zero and scales the others.
 
-What belongs here: cases about dropout. Which elements go is the device's own choice and is
-judged by statistics; what becomes of those that stay is exact.
+The device chooses which elements to drop. This choice is judged by statistics. The values of the other elements must be
+exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def positive(*shape: int) -> Callable[[Inputs], Any]:
-    """No zero among the values, so that a zero in the result was dropped."""
+    """Make values without zeros, so that a zero in the result shows a dropped element."""
     return lambda inputs: (inputs.uniform(*shape, low=1.0, high=2.0),)
 
 
@@ -31,7 +31,7 @@ def assert_scaled(result: Array, values: Array, p: float, relative: float = 1e-5
 
 
 def assert_dropped(result: Array, p: float, what: str = "dropped") -> None:
-    """Each element goes with probability ``p``, independently of its neighbours on every axis."""
+    """Check that each element is dropped with probability ``p``, independently of its neighbors on every axis."""
     gone = result == 0
     chance.assert_share(int(gone.sum()), gone.size, p, what)
     for axis in range(gone.ndim):
@@ -69,7 +69,7 @@ def with_gradient(context: Context, values: Any, **options: Any) -> Callable[[],
 
 
 def check_gradient(observed: Any, values: Array, *, p: float) -> None:
-    """The gradient passes where the value did, at the same scale."""
+    """Check that the gradient is zero for dropped elements, and scaled like the values for the others."""
     result, gradient = (leaf.values for leaf in observed)
     assert_dropped(result, p)
     expected = np.where(result == 0, 0, 1 / (1 - p))
@@ -77,7 +77,7 @@ def check_gradient(observed: Any, values: Array, *, p: float) -> None:
 
 
 def in_place(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """The result, and the argument after the call."""
+    """Prepare an in-place call. It returns the result, and the argument after the call."""
 
     def call() -> Any:
         argument = values.clone()
@@ -132,7 +132,8 @@ def layer_evaluating(context: Context, values: Any, **options: Any) -> Callable[
 
 
 def check_channels(observed: Any, values: Array, *, p: float = 0.5) -> None:
-    """A channel goes or stays as a whole: 5-dimensional input has a batch before its channels."""
+    """Check that every channel is either dropped or kept as a whole. A 5-dimensional input has a batch axis before the
+    channels."""
     result = observed.values
     assert result.shape == values.shape, f"shape {result.shape}"
     assert_scaled(result, values, p)
@@ -142,7 +143,7 @@ def check_channels(observed: Any, values: Array, *, p: float = 0.5) -> None:
 
 
 def layer_in_place(context: Context, values: Any, **options: Any) -> Callable[[], Any]:
-    """The result, and the argument after the call."""
+    """Prepare an in-place call of a layer. It returns the result, and the argument after the call."""
     module = context.function(**options)
 
     def call() -> Any:

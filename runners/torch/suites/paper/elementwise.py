@@ -1,4 +1,4 @@
-"""Functions that treat every element alone: ``lt``, ``round``, ``log1p``, ``bitwise_not``."""
+"""Cases of functions that compute each element separately: ``lt``, ``round``, ``log1p``, ``bitwise_not``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ for sample in library.samples("lt"):
 
 
 def rounded(x: Any, decimals: int = 0) -> Any:
-    """Half to even, by counting in units; not NumPy's own rounding."""
+    """Round half to even by counting units, without NumPy's own rounding."""
     unit = 10.0**-decimals
     with np.errstate(invalid="ignore"):
         below = np.floor(x / unit)
@@ -81,7 +81,8 @@ for sample in library.samples("round.decimals_neg_3"):
 
 
 def logarithm(x: Any) -> Any:
-    """By the inverse hyperbolic tangent, which needs no ``1 + x``; complex by modulus and angle."""
+    """Compute ``log1p`` with the inverse hyperbolic tangent, which avoids ``1 + x``, or for complex numbers from
+    modulus and angle."""
     with np.errstate(invalid="ignore", divide="ignore"):
         if np.iscomplexobj(x):
             return np.log(np.hypot(1 + x.real, x.imag)) + 1j * np.arctan2(x.imag, 1 + x.real)
@@ -118,7 +119,8 @@ for sample in library.samples("log1p"):
 
 
 def complement(x: Any) -> Any:
-    """Two's complement says it without bits: -1 - x; an unsigned type counts from its top."""
+    """Compute ``bitwise_not`` without bit operations: -1 - x in two's complement, and the largest value - x for
+    unsigned types."""
     if x.dtype == np.bool_:
         return x == np.False_
     top = np.iinfo(x.dtype).max if x.dtype.kind == "u" else -1

@@ -1,7 +1,6 @@
-"""Gradients without a framework: central differences in float64, the reference for backward passes.
+"""Computes gradients without a framework: central differences in float64, the reference for backward passes.
 
-What belongs here: turning a NumPy reference of a forward pass into the reference of its
-backward pass.
+``backward`` turns the NumPy reference of a forward pass into the reference of its backward pass.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from runners.suite.sequences import aligned
 Array = np.ndarray[Any, Any]
 
 STEP = 1e-5
-"""Truncation and rounding are both near 1e-10 for values around one."""
+"""The step of the differences. Truncation and rounding errors are both near 1e-10 for values around one."""
 DIFFERENCES = Tolerance(1e-6, 1e-6)
 """The accuracy of central differences in float64."""
 
 
 def pull_back(function: Callable[[Array], Any], at: Array, cotangent: Any) -> Array:
-    """The gradient of ``<function(at), cotangent>``; result and cotangent may be tuples alike."""
+    """Compute the gradient of ``<function(at), cotangent>``. The result and the cotangent may both be tuples."""
     gradient = np.zeros(at.shape)
     for index in np.ndindex(at.shape):
         raised, lowered = at.copy(), at.copy()
@@ -40,9 +39,9 @@ def _pair(result: Any, cotangent: Any) -> float:
 
 
 def backward(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """From ``reference(weights, *inputs, **options)`` to what ``construction.gradients`` returns.
+    """Turn ``reference(weights, *inputs, **options)`` into a reference for the result of ``construction.gradients``.
 
-    The new reference takes the cotangent as its last positional argument.
+    The new reference gets the cotangent as its last positional argument.
     """
 
     def differentiated(

@@ -1,8 +1,4 @@
-"""Initial weights.
-
-What belongs here: cases about ``torch.nn.init``, which fills an array in place with random
-numbers of a known distribution.
-"""
+"""Cases of ``torch.nn.init``, which fills an array in place with random numbers of a known distribution."""
 
 from __future__ import annotations
 
@@ -21,12 +17,12 @@ Array = np.ndarray[Any, Any]
 
 
 def filled(context: Context, array: Any, **options: Any) -> Callable[[], Any]:
-    """The result, and the argument after the call."""
+    """Prepare a call that returns the result, and the argument after the call."""
     return lambda: (context.function(array, **options), array)
 
 
 def bound(shape: tuple[int, ...], gain: float) -> float:
-    """Glorot and Bengio's: an input or output counts once for each place of the kernel."""
+    """Compute the bound of Glorot and Bengio. Inputs and outputs count once for each position of the kernel."""
     places = math.prod(shape[2:])
     return gain * math.sqrt(6 / ((shape[0] + shape[1]) * places))
 
@@ -43,7 +39,8 @@ def check_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> None:
 
 
 def check_rounded_uniform(observed: Any, array: Array, *, gain: float = 1.0) -> None:
-    """In a narrow type values stand on a grid: bounds and moments say what a rank test could not."""
+    """Check a uniform distribution in a narrow type by its bounds and moments. Rounded values coincide, so the
+    Kolmogorov-Smirnov test cannot be used."""
     result, argument = (leaf.values.astype(np.float64) for leaf in observed)
     assert np.array_equal(result, argument), "the argument was not filled in place"
     limit = bound(array.shape, gain)
@@ -72,7 +69,7 @@ xavier_uniform.statistics("float16", unwritten(128, 128), check_rounded_uniform,
 
 
 def parameter_filled(context: Context, array: Any) -> Callable[[], Any]:
-    """A parameter that wants a gradient can be filled, and still wants it."""
+    """Prepare a call that fills a parameter. The parameter must still require a gradient."""
     parameter = torch.nn.Parameter(array)
 
     def call() -> Any:

@@ -1,8 +1,7 @@
-"""Layers of neural networks: linear, the LSTM cell, GELU and pooling.
+"""Cases of neural network layers: linear, the LSTM cell, GELU and pooling.
 
-What belongs here: cases about modules whose forward pass is one layer, with the NumPy
-equations they must satisfy. Convolutions, losses, normalisation, dropout and transformers
-have modules of their own.
+Each module's forward pass is one layer, for which NumPy computes the equations. Convolutions, losses, normalization,
+dropout and transformers have their own files.
 """
 
 from __future__ import annotations
@@ -57,7 +56,8 @@ def linear_case(name: str, *shape: int, dtype: str = "float32", prepare: Any = N
 
 linear_case("batch", 256, 128, in_features=128, out_features=64)
 linear_case("float64", 16, 12, dtype="float64", in_features=12, out_features=5)
-# In narrow types without bias: a device may round the product before it adds, and what cancels is gone.
+# No bias in narrow types: a device may round the product before it adds the bias, and cancellation would magnify this
+# error.
 linear_case("bfloat16", 16, 32, dtype="bfloat16", in_features=32, out_features=8, bias=False)
 linear_case("float16", 16, 32, dtype="float16", in_features=32, out_features=8, bias=False)
 linear_case("three-dimensions", 3, 5, 7, in_features=7, out_features=4)
@@ -126,7 +126,7 @@ def lstm_reference(
 
 
 def lstm_forward(context: Context, weights: Weights, values: Any, *state: Any, **options: Any) -> Callable[[], Any]:
-    """The cell takes its state as one pair, or none."""
+    """Prepare a call that passes the state as one pair, if there is a state."""
     module = construction.build(context, weights, options)
     return lambda: module(values, state) if state else module(values)
 
@@ -171,7 +171,7 @@ def lstm_case(
 lstm_case("batch", 64, input_size=64, hidden_size=64)
 lstm_case("float64", 5, input_size=4, hidden_size=3, dtype="float64")
 lstm_case("bfloat16", 8, input_size=16, hidden_size=8, dtype="bfloat16")
-# A rounded gate forgets a little more or less of a cell that is larger than what is left of it.
+# The rounding error of a gate is multiplied by the cell, which may be larger than the result.
 lstm_case("float16", 8, input_size=16, hidden_size=8, dtype="float16", tolerance=Tolerance(2e-3, 3e-3))
 lstm_case("without-bias", 5, input_size=4, hidden_size=6, bias=False)
 lstm_case("unbatched", input_size=4, hidden_size=3)

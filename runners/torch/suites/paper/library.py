@@ -1,13 +1,12 @@
-"""The library's own samples: inputs that PyTorch ships to test its operators (OpInfo).
+"""PyTorch's own samples: the inputs with which PyTorch tests its operators (OpInfo).
 
-They stand in ``samples.json`` beside this file, taken once from the version of torch that the
-file names, so that the suite is the same on every version and nothing of torch's testing code
-is imported when cases run (importing it takes seconds and may initialise CUDA). To renew it:
-``python -m runners.torch.suites.paper.library``.
+``samples.json`` beside this file contains them. They were taken once, from the version of torch that the file names. So
+the suite is the same for every version, and running cases does not import torch's testing code, which would take
+seconds and might initialize CUDA. To take them again: ``python -m runners.torch.suites.paper.library``.
 
-Shapes, arguments and options are the library's. So are the values of small arrays; the values
-of large ones are made anew from the case's seed. Memory layout is not kept, and a sample with
-an array among its keyword arguments is left out: options of a case are plain values.
+Shapes, arguments and options are PyTorch's own, and so are the values of small arrays. The values of large arrays are
+drawn from the case's seed. Memory layout is not kept. Samples with an array among the keyword arguments are left out,
+because the options of a case are plain values.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from runners.suite.cases import Inputs
 
 SAMPLES = Path(__file__).with_name("samples.json")
 MOST_SAMPLES = 6
-"""Of one operator; where the library has more, its first, and others drawn at random, once."""
+"""The maximum number of samples of one operator. If PyTorch has more, these are the first and others that were drawn at
+random."""
 MOST_VALUES = 400
-"""Elements of an array whose values are kept."""
+"""The maximum number of elements of an array whose values are kept."""
 
 DERIVED: Mapping[str, str] = {
     "addr": "float32",
@@ -51,12 +51,13 @@ DERIVED: Mapping[str, str] = {
     "unbind": "float32",
     "unsqueeze": "float32",
 }
-"""The operators whose samples are taken: each (and its variant) as the library names it, and the dtype asked for."""
+"""The operators whose samples are taken, with the dtype of the samples. An operator has PyTorch's name, with its
+variant."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One call that the library tests: positional arguments as stored, and keyword arguments."""
+    """One call from PyTorch's tests: positional arguments as stored, and keyword arguments."""
 
     number: int
     arguments: Sequence[Any]
@@ -71,7 +72,7 @@ class Sample:
 
 
 def samples(operator: str) -> Iterator[Sample]:
-    """The stored samples of ``operator`` (``argsort``, ``linalg.matrix_rank.hermitian``)."""
+    """Yield the stored samples of ``operator`` (``argsort``, ``linalg.matrix_rank.hermitian``)."""
     for number, stored in _stored()[operator].items():
         yield Sample(int(number), stored["arguments"], stored["options"])
 
@@ -97,7 +98,7 @@ def _restored(stored: Any, inputs: Inputs) -> Any:
 
 
 def extract() -> dict[str, Any]:
-    """The content of ``samples.json``, from the installed torch."""
+    """Make the content of ``samples.json`` from the installed torch."""
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -141,7 +142,7 @@ def _plain(torch: Any, value: Any) -> Any:
 
 
 def _written(content: Mapping[str, Any]) -> str:
-    """JSON with one sample a line, so that a change reads well in a diff."""
+    """Write JSON with one sample per line, which keeps diffs readable."""
     operators = [
         f"{json.dumps(operator)}: {{\n"
         + ",\n".join(f'  "{number}": {json.dumps(sample)}' for number, sample in stored.items())

@@ -1,10 +1,10 @@
-"""The library's own samples of modules and optimizers: torch's ModuleInfo and OptimizerInfo.
+"""PyTorch's own samples of modules and optimizers: ModuleInfo and OptimizerInfo.
 
-``modules.json`` beside this file holds what torch ships to test itself: constructor options
-and the shapes that ``forward`` gets (floating values are made anew from the case's seed; masks
-and other values that decide something are kept). It names the version that it came from, so
-that a suite is the same on every version, and nothing of ``torch.testing`` is imported at run
-time. ``python -m runners.torch.suites.paper.library_modules`` writes it again from the installed torch.
+``modules.json`` beside this file contains the samples with which PyTorch tests itself: constructor options, and the
+shapes of the arguments of ``forward``. Floating values are drawn from the case's seed. Masks and other values that
+decide something are kept. The file names the version of torch from which it was taken. So the suite is the same for
+every version, and running cases does not import ``torch.testing``. To take the samples again: ``python -m
+runners.torch.suites.paper.library_modules``.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ OPTIMIZERS = ("Adamax", "LBFGS", "Rprop")
 
 @dataclass(frozen=True)
 class ModuleSample:
-    """One ModuleInput: ``options`` for the constructor, then what ``forward`` gets."""
+    """One ModuleInput: the ``options`` of the constructor, and the arguments of ``forward``."""
 
     name: str
     options: dict[str, Any]
     arrays: dict[str, Any]
-    """Arrays among the constructor's options, as stored."""
+    """Stored arrays among the constructor's options."""
     positional: tuple[Any, ...]
     named: dict[str, Any]
 
     def constants(self, inputs: Inputs) -> dict[str, Any]:
-        """The arrays that the constructor gets."""
+        """Make the arrays among the constructor's options."""
         return {name: _array(stored, inputs) for name, stored in self.arrays.items()}
 
     def arguments(self, inputs: Inputs) -> list[Any]:
-        """The positional arguments of ``forward``, flattened; arrays are made by ``inputs``."""
+        """Make the positional arguments of ``forward``, with arrays from ``inputs``."""
         return [_array(stored, inputs) for stored in self.positional]
 
     def keywords(self, inputs: Inputs) -> dict[str, Any]:
@@ -77,7 +77,8 @@ def add_cases(
     every: int = 1,
     tolerance: Tolerance | None = None,
 ) -> None:
-    """A value case for each sample; ``every`` takes one in so many where torch ships a full product."""
+    """Add a value case for each sample, or for every n-th sample if PyTorch has samples for all combinations of
+    options."""
     for sample in samples(function.name)[::every]:
         function.value(sample.name, _bound(arguments, sample), tolerance=tolerance, **sample.options)
 
@@ -87,7 +88,7 @@ def _bound(arguments: Callable[[Inputs, ModuleSample], Sequence[Any]], sample: M
 
 
 def samples(function: str) -> list[ModuleSample]:
-    """The samples of ``torch.nn.X``."""
+    """Return the samples of a module (``torch.nn.GroupNorm``)."""
     return [
         ModuleSample(
             name=f"library-{place}{_slug(sample['description'])}",
@@ -134,7 +135,7 @@ def _array(stored: Any, inputs: Inputs) -> Any:
 
 
 def extract() -> dict[str, Any]:
-    """Read the samples of the installed torch."""
+    """Take the samples from the installed torch."""
     import torch
     from torch.testing._internal.common_modules import module_db
     from torch.testing._internal.common_optimizers import optim_db
@@ -153,7 +154,7 @@ def extract() -> dict[str, Any]:
         f"torch.optim.{info.optim_cls.__name__}": [
             {"description": sample.desc, "options": {key: _plain(value) for key, value in sample.kwargs.items()}}
             for sample in info.optim_inputs_func(device="cpu")
-            # An array among the options (a learning rate) would have to be moved; such cases are by hand.
+            # An array among the options (a learning rate) would have to be moved. Such cases are handwritten.
             if not any(isinstance(value, torch.Tensor) for value in sample.kwargs.values())
         ]
         for info in optim_db
@@ -189,7 +190,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON: floating arrays as their shape, other arrays with their values."""
+    """Return a value as JSON: a floating array as its shape, any other array with its values."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -204,7 +205,7 @@ def _plain(value: Any) -> Any:
 
 
 def _text(found: dict[str, Any]) -> str:
-    """One sample a line, so that a change of version reads well in a diff."""
+    """Write one sample per line, which keeps diffs between versions readable."""
     groups = [
         f"{json.dumps(group)}: {{\n"
         + ",\n".join(

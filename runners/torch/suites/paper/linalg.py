@@ -1,6 +1,6 @@
-"""Functions of linear algebra: ``addr``, ``slogdet``, ``linalg.matrix_rank``, ``triangular_solve``, ``ormqr``.
+"""Cases of linear algebra: ``addr``, ``slogdet``, ``linalg.matrix_rank``, ``triangular_solve``, ``ormqr``.
 
-Matrices are made well-conditioned, so that a wrong digit is the function's and not the problem's.
+All matrices are well-conditioned, so that a wrong digit is the function's fault.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from runners.torch.suites.paper import library
 from runners.torch.suites.paper.calls import both, gradient, into, strided
 
 SOLVED = Tolerance(1e-4, 1e-4)
-"""For float32 results that pass through a factorisation of some dozens of columns."""
+"""The tolerance of float32 results that depend on a factorization of some dozens of columns."""
 
 
 def regular(inputs: Inputs, *shape: int) -> Any:
-    """Random matrices with a heavy diagonal; the determinant's sign varies."""
+    """Make random matrices with a heavy diagonal. The sign of the determinant varies."""
     size = shape[-1]
     signs = np.where(inputs.booleans(*shape[:-1]), 1.0, -1.0)
     return 0.3 * inputs.normal(*shape) + np.eye(size) * signs[..., None, :] * (1 + size**0.5)
 
 
 def outer_added(x: Any, one: Any, other: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """With ``beta`` zero the first argument does not count, not even its NaN."""
+    """Compute ``addr``. If ``beta`` is zero, the first argument has no effect, even if it contains NaN."""
     outer = one[:, None] * other[None, :]
     if outer.dtype == np.bool_:
         return np.broadcast_to(x if beta else np.False_, outer.shape) | (outer & np.bool_(alpha))
@@ -80,7 +80,7 @@ for sample in library.samples("addr"):
 
 
 def eliminated(x: Any) -> Any:
-    """Gaussian elimination with row exchanges: the sign, and the logarithm of the magnitude."""
+    """Compute the sign and the logarithm of the determinant's magnitude, by Gaussian elimination with row exchanges."""
     if x.ndim > 2:
         pairs = [eliminated(x[index]) for index in np.ndindex(x.shape[:-2])]
         signs = np.array([sign for sign, _ in pairs], x.dtype).reshape(x.shape[:-2])
@@ -138,7 +138,8 @@ for sample in library.samples("linalg.slogdet"):
 
 
 def of_rank(inputs: Inputs, rank: int, *shape: int) -> Any:
-    """Products of two factors of ``rank``, scaled so that the smallest singular value is far from zero."""
+    """Make matrices of this rank as products of two factors, scaled so that the smallest singular value is far from
+    zero."""
     *batch, rows, columns = shape
     left, _ = np.linalg.qr(inputs.normal(*batch, rows, rank))
     right, _ = np.linalg.qr(inputs.normal(*batch, columns, rank))
@@ -146,9 +147,10 @@ def of_rank(inputs: Inputs, rank: int, *shape: int) -> Any:
 
 
 def rank(x: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
-    """Singular values (or magnitudes of eigenvalues) above the larger of both thresholds.
+    """Count the singular values (for Hermitian matrices the magnitudes of eigenvalues) above the larger of the two
+    thresholds.
 
-    The default of ``rtol`` is float32's, whose cases alone come near it.
+    The default of ``rtol`` uses the precision of float32, because only float32 cases come near this threshold.
     """
     if 0 in x.shape[-2:]:
         return np.zeros(x.shape[:-2], "int64")
@@ -202,7 +204,7 @@ for sample in library.samples("linalg.matrix_rank.hermitian"):
 
 
 def substituted(b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """Substitution, row by row; the coefficients come back as given, spread over the batch."""
+    """Solve by substitution, row by row. The coefficients are returned unchanged, broadcast over the batch."""
     batch = np.broadcast_shapes(b.shape[:-2], a.shape[:-2])
     b, a = (np.broadcast_to(matrix, batch + matrix.shape[-2:]) for matrix in (b, a))
     factor = np.triu(a) if upper else np.tril(a)
@@ -217,7 +219,8 @@ def substituted(b: Any, a: Any, upper: bool = True, transpose: bool = False, uni
 
 
 def solve_gradients(b: Any, a: Any, upstream: Any) -> Any:
-    """Of ``a x = b``: by ``b`` the solution of the transposed system, by ``a`` its product with ``x``."""
+    """Compute the gradients of ``a x = b``. The gradient of ``b`` solves the transposed system, and the gradient of
+    ``a`` is its product with ``x``."""
     x, _ = substituted(b, a)
     by_b, _ = substituted(upstream, a, transpose=True)
     return [x, a, by_b, np.triu(-by_b @ x.swapaxes(-1, -2))]
@@ -262,7 +265,7 @@ for sample in library.samples("triangular_solve"):
 
 
 def reflected(x: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
-    """Q is the product of reflections ``I - tau v v*``, built in full and multiplied."""
+    """Multiply by Q, the product of the reflections ``I - tau v v*``. Q is built in full."""
     if other.ndim > 2:
         batches = aligned(x, tau, other)
         products = [reflected(a, scales, b, left, transpose) for a, scales, b in batches]
@@ -277,7 +280,7 @@ def reflected(x: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 
 
 def reflections(inputs: Inputs, *shape: int) -> Any:
-    """Columns below the diagonal, and the scales that make each reflection orthogonal."""
+    """Make columns below the diagonal, and the factors that make each reflection orthogonal."""
     x = inputs.normal(*shape)
     below = np.tril(x, -1)
     return [x, 2 / (1 + (below**2).sum(-2))]

@@ -1,8 +1,7 @@
-"""Losses: what is minimised in training.
+"""Cases of loss modules, compared with their closed forms.
 
-What belongs here: cases about loss modules, with their closed forms. A case's first argument
-holds the arrays that the constructor gets (weights of classes), the next two are the input
-and the target.
+A case's first argument contains the arrays for the constructor (weights of classes). The next two arguments are the
+input and the target.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def loss(context: Context, constants: Constants, values: Any, target: Any, **opt
 def loss_and_gradient(
     context: Context, constants: Constants, values: Any, target: Any, **options: Any
 ) -> Callable[[], Any]:
-    """The loss and its gradient by the input."""
+    """Prepare the loss and its gradient with respect to the input."""
     criterion = context.function(**constants, **options)
     leaf = values.detach().requires_grad_()
 
@@ -54,13 +53,13 @@ def reduced(losses: Array, reduction: str) -> Array:
 
 
 def share(losses: Array, reduction: str) -> float:
-    """The weight of one element's loss in the result, which is the factor of its gradient."""
+    """Return the weight of one element's loss in the result, which is a factor of its gradient."""
     return {"mean": 1 / losses.size, "batchmean": 1 / losses.shape[0] if losses.ndim else 1.0}.get(reduction, 1.0)
 
 
 def bce_reference(constants: Constants, logits: Array, target: Array, *, reduction: str = "mean") -> Array:
     positive = constants.get("pos_weight", 1.0)
-    # -log sigmoid(x) = log(1 + e^-x), and of the other class log(1 + e^x).
+    # For the positive class, the loss is -log sigmoid(x) = log(1 + e^-x); for the other class, log(1 + e^x).
     losses = positive * target * np.logaddexp(0, -logits) + (1 - target) * np.logaddexp(0, logits)
     return reduced(losses * constants.get("weight", 1.0), reduction)
 
@@ -81,7 +80,7 @@ bce = Function("torch.nn.BCEWithLogitsLoss", reference=bce_reference, prepare=lo
 bce.value("batch", logits_and_target(128, 64))
 bce.value("float64", logits_and_target(7, 5), dtype="float64")
 bce.value("bfloat16", logits_and_target(16, 8), dtype="bfloat16")
-# The terms that are subtracted are rounded at their own size, up to 8.
+# The loss is a difference of terms up to 8, whose rounding errors are relative to their own size.
 bce.value("float16", logits_and_target(16, 8), dtype="float16", reduction="none", tolerance=Tolerance(2e-3, 1e-2))
 bce.value("each-element", logits_and_target(3, 4, 5), reduction="none")
 bce.value("sum", logits_and_target(9), reduction="sum")
@@ -172,7 +171,7 @@ def divergence_reference(
 ) -> Array:
     if log_target:
         return reduced(np.exp(target) * (target - log_probability), reduction)
-    # 0 log 0 is 0, as everywhere in information theory.
+    # 0 log 0 is 0, as usual in information theory.
     return reduced(special.xlogy(target, target) - target * log_probability, reduction)
 
 
@@ -184,7 +183,7 @@ def divergence_gradient(
 
 
 def distributions(*shape: int) -> Callable[[Inputs], Any]:
-    """Logarithms of one set of distributions, and another set, over the last axis."""
+    """Make the logarithms of some distributions, and other distributions, both along the last axis."""
 
     def arguments(inputs: Inputs) -> Any:
         one, other = inputs.uniform(*shape, low=0.1), inputs.uniform(*shape, low=0.1)
@@ -242,7 +241,7 @@ bce.value(
     reduction="none",
 )
 library_modules.add_cases(smooth_l1, lambda inputs, sample: ({}, *sample.arguments(inputs)))
-# The library's target is any number; a probability must not be negative.
+# PyTorch's targets are arbitrary numbers, but a probability must not be negative.
 library_modules.add_cases(
     divergence, lambda inputs, sample: ({}, *(np.abs(argument) for argument in sample.arguments(inputs)))
 )

@@ -1,8 +1,7 @@
-"""L-BFGS: an optimizer that evaluates the function it minimises.
+"""Cases of ``torch.optim.LBFGS``, an optimizer that evaluates the function that it minimizes.
 
-What belongs here: cases about ``torch.optim.LBFGS``. Functions are chosen so that the minimiser
-has a closed form, or the iterates follow from the published recursion, in NumPy. Few steps and
-short histories: a lazy device compiles each length of the history anew, in seconds.
+For each function, either the minimum has a closed form, or NumPy computes the iterates by the published recursion.
+Steps are few and histories short, because a lazy device compiles each length of the history, which takes seconds.
 """
 
 from __future__ import annotations
@@ -20,15 +19,16 @@ from runners.torch.suites.paper import library_modules
 
 Array = np.ndarray[Any, Any]
 
-# A minimum is flat: where the loss no longer changes in a precision, the place is known to its root.
+# A function is flat at its minimum. If the loss is exact to a precision, the position is exact only to the square root
+# of this precision.
 AT_MINIMUM = {"float32": Tolerance(1e-3, 1e-3), "float64": Tolerance(1e-5, 1e-5)}
 
 
 def minimise_quadratic(context: Context, matrix: Any, linear: Any, start: Any, **options: Any) -> Callable[[], Any]:
-    """One ``step`` on x·Ax/2 - b·x; returns x and the loss at the start, which ``step`` reports.
+    """Prepare one ``step`` on x·Ax/2 - b·x. It returns x, and the initial loss, which is the result of ``step``.
 
-    The optimizer is built within the call, here as below: a second ``step`` of the same one
-    would begin at the minimum and find nothing to do.
+    Each call here and below creates a new optimizer. A second ``step`` of the same optimizer would begin at the minimum
+    and do nothing.
     """
 
     def call() -> Any:
@@ -48,7 +48,7 @@ def minimise_quadratic(context: Context, matrix: Any, linear: Any, start: Any, *
 
 
 def fit_regression(context: Context, features: Any, targets: Any, **options: Any) -> Callable[[], Any]:
-    """Least squares over two parameters, a matrix and an offset."""
+    """Prepare a least-squares fit of two parameters, a matrix and an offset."""
 
     def call() -> Any:
         weight = torch.nn.Parameter(torch.zeros_like(features[0]).unsqueeze(1))
@@ -68,7 +68,7 @@ def fit_regression(context: Context, features: Any, targets: Any, **options: Any
 
 
 def quadratic(size: int, spread: float = 4.0) -> Callable[[Inputs], Any]:
-    """A symmetric matrix with eigenvalues from 1 to ``spread``, a linear term and a start."""
+    """Make a symmetric matrix with eigenvalues from 1 to ``spread``, a linear term and a starting point."""
 
     def arguments(inputs: Inputs) -> Any:
         rotation, _ = np.linalg.qr(inputs.normal(size, size))
@@ -79,7 +79,7 @@ def quadratic(size: int, spread: float = 4.0) -> Callable[[Inputs], Any]:
 
 
 def orthogonal_features(count: int, width: int) -> Callable[[Inputs], Any]:
-    """Features without correlation and with mean zero, so that few steps find the minimum."""
+    """Make uncorrelated features with mean zero, so that few steps reach the minimum."""
 
     def arguments(inputs: Inputs) -> Any:
         basis, _ = np.linalg.qr(np.hstack([np.ones((count, 1)), inputs.normal(count, width)]))
@@ -95,7 +95,8 @@ def loss_at(matrix: Array, linear: Array, place: Array) -> Array:
 def iterates(
     matrix: Array, linear: Array, start: Array, *, lr: float, max_iter: int, history_size: int = 100, **_: Any
 ) -> tuple[Array, Array]:
-    """Nocedal's two-loop recursion with a fixed step; the first step is at most one long in the 1-norm."""
+    """Compute Nocedal's two-loop recursion with a fixed step. The length of the first step is at most 1 in the
+    1-norm."""
     place, gradient = start, matrix @ start - linear
     history: list[tuple[Array, Array]] = []
     for number in range(max_iter):

@@ -1,7 +1,7 @@
-"""Modules as containers: children, parameters, state and gradients.
+"""Cases of modules as containers: children, parameters, state and gradients.
 
-What belongs here: cases about ``torch.nn.Module`` and ``torch.nn.Sequential`` themselves; what a
-layer computes is in ``layers.py``. Methods are called as plain functions of a module.
+These cases are about ``torch.nn.Module`` and ``torch.nn.Sequential`` themselves; ``layers.py`` has cases about the
+computation of layers. Methods are called as plain functions of a module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 def linear_of(context: Context, weight: Any, bias: Any = None) -> torch.nn.Linear:
-    """A linear layer on the device with these weights."""
+    """Return a linear layer on the device with these weights."""
     outputs, inputs = weight.shape
     layer = torch.nn.Linear(inputs, outputs, bias=bias is not None, device=context.device, dtype=context.dtype)
     layer.load_state_dict({"weight": weight} if bias is None else {"weight": weight, "bias": bias})
@@ -29,7 +29,7 @@ def linear_of(context: Context, weight: Any, bias: Any = None) -> torch.nn.Linea
 
 
 def two_layers(rows: int, *widths: int) -> Callable[[Inputs], Any]:
-    """Weights and biases of two linear layers, and a batch of rows for them."""
+    """Make weights and biases of two linear layers, and a batch of rows as their input."""
     first, hidden, last = widths
     return lambda inputs: (
         inputs.normal(hidden, first) / np.sqrt(first),
@@ -50,7 +50,7 @@ def perceptron(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any
 
 
 def perceptron_by_name(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    """Built of an ordered dictionary; the children keep their names."""
+    """Prepare a model that is built from an ordered dictionary. The children keep their names."""
     model = context.function(
         OrderedDict(first=linear_of(context, w1, b1), bend=torch.nn.ReLU(), second=linear_of(context, w2, b2))
     )
@@ -63,7 +63,7 @@ def perceptron_nested(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, valu
 
 
 def perceptron_appended(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    """Layers that are appended and inserted are used in their place."""
+    """Prepare a model to which layers are appended, and into which a layer is inserted."""
     model = context.function(linear_of(context, w1, b1))
     model.append(linear_of(context, w2, b2))
     model.insert(1, torch.nn.ReLU())
@@ -71,13 +71,13 @@ def perceptron_appended(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, va
 
 
 def first_layers(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    """A slice is a sequence of its own, and an index finds the layer."""
+    """Prepare a slice of a model, which is a model itself, and a layer by its index."""
     model = context.function(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
     return lambda: (model[:2](values), model[-1].weight)
 
 
 def perceptron_gradients(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any) -> Callable[[], Any]:
-    """The result, and the gradients of its sum by all weights in the order of the parameters."""
+    """Prepare the result, and the gradients of its sum with respect to all weights in the order of the parameters."""
     model = context.function(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
@@ -144,7 +144,8 @@ sequential.value(
 
 
 class Normaliser(torch.nn.Module):  # type: ignore[misc]
-    """A module of every kind of state: parameters, buffers kept and not kept, a child, and none."""
+    """A module with every kind of state: a parameter, persistent buffers, a non-persistent buffer, a child, and a
+    parameter that is None."""
 
     def __init__(self, context: Context, weight: Any, mean: Any, count: Any) -> None:
         super().__init__()
@@ -180,7 +181,8 @@ def check_names(observed: Any, *_: Array) -> None:
 
 
 def state_written(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    """The state shares the module's arrays, so that values written into it are the module's."""
+    """Prepare a call that writes into the state dictionary. The state shares the module's arrays, so the module
+    changes, too."""
     module = Normaliser(context, weight, mean, count)
 
     def call() -> Any:
@@ -193,7 +195,7 @@ def state_written(context: Context, weight: Any, mean: Any, count: Any) -> Calla
 
 
 def state_loaded(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    """The state of one module makes another one equal to it."""
+    """Prepare a call that loads the state of one module into another."""
     module = Normaliser(context, weight, mean, count)
     other = Normaliser(context, weight * 0, mean * 0, count * 0)
 
@@ -209,7 +211,7 @@ def check_loaded(observed: Any, weight: Array, mean: Array, count: Array) -> Non
 
 
 def state_added(context: Context, weight: Any, mean: Any, count: Any) -> Callable[[], Any]:
-    """The state is added to a dictionary that is there, and which is returned."""
+    """Prepare a call that adds the state to an existing dictionary and returns this dictionary."""
     module = Normaliser(context, weight, mean, count)
 
     def call() -> Any:
@@ -266,7 +268,7 @@ state_dict.value(
 
 
 def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
-    """The gradients after a backward pass and the call."""
+    """Prepare the gradients after a backward pass, followed by the case's function."""
     model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
@@ -280,7 +282,8 @@ def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **
 def accumulated_anew(
     context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any
 ) -> Callable[[], Any]:
-    """Two backward passes with the call between them: gradients are those of the second alone."""
+    """Prepare two backward passes. The function is called before each, so the gradients are those of the second pass
+    alone."""
     model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:

@@ -1,8 +1,4 @@
-"""Normalisation over a batch and over groups of channels.
-
-What belongs here: cases about functions that centre and scale by means and variances, and about
-the running statistics that they keep.
-"""
+"""Cases of normalization over a batch and over groups of channels, and of the running statistics that it keeps."""
 
 from __future__ import annotations
 
@@ -20,12 +16,13 @@ from runners.torch.suites.paper.windows import with_edges
 
 Array = np.ndarray[Any, Any]
 
-# Centred values are divided by their deviation: the mean's rounding counts by the values' size.
+# Centered values are divided by their deviation, so the rounding error of the mean is relative to the size of the
+# values.
 CENTRED = Tolerance(2e-5, 2e-5)
 
 
 def channelwise(array: Array | None, like: Array, default: float) -> Array:
-    """One number a channel, shaped to meet (batch, channel, *space)."""
+    """Return one number per channel, in a shape that broadcasts with (batch, channel, *space)."""
     filled = np.full(like.shape[1], default) if array is None else array
     return filled.reshape(1, -1, *(1,) * (like.ndim - 2))
 
@@ -38,7 +35,7 @@ def standardised(values: Array, mean: Array, variance: Array, scale: Any, shift:
 def batch_norm_call(
     context: Context, values: Any, mean: Any, variance: Any, weight: Any, bias: Any, **options: Any
 ) -> Callable[[], Any]:
-    """The result with the running statistics as the call left them."""
+    """Prepare a call that returns the result, and the running statistics after the call."""
     return lambda: (context.function(values, mean, variance, weight, bias, **options), mean, variance)
 
 
@@ -62,14 +59,14 @@ def batch_norm_reference(
     result = standardised(values, of_batch, spread, weight, bias, eps)
     if mean is None or variance is None:
         return result, mean, variance
-    # The result is scaled by the biased variance, and the unbiased one is remembered.
+    # The result is scaled with the biased variance, but the running variance is unbiased.
     unbiased = values.var(others, ddof=1)
     kept = 1 - momentum
     return result, kept * mean + momentum * of_batch, kept * variance + momentum * unbiased
 
 
 def channels(*shape: int, affine: bool = True) -> Callable[[Inputs], Any]:
-    """Values, running mean and variance, and weight and bias or None."""
+    """Make values, running mean and variance, and weight and bias (or None)."""
 
     def arguments(inputs: Inputs) -> Any:
         count = shape[1]
@@ -81,7 +78,7 @@ def channels(*shape: int, affine: bool = True) -> Callable[[Inputs], Any]:
 
 
 def with_nan(arguments: Callable[[Inputs], Any]) -> Callable[[Inputs], Any]:
-    """The same with one value of the first array not a number."""
+    """Make the same arguments, with one NaN in the first array."""
 
     def changed(inputs: Inputs) -> Any:
         values, *others = arguments(inputs)
@@ -117,14 +114,14 @@ batch_norm.value(
 batch_norm.value(
     "constant-channel-becomes-its-shift",
     lambda inputs: (np.full((5, 3), 2.5), np.zeros(3), np.ones(3), np.ones(3), inputs.normal(3)),
-    # What rounding leaves of the difference is divided by the root of epsilon.
+    # The rounding error of the difference is divided by the square root of epsilon.
     tolerance=Tolerance(1e-4, 1e-3),
     **REMEMBERS,
 )
 
 
 def differentiated(context: Context, values: Any, cotangent: Any, **options: Any) -> Callable[[], Any]:
-    """Values and gradient of a function of one array."""
+    """Prepare the result and the gradient of a function of one array."""
     leaf = values.detach().requires_grad_()
 
     def call() -> Any:
@@ -221,7 +218,7 @@ group_norm.value("nan-takes-its-group", with_nan(grouped(3, 6, 4)), tolerance=CE
 
 
 def reset(context: Context, batches: Any, *, kind: str, **options: Any) -> Callable[[], Any]:
-    """The running statistics and the count of batches of a layer that has seen batches and then was reset."""
+    """Prepare the running statistics and the count of batches of a layer that is reset after some batches."""
     layer = getattr(torch.nn, kind)(batches.shape[2], device=context.device, dtype=context.dtype, **options)
 
     def call() -> Any:
@@ -238,7 +235,7 @@ def fresh_statistics(batches: Array, **_: Any) -> Any:
     return np.zeros(count), np.ones(count), Expected(np.array(0), "int64")
 
 
-# The study prints BatchNorm, which has never been a public name; its three forms share the method.
+# The study names BatchNorm, which was never public. Its three public forms share the method.
 reset_statistics = Function(
     "torch.nn.BatchNorm.reset_running_stats",
     alias_of="torch.nn.BatchNorm2d.reset_running_stats",

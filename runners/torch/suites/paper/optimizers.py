@@ -1,8 +1,7 @@
-"""Optimizers and learning-rate schedules.
+"""Cases of ``torch.optim``: optimizers.
 
-What belongs here: cases about ``torch.optim``. A case hands in parameters and the gradients of
-each step; the call takes the steps and returns the parameters. References are the published
-update rules in NumPy.
+A case has parameters, and the gradients of each step. The call makes the steps and returns the parameters. The
+references compute the published update rules in NumPy.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-# The first optimizer that is built imports this, in seconds: once here, where children are forked
-# from, and not within the first call of each of them.
+# The first optimizer of a process imports this module, which takes seconds. It is imported here, in the process that
+# forks the children, and not in the first call of each child.
 import torch._dynamo
 
 from runners.suite.cases import Context, Function, Inputs
@@ -32,7 +31,7 @@ def owned(parameters: Sequence[Any]) -> list[torch.nn.Parameter]:
 def steps(
     context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
-    """One step of the optimizer for each entry of ``gradients``."""
+    """Prepare one step of the optimizer for each entry of ``gradients``."""
     trained = owned(parameters)
     optimizer = context.function(trained, **options)
 
@@ -49,7 +48,7 @@ def steps(
 def steps_in_groups(
     context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], *, rates: Sequence[float]
 ) -> Callable[[], Any]:
-    """Each parameter in a group of its own, with its own learning rate."""
+    """Prepare steps with each parameter in its own group, with its own learning rate."""
     trained = owned(parameters)
     optimizer = context.function([{"params": [parameter], "lr": rate} for parameter, rate in aligned(trained, rates)])
 
@@ -66,7 +65,7 @@ def steps_in_groups(
 def steps_resumed(
     context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
-    """Each step by a new optimizer, which takes up the state that the last one saved."""
+    """Prepare steps that each use a new optimizer, which loads the state of the previous optimizer."""
     trained = owned(parameters)
 
     def call() -> Any:
@@ -87,7 +86,7 @@ def steps_resumed(
 def steps_by_closure(
     context: Context, parameters: Sequence[Any], gradients: Sequence[Sequence[Any]], **options: Any
 ) -> Callable[[], Any]:
-    """One step, whose closure computes the sum of every parameter times what becomes its gradient."""
+    """Prepare one step with a closure, which computes the sum of the products of each parameter with its gradient."""
     trained = owned(parameters)
     optimizer = context.function(trained, **options)
     (of_step,) = gradients
@@ -106,7 +105,7 @@ def steps_by_closure(
 
 
 def with_loss(reference: Callable[..., list[Array]]) -> Callable[..., list[Array]]:
-    """The parameters after the step, and the loss before it."""
+    """Return a reference for the parameters after the step and the loss before it."""
 
     def both(parameters: Sequence[Array], gradients: Sequence[Sequence[Array]], **options: Any) -> list[Array]:
         losses = [(parameter * gradient).sum() for parameter, gradient in aligned(parameters, gradients[0])]
@@ -116,7 +115,7 @@ def with_loss(reference: Callable[..., list[Array]]) -> Callable[..., list[Array
 
 
 def training(*shapes: tuple[int, ...], count: int = 1) -> Callable[[Inputs], Any]:
-    """Parameters of these shapes, and ``count`` steps of gradients."""
+    """Make parameters of these shapes, and the gradients of ``count`` steps."""
     return lambda inputs: (
         [inputs.normal(*shape) for shape in shapes],
         [[inputs.normal(*shape) for shape in shapes] for _ in range(count)],
@@ -134,7 +133,8 @@ def adamax_reference(
     maximize: bool = False,
     **_: Any,
 ) -> list[Array]:
-    """Kingma and Ba, algorithm 2; the sign of the gradient is turned before the decay is added."""
+    """Compute algorithm 2 of Kingma and Ba. ``maximize`` changes the sign of the gradient before the weight decay is
+    added."""
     results = []
     for place, parameter in enumerate(parameters):
         mean, largest = np.zeros(parameter.shape), np.zeros(parameter.shape)
@@ -164,7 +164,7 @@ adamax.value("resumed-from-state", training((6, 5), count=3), prepare=steps_resu
 
 
 def in_groups(reference: Callable[..., list[Array]]) -> Callable[..., list[Array]]:
-    """The rule for each parameter alone, with its own learning rate."""
+    """Apply the reference to each parameter separately, with its own learning rate."""
 
     def each_alone(
         parameters: Sequence[Array], gradients: Sequence[Sequence[Array]], *, rates: Sequence[float]
@@ -210,7 +210,8 @@ def rprop_reference(
     maximize: bool = False,
     **_: Any,
 ) -> list[Array]:
-    """Riedmiller and Braun without weight-backtracking: steps grow while the sign stays, and wait where it turns."""
+    """Compute the rule of Riedmiller and Braun without weight-backtracking. The step size grows while the gradient
+    keeps its sign. After a change of sign, it shrinks and one update is skipped."""
     results = []
     for place, parameter in enumerate(parameters):
         previous, size = np.zeros(parameter.shape), np.full(parameter.shape, lr)

@@ -1,7 +1,7 @@
-"""Functions that draw random numbers: ``multinomial``, ``randperm`` and ``von_mises.VonMises``.
+"""Cases of functions that draw random numbers: ``multinomial``, ``randperm`` and ``von_mises.VonMises``.
 
-The device's own generator draws; what it drew is judged by its statistics. Each threshold is
-passed by chance less than once in a million, and a distribution some percent off is noticed.
+The device's own generator draws the numbers, and statistics judge them. A correct generator exceeds a threshold less
+than once in a million times. A distribution that is wrong by some percent is detected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIX_SIGMA = 6.0
 
 
 def fits(counts: Any, probabilities: Any) -> None:
-    """Pearson's chi-squared test of ``counts`` against ``probabilities``; what is impossible never occurs."""
+    """Apply Pearson's chi-squared test to ``counts``. Categories with probability zero must not occur."""
     counts, probabilities = np.ravel(counts), np.ravel(probabilities)
     possible = probabilities > 0
     if counts[~possible].any():
@@ -38,7 +38,7 @@ def fits(counts: Any, probabilities: Any) -> None:
 
 
 def drawn(observed: Any, shape: tuple[int, ...], dtype: str = "int64") -> Any:
-    """The values, if shape and dtype are right."""
+    """Return the values. Raise ``Mismatch`` if shape or dtype is wrong."""
     if not isinstance(observed, Leaf) or observed.values.shape != shape or observed.dtype != dtype:
         shown = f"{observed.values.shape} of {observed.dtype}" if isinstance(observed, Leaf) else repr(observed)
         raise Mismatch(f"expected an array {shape} of {dtype}, got {shown}")
@@ -46,7 +46,7 @@ def drawn(observed: Any, shape: tuple[int, ...], dtype: str = "int64") -> Any:
 
 
 def independent_draws(observed: Any, weights: Any, count: int, replacement: bool) -> None:
-    """Each row's draws have its frequencies, and a draw says nothing about the next."""
+    """Check that each row's draws have the right frequencies, and that each draw is independent of the previous one."""
     values = drawn(observed, (*weights.shape[:-1], count))
     for row, weight in aligned(np.atleast_2d(values), np.atleast_2d(weights)):
         p = weight / weight.sum()
@@ -58,7 +58,8 @@ def independent_draws(observed: Any, weights: Any, count: int, replacement: bool
 
 
 def distinct_pairs(observed: Any, weights: Any, count: int) -> None:
-    """Two draws without replacement, the same weights in every row: the second from what is left."""
+    """Check two draws without replacement, with the same weights in every row. The second draw is from the remaining
+    categories."""
     values = drawn(observed, (len(weights), count))
     p = weights[0] / weights[0].sum()
     if values.min() < 0 or values.max() >= len(p):
@@ -136,7 +137,7 @@ multinomial.value(
 
 
 def shuffled(observed: Any, count: int, dtype: str = "int64") -> None:
-    """A permutation whose places and values are unrelated: by an 8 x 8 table and by its ascents."""
+    """Check that a permutation is random: by an 8 x 8 table of positions and values, and by the number of ascents."""
     values = drawn(observed, (count,), dtype).astype("int64")
     if not (np.sort(values) == np.arange(count)).all():
         raise Mismatch(f"not a permutation of {count}")

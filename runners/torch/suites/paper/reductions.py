@@ -1,4 +1,4 @@
-"""Functions that take an axis away by adding up: ``torch.sum``."""
+"""Cases of functions that sum over an axis: ``torch.sum``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def added(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def spread(x: Any, upstream: Any, dim: int) -> Any:
-    """The gradient of a sum is its upstream, repeated."""
+    """Compute the gradient of a sum: the upstream gradient, repeated."""
     return [added(x, dim), np.broadcast_to(np.expand_dims(upstream, dim), x.shape)]
 
 

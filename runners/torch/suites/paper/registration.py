@@ -1,8 +1,6 @@
-"""Registering children and parameters with a module.
+"""Cases of the methods that register children and parameters with a module.
 
-What belongs here: cases about the methods by which a module learns of its parts. They are
-bookkeeping in Python: a part counts as registered when the forward pass, the state dictionary
-and the lists of names know it.
+A part is registered if the forward pass, the state dictionary and the lists of names include it. All of this is Python.
 """
 
 from __future__ import annotations
@@ -22,7 +20,8 @@ Array = np.ndarray[Any, Any]
 
 
 def child_added(context: Context, weight: Any, values: Any, *, names: tuple[str, ...]) -> Callable[[], Any]:
-    """A layer under each name; returns the names, the state and what the last one computes."""
+    """Prepare a call that adds a layer under each name. It returns the names, the state, and the output of the last
+    layer."""
 
     def call() -> Any:
         parent = torch.nn.Module()
@@ -89,7 +88,8 @@ def require_errors(observed: list[str]) -> None:
 
 
 def child_refused(context: Context) -> Callable[[], Any]:
-    """A name with a dot, an empty name, a name that is taken, and a child that is no module."""
+    """Prepare calls with invalid arguments: a name with a dot, an empty name, a name that already exists, and a child
+    that is not a module."""
     parent, child = torch.nn.Module(), torch.nn.ReLU()
     bad: list[tuple[str, Any]] = [("a.b", child), ("", child), ("forward", child), ("number", 3)]
     return lambda: errors_of([partial(context.function, parent, name, given) for name, given in bad])
@@ -106,14 +106,14 @@ add_module.behaviour(
 
 
 class Scale(torch.nn.Module):  # type: ignore[misc]
-    """Multiplies by a parameter that is registered from outside."""
+    """Multiplies by a parameter that the case registers."""
 
     def forward(self, values: Any) -> Any:
         return values * self.factor
 
 
 def parameter_registered(context: Context, factor: Any, values: Any) -> Callable[[], Any]:
-    """The names of the parameters, the state, the result of the forward pass, and the gradient."""
+    """Prepare the names of the parameters, the state, the result of the forward pass, and the gradient."""
 
     def call() -> Any:
         module = Scale()
@@ -129,7 +129,7 @@ def parameter_reference(factor: Array, values: Array) -> Any:
     return ["factor"], {"factor": factor}, values * factor, values.sum(0)
 
 
-# The study prints Parameter, which has never had the method; modules register parameters.
+# The study names Parameter, which never had this method. Modules register parameters.
 register_parameter = Function(
     "torch.nn.Parameter.register_parameter",
     alias_of="torch.nn.Module.register_parameter",
@@ -162,7 +162,8 @@ register_parameter.value(
 
 
 def parameter_refused(context: Context, values: Any) -> Callable[[], Any]:
-    """A dot, an empty name, a name that is taken, no parameter, and the result of a computation."""
+    """Prepare calls with invalid arguments: a name with a dot, an empty name, a name that already exists, a tensor that
+    is not a parameter, and the result of a computation."""
     module, good = Scale(), torch.nn.Parameter(values)
     computed = torch.nn.Parameter(values) * 2
     bad = [("a.b", good), ("", good), ("forward", good), ("plain", values), ("computed", computed)]

@@ -1,8 +1,7 @@
-"""Schedules of the learning rate.
+"""Cases of ``torch.optim.lr_scheduler``: schedules of the learning rate.
 
-What belongs here: cases about ``torch.optim.lr_scheduler``. The scheduled optimizer is plain
-gradient descent, whose steps show which rate was really used; it is built within the call with its
-schedule, because a schedule that went on from call to call would leave the range of floats.
+The optimizer is plain gradient descent, whose steps show which rate it really used. Each call creates the optimizer and
+its schedule, because over many calls one schedule would exceed the range of floats.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def descend(context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any) -> Callable[[], Any]:
-    """A step and a turn of the schedule for each gradient; returns the place and every rate."""
+    """Prepare a step of the optimizer and of the schedule for each gradient. It returns the position and all rates."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
@@ -40,7 +39,7 @@ def descend(context: Context, start: Any, gradients: Sequence[Any], *, lr: float
 def descend_at_a_rate_on_the_device(
     context: Context, start: Any, gradients: Sequence[Any], rate: Any, **options: Any
 ) -> Callable[[], Any]:
-    """The rate is an array on the device, which the schedule changes in place."""
+    """Prepare steps whose rate is an array on the device, which the schedule changes in place."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
@@ -60,7 +59,7 @@ def descend_at_a_rate_on_the_device(
 def descend_resumed(
     context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any
 ) -> Callable[[], Any]:
-    """A new optimizer and schedule for each step, which take up what the last ones saved."""
+    """Prepare steps that each use a new optimizer and a new schedule, which load the state of the previous ones."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
@@ -100,7 +99,7 @@ def descend_in_groups(
 def descend_from_an_epoch(
     context: Context, start: Any, gradients: Sequence[Any], *, lr: float, **options: Any
 ) -> Callable[[], Any]:
-    """The schedule goes on from an epoch whose rate the optimizer has."""
+    """Prepare steps with a schedule that begins at a later epoch. The optimizer has the rate of this epoch."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
@@ -120,7 +119,7 @@ def descend_from_an_epoch(
 def chained(
     context: Context, start: Any, gradients: Sequence[Any], *, lr: float, gammas: Sequence[float]
 ) -> Callable[[], Any]:
-    """Several schedules over one optimizer: their factors multiply."""
+    """Prepare steps with several schedules of one optimizer. Their factors multiply."""
 
     def call() -> Any:
         place = torch.nn.Parameter(start.clone())
@@ -141,7 +140,7 @@ def path(*shape: int, count: int) -> Callable[[Inputs], Any]:
 
 
 def decayed(start: Array, gradients: Sequence[Array], lr: float, gamma: float) -> Array:
-    """After k steps: start - Σ lr γᵏ gradientₖ."""
+    """Compute the position after k steps: start - Σ lr γᵏ gradientₖ."""
     return start - sum((lr * gamma**k * gradient for k, gradient in enumerate(gradients)), np.zeros(start.shape))
 
 

@@ -1,5 +1,7 @@
-"""Functions that join, split and rearrange: ``cat``, ``diag``, ``broadcast_tensors``, ``fliplr``,
-``moveaxis``, ``unbind``, ``unsqueeze``. They compute nothing, so every value must be exact.
+"""Cases of functions that join, split and rearrange: ``cat``, ``diag``, ``broadcast_tensors``, ``fliplr``,
+``moveaxis``, ``unbind``, ``unsqueeze``.
+
+They compute nothing, so every value must be exact.
 """
 
 from __future__ import annotations
@@ -17,14 +19,15 @@ from runners.torch.suites.paper.calls import both, gradient, into, strided
 
 
 class Rearrangement(Function):
-    """A function that computes nothing: its cases allow no difference at all."""
+    """A function that computes nothing. Its cases allow no difference."""
 
     def value(self, name: str, arguments: MakeArguments, **described: Any) -> None:
         super().value(name, arguments, **{"tolerance": EXACT, **described})
 
 
 def written_to(context: Context, x: Any, *arguments: Any) -> Callable[[], Any]:
-    """``[views, array]`` after a write to the array, and one to the last view: both must show both."""
+    """Prepare ``[views, array]`` after a write to the array and a write to the last view. Each write must change
+    both."""
 
     def call() -> list[Any]:
         array = x.clone()
@@ -37,7 +40,7 @@ def written_to(context: Context, x: Any, *arguments: Any) -> Callable[[], Any]:
 
 
 def joined(arrays: Any, dim: int = 0) -> Any:
-    """A vector without elements joins anything."""
+    """Join the arrays. An empty vector can be joined with any array."""
     return np.concatenate([array for array in arrays if array.shape != (0,)] or arrays, dim)
 
 
@@ -72,7 +75,7 @@ for sample in library.samples("cat"):
 
 
 def diagonalised(x: Any, diagonal: int = 0) -> Any:
-    """Taken out of a matrix, or put into one, element by element."""
+    """Take the diagonal out of a matrix, or make a matrix from it, element by element."""
     down, right = max(-diagonal, 0), max(diagonal, 0)
     if x.ndim == 2:
         length = max(min(x.shape[0] - down, x.shape[1] - right), 0)
@@ -113,7 +116,7 @@ def broadcast(*arrays: Any) -> Any:
 
 
 def folded(*arrays: Any) -> Any:
-    """Broadcasting a column against a row; backward adds up what was spread."""
+    """Broadcast a column against a row. The backward pass sums over the axes that were broadcast."""
     column, row, upstream, other = arrays
     return [*broadcast(column, row), upstream.sum(1, keepdims=True), other.sum(0)]
 
@@ -129,7 +132,7 @@ def broadcast_gradient(context: Context, column: Any, row: Any, upstream: Any, o
 
 
 def broadcast_written_to(context: Context, column: Any, row: Any) -> Callable[[], Any]:
-    """An array that was spread cannot be written to; its source can."""
+    """Prepare a broadcast, followed by writes to its sources. The result itself cannot be written to."""
 
     def call() -> Any:
         sources = column.clone(), row.clone()

@@ -1,4 +1,4 @@
-"""Functions that order values: ``torch.argsort``."""
+"""Cases of functions that order values: ``torch.argsort``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def ordered(x: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """NaN counts as the largest. Where ``stable`` is not asked for, a case must have no ties."""
+    """Sort, with NaN as the largest value. A case without ``stable`` must have no ties."""
     if x.ndim == 0:
         return np.zeros((), "int64")
     if not descending:

@@ -1,4 +1,4 @@
-"""Functions of sparse matrices: ``torch.saddmm``."""
+"""Cases of functions of sparse matrices: ``torch.saddmm``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from runners.suite.cases import Context, Function, Inputs
 
 
 def thinned(inputs: Inputs, *shape: int) -> Any:
-    """A matrix of which a quarter is not zero."""
+    """Make a matrix in which about a quarter of the elements is not zero."""
     return inputs.normal(*shape) * (inputs.uniform(*shape) < 0.25)
 
 
 def on_sparse(context: Context, added: Any, matrix: Any, dense: Any, **scales: Any) -> Callable[[], Any]:
-    """Sparse plus sparse times dense. It was never documented, and may be gone under this name."""
+    """Prepare the sum of a sparse matrix and a product of a sparse and a dense matrix. The function was never
+    documented, and this name may no longer exist."""
     added, matrix = added.to_sparse(), matrix.to_sparse()
     return lambda: context.function(added, matrix, dense, **scales)
 

@@ -1,4 +1,4 @@
-"""Methods that every tensor has: ``Tensor.data_ptr``, ``is_same_size``, ``size``, ``to``."""
+"""Cases of methods of tensors: ``Tensor.data_ptr``, ``is_same_size``, ``size``, ``to``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from runners.torch.suites.paper.calls import gradient, strided, using
 
 
 def addresses(view: Callable[[Any], Any]) -> Callable[..., Callable[[], Any]]:
-    """How far ``view`` starts past its array, and how far the array's address is from a multiple of its element."""
+    """Prepare the distance between the addresses of ``view`` and its array, the remainder of the array's address
+    divided by the size of an element, and whether the address is positive."""
 
     def prepare(context: Context, x: Any) -> Callable[[], Any]:
         def call() -> list[int]:
@@ -98,7 +99,7 @@ is_same_size.value("other-strides", lambda inputs: [inputs.normal(4, 5), inputs.
 
 
 def positive(context: Context, x: Any) -> Callable[[], Any]:
-    """The call on those values that are positive; which they are takes an operation of its own."""
+    """Prepare a call on the positive values. Selecting them is an operation that does not count as part of the call."""
 
     def call() -> Any:
         with context.surroundings():
@@ -241,7 +242,7 @@ to.value(
 
 
 def there_and_back(context: Context, values: list[Any]) -> Callable[[], Any]:
-    """The array on the device; its copy on the host, as a user reads it; and what was copied, as it was before."""
+    """Prepare a copy to the device and a copy back to the host. It returns both, and the original as it was before."""
     host = torch.tensor(values, dtype=context.dtype)
 
     def call() -> list[Any]:
@@ -256,7 +257,7 @@ COUNTS = [0, 1, 2, 3, 64, 127]
 SIGNED = [0, 1, -2, 3, -64, -128]
 NUMBERS = [0.0, -1.0, 2.5, -0.375, 1024.0, -0.0078125]
 PARTS = [0j, 1 + 2j, -2.5j, -0.375 + 1024j, -64 + 0j]
-"""Every floating type holds them exactly."""
+"""Numbers that every floating type can represent exactly."""
 ROUND_TRIPS: Mapping[str, Sequence[Any]] = {
     "bool": [True, False, False, True],
     "uint8": COUNTS,

@@ -1,8 +1,7 @@
-"""Transformers: the whole model and its encoder layer.
+"""Cases of transformers: the whole model and its encoder layer.
 
-What belongs here: cases about modules built of attention. The arguments of a case are the
-state dictionary, the sequences, and a dictionary of masks; the reference is in
-``attention.py``. Dropout is 0 but where a case is about it.
+A case's arguments are the state dictionary, the sequences, and a dictionary of masks. The reference is in
+``attention.py``. Dropout is 0 except in cases about dropout.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ Array = np.ndarray[Any, Any]
 Weights = Mapping[str, Any]
 Masks = Mapping[str, Any]
 
-# Every sub-layer rounds its result to bfloat16 at its own size.
+# Each sublayer rounds its result to bfloat16, relative to the size of this result.
 ROUNDED_SUBLAYERS = Tolerance(8e-3, 2e-2)
-# A dozen float32 products in a row.
+# The result depends on a dozen successive float32 products.
 DEEP = Tolerance(1e-4, 5e-5)
 
 
@@ -35,7 +34,7 @@ def training(context: Context, weights: Weights, *sequences_and_masks: Any, **op
 
 
 def evaluating(context: Context, weights: Weights, *sequences_and_masks: Any, **options: Any) -> Callable[[], Any]:
-    """Without gradients, where torch takes a fused path of its own."""
+    """Prepare a call without gradients. For this, torch uses a different, fused implementation."""
     *sequences, masks = sequences_and_masks
     module = construction.build(context, weights, options).eval()
 
@@ -47,7 +46,7 @@ def evaluating(context: Context, weights: Weights, *sequences_and_masks: Any, **
 
 
 def batch_first(values: Array, options: Mapping[str, Any]) -> Array:
-    """(batch, time, features), whatever layout the options choose."""
+    """Return the values with the axes (batch, time, features), for any layout in the options."""
     if values.ndim == 2:
         return values[np.newaxis]
     return values if options.get("batch_first", False) else values.swapaxes(0, 1)
@@ -60,7 +59,7 @@ def as_given(values: Array, example: Array, options: Mapping[str, Any]) -> Array
 
 
 def equations(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that the layers' equations know."""
+    """Return the options that the reference supports."""
     known = ("nhead", "activation", "norm_first", "layer_norm_eps")
     return {name: options[name] for name in known if name in options}
 
@@ -103,7 +102,7 @@ def causal(length: int) -> Array:
 
 
 def one_of_nan(inputs: Inputs, *shape: int) -> Array:
-    """A batch whose first sequence has a NaN in its second step."""
+    """Make a batch whose first sequence has a NaN in its second step."""
     values = inputs.normal(*shape)
     values[0, 1, 2] = np.nan
     return values
@@ -361,7 +360,7 @@ model.value(
     activation="gelu",
 )
 
-# The library ships a full product of layouts, masks and biases; these strides meet every option.
+# PyTorch has samples for all combinations of layouts, masks and biases. Taking every n-th sample includes each option.
 library_modules.add_cases(
     encoder_layer,
     lambda inputs, sample: (

@@ -1,6 +1,6 @@
-"""Convolution and pooling by explicit windows: the NumPy references of layers that slide.
+"""NumPy references of convolution and pooling, computed over explicit windows.
 
-What belongs here: references for any number of spatial axes, written from the definition.
+They follow the definition, for any number of spatial axes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def convolve(
     groups: int = 1,
     padding_mode: str = "zeros",
 ) -> Array:
-    """Cross-correlation of ``(batch, channels, *space)`` or ``(channels, *space)`` with ``weight``."""
+    """Compute the cross-correlation of ``(batch, channels, *space)`` or ``(channels, *space)`` with ``weight``."""
     axes = weight.ndim - 2
     if values.ndim == axes + 1:
         batch = convolve(
@@ -73,9 +73,9 @@ def _edges(padding: int | tuple[int, ...] | str, reach: list[int], axes: int) ->
 
 
 def adaptive_averages(values: Array, sizes: int | tuple[int | None, ...], axes: int) -> Array:
-    """Averages over windows from floor(i·n/m) to ceil((i+1)·n/m) on each of the last ``axes`` axes."""
+    """Compute averages over the windows from floor(i·n/m) to ceil((i+1)·n/m) on each of the last ``axes`` axes."""
     wanted = (sizes,) * axes if isinstance(sizes, int) else tuple(sizes)
-    # The windows are a product of intervals, so that averaging axis by axis is averaging each box.
+    # Each window is a product of intervals, so averaging axis by axis averages over the window.
     for axis, size in aligned(range(-axes, 0), wanted):
         length = values.shape[axis]
         count = length if size is None else size
@@ -86,7 +86,7 @@ def adaptive_averages(values: Array, sizes: int | tuple[int | None, ...], axes: 
 
 
 def with_edges(values: Array) -> Array:
-    """The array with a NaN and an infinity in it, far from each other."""
+    """Put a NaN and an infinity into the array, far from each other."""
     flat = values.reshape(-1)
     flat[len(flat) // 4], flat[-len(flat) // 4] = np.nan, np.inf
     return values
