@@ -1,7 +1,7 @@
-"""Drawing functions one after the other in one process, and in another where a call ends it.
+"""Draw functions one after the other in one process. If a call crashes the process, continue in a new one.
 
-A process of its own for each would take longer than all that is drawn: TensorFlow takes a second to begin. Some raw
-operations end the process that gives them odd inputs; the next one goes on without that input.
+One process per function would be too slow, because TensorFlow takes a second to start. Some raw operations crash the
+process if their inputs are unusual. The next process continues without that input.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from freezing.common.parts import Reason, drawn_apart, write_part
 from runners.suite.frozen import Pack, PackWriter
 
 LIMIT_S = 60
-"""Of the processor's time, for one function: a second is usual."""
+"""The limit of processor time for one function. Most functions take one second."""
 WAITED_S = 900
-"""For one function on a busy machine."""
+"""The limit of elapsed time for one function. It is high, for a busy machine."""
 PARTS = "[0-9]" * 10 + ".npz"
 """The pattern of the files' names."""
 MOST_DEADLY = 12
-"""Inputs that may end the process before a function is given up."""
+"""The number of inputs of a function that may crash the process. At one more, the function is given up."""
 
 Note = Callable[[str], object]
-"""Hears of each input before it is tried."""
+"""Is called with the name of each input before the input is tried."""
 Draw = Callable[[str, Path, Collection[str], Note], None]
-"""Draws a function's part into a file, without the inputs that end the process."""
+"""Draws the cases of a function into a file, without the inputs that crash the process."""
 
 
 def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
@@ -49,7 +49,7 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
 
 
 def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """The file of each function, which is the same whatever others are asked for."""
+    """Return the path of each function's file. It depends only on the function's name."""
     return {name: folder / f"{zlib.crc32(name.encode()):010}.npz" for name in names}
 
 
