@@ -1,4 +1,4 @@
-"""Uncharted names: what is public in JAX and in no recipe and no harness, with the reason."""
+"""List the uncharted names: public names of JAX without a recipe or a harness, each with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from freezing.common.parts import Reason
 Entry = Mapping[str, Any]
 
 MODULES = ("jax.Array", "jax.image", "jax.lax", "jax.nn", "jax.numpy", "jax.ops", "jax.random", "jax.scipy")
-"""Modules and classes whose names are listed one by one; of any other module their number."""
+"""Modules and classes whose uncharted names are listed one by one. For other modules only their number is listed."""
 NO_RECIPE = "no recipe"
 
 
@@ -48,11 +48,11 @@ REASONS: Mapping[str, Collection[str]] = {
         "orthogonal truncated_normal uniform variance_scaling",
     ),
 }
-"""Why functions of these modules have no recipe, where it is more than that nobody wrote one."""
+"""Why a function can have no recipe. Functions that are not here have none because nobody has written one."""
 
 
 def entries_of(surface: Path) -> list[Entry]:
-    """Every public name, from a surface of the catalogue: lines of JSON behind a header, compressed or not."""
+    """Read the public names from a file of the catalogue: a header and lines of JSON, which may be compressed."""
     content = surface.read_bytes()
     text = gzip.decompress(content) if surface.suffix == ".gz" else content
     _, *entries = map(json.loads, text.splitlines())
@@ -60,7 +60,7 @@ def entries_of(surface: Path) -> list[Entry]:
 
 
 def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
-    """Other public names of functions that are charted."""
+    """Yield the other public names of charted functions."""
     for entry in entries:
         if entry["name"] in functions:
             for alias in entry["aliases"]:
@@ -68,7 +68,7 @@ def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Re
 
 
 def find_uncharted(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
-    """Every other public name of the charted modules, and how many other modules have."""
+    """Yield every uncharted name of the modules in ``MODULES``, and the number of names in each other module."""
     reasons = {name: reason for reason, names in REASONS.items() for name in names}
     elsewhere: Counter[str] = Counter()
     for entry in entries:

@@ -131,7 +131,7 @@ def combined_non_max_suppression(
     boxes: Array, scores: Array, max_output_size_per_class: int, max_total_size: int, iou_threshold: float = 0.5,
     score_threshold: float = -np.inf,
 ) -> list[Any]:  # fmt: skip
-    """Choose boxes in each class, then the best of all classes. Clip them to the image. Fill missing boxes with zeros."""
+    """Choose boxes in each class, then the best of all. Clip them to the image. Fill missing boxes with zeros."""
     batch, total = len(boxes), int(max_total_size)
     own_boxes, own_scores = np.zeros((batch, total, 4)), np.zeros((batch, total))
     classes, counts = np.zeros((batch, total)), np.zeros(batch, np.int32)

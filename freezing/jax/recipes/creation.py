@@ -1,4 +1,4 @@
-"""Recipes of functions that make arrays of numbers and sizes alone, and of those like another array."""
+"""Recipes of functions that make arrays from numbers and sizes, or like another array."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MADE = "float32 int32 bfloat16 complex64"
 
 
 def with_sizes(*choices: tuple[object, ...]) -> Calls:
-    """Sizes alone; the function chooses the dtype."""
+    """Make the calls from positional arguments alone. The function chooses the dtype."""
     return lambda draw: [call(*choice) for choice in choices]
 
 
 def with_dtype(*choices: tuple[object, ...]) -> Calls:
-    """Sizes, and the dtype as an option."""
+    """Make the calls from positional arguments, with the dtype as an option."""
     return lambda draw: [call(*choice, dtype=draw.named) for choice in choices]
 
 
