@@ -20,7 +20,7 @@ OF_A_CHANCE = frozenset({"ppf", "isf"})
 def distribution(
     name: str, methods: str, *parameters: tuple[float, float], low: float = 0.1, high: float = 3
 ) -> Recipe:
-    """Make the recipe of a continuous distribution. ``low`` and ``high`` bound the values; each parameter has bounds."""
+    """Make the recipe of a continuous distribution. Values are from ``low`` to ``high``; each parameter has bounds."""
 
     def calls_of(method: str) -> Calls:
         def calls(draw: Draw) -> Iterator[Call]:
