@@ -30,8 +30,8 @@ DTYPE = "float32"
 AS_DOCUMENTED = "as-documented"
 """The tag of a case with a compared value that the docstring prints, too."""
 RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE = "random", "not-unique", "not-as-documented", "no-value"
-"""The tags of cases that only run, in the order of the names. Their values differ from run to run, are not the only
-right ones, or differ from the docstring; or there is no value."""
+"""The tags of cases that only run. A tag says that values differ from run to run, are not the only right ones, or
+differ from the docstring, or that there is no value."""
 DIFFERS = "a value that differs from run to run"
 BY_CHANCE = "a value that may be the same by chance"
 NOT_THE_ONLY_ONE = "a value that is not the only right one"
@@ -45,7 +45,7 @@ ASKS_FOR_CPU = "its example asks for the CPU"
 
 
 @dataclass
-class Admitted:
+class ExampleDecision:
     """The decision about an example: at most one case, and the reasons of everything that it leaves out."""
 
     case: dict[str, Any] | None = None
@@ -69,9 +69,9 @@ class LeftOpen:
 
 def admit(
     unit: Unit, first: ObservationFile, second: ObservationFile, left_open: LeftOpen, pack: PackWriter
-) -> Admitted:
+) -> ExampleDecision:
     """Decide about an example by its two runs."""
-    admission = Admitted()
+    admission = ExampleDecision()
     for observation in (first, second):
         reason = observation.ended or observation.refused
         if reason is not None:

@@ -31,7 +31,7 @@ cancellation."""
 def with_one_result(
     gate: SampleGate, subject: GatedFunction, samples: Iterator[Sample], pack: PackWriter
 ) -> Iterator[Sample]:
-    """Yield the samples whose inputs determine the result. Add the other samples to the gate's list."""
+    """Yield the samples whose inputs determine the result. Add the others to the gate's list of left-out samples."""
     for sample in samples:
         try:
             require_determined(subject, sample, pack, together=False)

@@ -50,7 +50,10 @@ def weights_of(shape: tuple[int, ...]) -> Array:
 
 
 def _by_each(inputs: Sequence[Array], difference: Callable[[Callable[[float], Sequence[Array]]], float]) -> list[Array]:
-    """Call ``difference`` for each element of each input. Its argument returns the inputs with the element raised."""
+    """Return ``difference`` for each element of each input.
+
+    The argument of ``difference`` is a function that returns the inputs with this element raised by a step.
+    """
     slopes = []
     for place, array in enumerate(inputs):
         slope = np.zeros(array.shape)

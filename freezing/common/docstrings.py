@@ -23,7 +23,7 @@ _DIRECTIVE = re.compile(r"#\s*x?doctest:.*$", re.MULTILINE)
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf|nan)|True|False)(?!\w)"
 )
-_OF_THE_TEXT = re.compile(r"\bshape=\([\d, ]*\)|\bnp\.(?=(?:True|False)_)|(?<=True)_\b|(?<=False)_\b")
+_PRINTED_MARKS = re.compile(r"\bshape=\([\d, ]*\)|\bnp\.(?=(?:True|False)_)|(?<=True)_\b|(?<=False)_\b")
 """Parts of a printed value that depend on how it is printed: ``shape=(…)`` beside an array's values, and the ``np.`` or
 ``_`` of a NumPy boolean."""
 _ABRIDGED = "..."
@@ -151,7 +151,7 @@ def agrees(documented: str, output: str) -> bool | None:
     """Whether an output has the numbers of the documented one; ``None`` if that has no numbers or abridges them."""
     if _ABRIDGED in documented or "Traceback" in documented:
         return None
-    documented_numbers, numbers = (_NUMBER.findall(_OF_THE_TEXT.sub("", text)) for text in (documented, output))
+    documented_numbers, numbers = (_NUMBER.findall(_PRINTED_MARKS.sub("", text)) for text in (documented, output))
     if not documented_numbers:
         return None
     if documented.count("[") > documented.count("]"):

@@ -48,11 +48,11 @@ def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
 
 
 def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] = ()) -> None:
-    """Tag at most about half of each function's cases as quick. Choose next the case that adds most to those chosen.
+    """Tag at most about half of each function's cases as quick: always next the case that adds most to the chosen ones.
 
-    A case adds kinds of input, single and in combination; if there is a tie, the plain values of its call decide. Fewer
-    cases would be enough to find fallbacks, but many functions fail in only one case of ten. The cases of ``base``
-    count as cases of the function, and their quick tags stay as they are.
+    A case adds kinds of input, single and in combination. In a tie, the new plain values of its call count. Fewer cases
+    would be enough to find fallbacks, but many functions fail in only one case of ten. The cases of ``base`` count as
+    cases of the function, and their quick tags stay as they are.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:

@@ -52,7 +52,7 @@ NO_VALUES = (ModuleType, FunctionType, BuiltinFunctionType, type)
 class Unit:
     """An example, and the public names whose docstrings contain it.
 
-    ``members`` are the names that are attributes of a class. Such a name is used wherever its attribute is used.
+    ``members`` are the names of attributes of classes. A statement uses such a name if it uses an attribute so called.
     """
 
     names: tuple[str, ...]

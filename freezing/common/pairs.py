@@ -98,7 +98,7 @@ class PlainCase:
     dtype: str
     tags: frozenset[str]
     result_dtype: str | None
-    """The dtype of the result if that is one array, otherwise None. So is ``result``."""
+    """The dtype of the result, if that is one array. Otherwise this and ``result`` are None."""
     result: Array | None
 
     @classmethod
@@ -182,14 +182,14 @@ class Link:
         return not self.first.has_floats and not self.second.has_floats
 
     def strangeness(self) -> int:
-        """Return 0 if the result has the shape of the array that it replaces. The less similar they are, the higher."""
+        """Rate how unusual the combination is: 0 if the result has the shape of the array that it replaces."""
         own = () if self.first.result is None else self.first.result.shape
         other = self.second.arrays[self.place].shape
         unusual = bool(UNUSUAL & (self.first.tags | self.second.tags))
         return 4 * unusual + (0 if own == other else 1 if len(own) == len(other) else 2)
 
     def sample(self, name: str, first_name: str, pack: PackWriter, tags: Collection[str], more: Any) -> Sample:
-        """Make a sample, and add its arrays to the pack. ``more`` has further keys of the written call."""
+        """Make a sample, and add its arrays to the pack. ``more`` adds keys to the written call."""
         own = len(self.first.arrays)
         other_numbers = [number for number in range(len(self.second.arrays)) if number != self.place]
         numbers = {number: own + index for index, number in enumerate([*other_numbers, self.place])}
@@ -259,7 +259,7 @@ def draw_pair(
 ) -> None:
     """Draw and judge the cases of one pair into a file: in float32, in integers, and with integers that wrap around.
 
-    ``ways`` maps the tag of each way to call the first function to further keys of the written call.
+    ``ways`` maps the tag of each way to call the first function to keys that it adds to the written call.
     """
     pack = PackWriter()
     gate = SampleGate(subject, pack)

@@ -35,8 +35,8 @@ _REFERENCE = re.compile(
     r"^(?:See|Alias (?:for|of)|In-place version of)\s+:(?:func|meth|class):`~?([\w.]+)", re.MULTILINE
 )
 MOST_OF_A_REFERENCE = 300
-"""The maximum number of characters of a documentation that only refers to another. In longer texts, a reference is to a
-related function."""
+"""The maximum length of a docstring that only refers to another. In longer docstrings, a reference is to a related
+function."""
 
 Docstring = Callable[[str], str]
 """Returns the documentation of a function by its public name; an empty text if it has none."""
@@ -62,7 +62,7 @@ def docstring_of(lookup: Callable[[str], Any]) -> Docstring:
 
 
 def statement(function: str, name: str, docstring: Docstring) -> str | None:
-    """Return the sentences by which each device may refuse or accept the case's call; None if there are none."""
+    """Return the sentences of the documentation that let each device refuse or accept the call; None without any."""
     topic = next((topic for end, topic in _TOPICS.items() if name.endswith(f"-{end}")), None)
     return None if topic is None else _find_statement(function, topic, docstring)
 

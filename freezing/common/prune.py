@@ -1,4 +1,4 @@
-"""Remove frozen cases that the gate no longer admits. Draw no new ones.
+"""Remove frozen cases that the gate no longer admits, without drawing new ones.
 
 python -m freezing.common.prune FRAMEWORK [CASE…]
 
@@ -274,7 +274,7 @@ def prune_examples(framework: str) -> None:
 
 
 def other_processors_of(framework: str) -> OtherProcessors:
-    """Return ``other_processors`` of the framework's module ``processor``; without such a module, an empty one."""
+    """Return ``other_processors`` of the framework's module ``processor``. Without the module, it returns nothing."""
     module = module_of(framework, "processor")
     return (lambda: ()) if module is None else cast(OtherProcessors, module.other_processors)
 

@@ -44,8 +44,10 @@ _OWN = tuple(
     }
 )
 """Folders and files that Python and its packages may read: their own code and data, and a few of the system's."""
-_BETWEEN = frozenset({tempfile.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"})
-"""The files of Python's own code on the call stack between a module and its temporary file, or its import."""
+_IMPORT_FILES = frozenset(
+    {tempfile.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"}
+)
+"""The files of Python's own code that are on the call stack while a module makes a temporary file or imports one."""
 
 
 def refusal(event: str, arguments: Sequence[Any]) -> str | None:
@@ -113,7 +115,7 @@ class ExampleGuard:
 
     def _notes_written(self, path: str, frame: FrameType | None) -> bool:
         """Whether a module of ``writers`` opens this file or opened it before. Remember its path in ``written``."""
-        while frame is not None and frame.f_code.co_filename in _BETWEEN:
+        while frame is not None and frame.f_code.co_filename in _IMPORT_FILES:
             frame = frame.f_back
         if frame is None or not frame.f_code.co_filename.endswith(self._writers):
             return path in self.written

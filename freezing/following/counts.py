@@ -1,4 +1,4 @@
-"""Read the counted pairs, with the standard library alone: frameworks' environments have no more."""
+"""Read the counted pairs. This module needs only the standard library, so frameworks' environments can import it."""
 
 from __future__ import annotations
 

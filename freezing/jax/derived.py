@@ -39,7 +39,7 @@ def sample_of(case: Mapping[str, Any], pack: PackWriter) -> Sample:
 
 
 def compile_sample(sample: Sample) -> Sample:
-    """Put a sample's call under ``jax.jit``. Raise ``UnfreezableError`` without an array, which would be traced."""
+    """Put a sample's call under ``jax.jit``. Raise ``UnfreezableError`` if it takes no array that could be traced."""
     if not sample.arrays:
         raise UnfreezableError("it takes no array")
     return _in_way(replace(sample, kinds=(*sample.kinds, JIT)), JIT, json.loads(sample.call)["tuple"])

@@ -1,4 +1,4 @@
-"""The public functions of JAX, as objects for the gate, and lists of those with undetermined values."""
+"""The public functions of JAX as ``GatedFunction`` objects, and lists of those with undetermined values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RANDOM = ("jax.random.", "jax.nn.initializers.")
 """Modules whose functions return random numbers. ``RANDOM_FUNCTIONS`` are such functions of other modules."""
 RANDOM_FUNCTIONS = frozenset({"jax.lax.rng_bit_generator", "jax.lax.rng_uniform"})
 DETERMINISTIC = frozenset({"jax.nn.initializers.ones", "jax.nn.initializers.zeros"})
-WIDER = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
+WIDER_TOLERANCES = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
 """Functions with a wider tolerance, because they lose digits. ``funm`` divides by differences of eigenvalues, and its
 result depends on the processor: a value of 2.1 differed by 4e-5 between two processors."""
 
@@ -62,7 +62,7 @@ class JaxFunction(GatedFunction):
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         if self.of_tails and dtype in TAILS:
             return TAILS[dtype]
-        return tolerance_of(dtype, result, [WIDER[self.name]] if self.name in WIDER else [])
+        return tolerance_of(dtype, result, [WIDER_TOLERANCES[self.name]] if self.name in WIDER_TOLERANCES else [])
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return references.rank(self.name, fresh, self.call)

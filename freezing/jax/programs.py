@@ -1,4 +1,4 @@
-"""Public functions of JAX under ``jax.jit``, called or differentiated, as objects for the gate."""
+"""Public functions of JAX under ``jax.jit``, called or differentiated, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 
@@ -62,8 +62,11 @@ class Gradient(Program):
         return TAILS if self.of_tails else super().tolerance(dtype, result)
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        """Yield differences if there are few inputs, else float64. A gradient that differs from its differences has no
-        other reference, because the function is probably not differentiable there."""
+        """Yield differences if there are few inputs, else float64.
+
+        If a gradient disagrees with the differences, no other reference is tried, because the function is probably not
+        differentiable there.
+        """
         if not self.of_tails and are_few(self._parts(fresh)):
             yield "differences", lambda: self._by_differences(self._parts(fresh))
         else:

@@ -30,19 +30,19 @@ HOMES: Mapping[str, str] = {"jax.numpy": "numpy", "jax.scipy": "scipy", "jax.Arr
 """Modules of JAX, and the modules whose functions with the same names are their references."""
 
 
-def _of(module: str, names: str) -> dict[str, str]:
+def _same_names(module: str, names: str) -> dict[str, str]:
     """Map each name to the function of the same name in a module."""
     return {name: f"{module}.{name}" for name in names.split()}
 
 
-OF_LAX: Mapping[str, str] = {
-    **_of(
+LAX_COUNTERPARTS: Mapping[str, str] = {
+    **_same_names(
         "numpy",
         "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil "
         "concatenate conj cos cosh cumprod cumsum dot exp exp2 expm1 floor imag log log1p nextafter pow real "
         "reciprocal reshape sign sin sinh sqrt square squeeze stack tan tanh tile transpose",
     ),
-    **_of("scipy.special", "betainc digamma erf erfc polygamma zeta"),
+    **_same_names("scipy.special", "betainc digamma erf erfc polygamma zeta"),
     "batch_matmul": "numpy.matmul",
     "bessel_i0e": "scipy.special.i0e",
     "bessel_i1e": "scipy.special.i1e",
@@ -76,7 +76,7 @@ OF_LAX: Mapping[str, str] = {
 }
 """Functions of ``jax.lax``, and their counterparts in NumPy and SciPy."""
 
-WRITTEN: Mapping[str, Callable[..., Any]] = {
+FORMULAS: Mapping[str, Callable[..., Any]] = {
     "jax.Array.view": lambda x, dtype: x.view(dtype),
     "jax.lax.bitcast_convert_type": lambda x, dtype: x.view(dtype),
     "jax.lax.rem": np.fmod,
@@ -127,11 +127,11 @@ def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]
 
 def independent(name: str) -> Callable[..., Any] | None:
     """Return a function's formula or its counterpart in NumPy or SciPy; None if there is none."""
-    if name in WRITTEN:
-        return WRITTEN[name]
+    if name in FORMULAS:
+        return FORMULAS[name]
     owner, _, own = name.rpartition(".")
     if owner == "jax.lax":
-        return _find(OF_LAX[own]) if own in OF_LAX else None
+        return _find(LAX_COUNTERPARTS[own]) if own in LAX_COUNTERPARTS else None
     for module, follows in HOMES.items():
         if name.startswith(f"{module}."):
             return _find(follows + name.removeprefix(module))

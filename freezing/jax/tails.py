@@ -31,7 +31,7 @@ Array = np.ndarray[Any, Any]
 
 WRONG = "wrong"
 """The end of the name of a case that fails on the CPU."""
-CLEARLY = 100
+CLEAR_TOLERANCES = 100
 """A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
 
 
@@ -39,27 +39,27 @@ def _spread(call: Call, rng: np.random.Generator) -> Call:
     """Draw numbers of both signs: half of them from all orders of magnitude of the dtype, half between 1 and 1000."""
     most = int(np.log10(MOST[call.dtype]))
 
-    def of(array: Array) -> Array:
+    def draw_like(array: Array) -> Array:
         orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
         magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
         return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
 
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
 
 
 def _moderate(call: Call, rng: np.random.Generator) -> Call:
     """Draw numbers between -40 and 40: larger than usual inputs, but small enough that exponentials do not vanish."""
 
-    def of(array: Array) -> Array:
+    def draw_like(array: Array) -> Array:
         return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
 
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
 
 
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     """Replace half of the integers by 0, 1, -1 and the dtype's limits, in equal numbers."""
 
-    def of(array: Array) -> Array:
+    def put_limits(array: Array) -> Array:
         limits = np.iinfo(array.dtype)
         values = [0, 1, limits.max, *([-1, limits.min] if limits.min else [])]
         copy = array.copy()
@@ -67,7 +67,7 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
         copy.reshape(-1)[places] = np.resize(np.array(values, array.dtype), places.shape)
         return copy
 
-    return call.having({number: of(call.arrays[number]) for number in call.integers})
+    return call.having({number: put_limits(call.arrays[number]) for number in call.integers})
 
 
 OF_FLOATS: Sequence[Variant] = (
@@ -160,7 +160,7 @@ class Observer:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ElementJudgement:
     """The elements of a result that are right, clearly wrong, and well conditioned, as masks for each array.
 
     The right and the wrong elements are well conditioned.
@@ -172,7 +172,7 @@ class Judged:
     conditioned: Sequence[Array]
 
 
-def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judged:
+def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> ElementJudgement:
     """Judge each element of a result by the reference. Raise ``UnjudgedError`` if no reference fits."""
     host_result = observer.observe(sample)
     judge, reference_result = observer.expect(sample, host_result)
@@ -185,7 +185,7 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judg
         same = _each(nearby, reference_result, lambda one, other: _close(one, other, tolerance))
         for places, stays in zip(well_conditioned, same, strict=True):
             places &= stays
-    return Judged(
+    return ElementJudgement(
         judge,
         [one & other for one, other in zip(right, well_conditioned, strict=True)],
         [one & other for one, other in zip(wrong, well_conditioned, strict=True)],
@@ -295,5 +295,5 @@ def _close(one: Array, other: Array, tolerance: Tolerance) -> Array:
 
 def _clearly_differ(one: Array, other: Array, tolerance: Tolerance) -> Array:
     """Return where ``other``, the expected value, is a number and ``one`` is far from it."""
-    wide = Tolerance(CLEARLY * tolerance.relative, CLEARLY * tolerance.absolute)
+    wide = Tolerance(CLEAR_TOLERANCES * tolerance.relative, CLEAR_TOLERANCES * tolerance.absolute)
     return np.asarray(~_close(one, other, wide) & ~np.isnan(other))

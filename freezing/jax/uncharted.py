@@ -18,31 +18,33 @@ MODULES = ("jax.Array", "jax.image", "jax.lax", "jax.nn", "jax.numpy", "jax.ops"
 NO_RECIPE = "no recipe"
 
 
-def _of(module: str, names: str) -> frozenset[str]:
+def _names_in(module: str, names: str) -> frozenset[str]:
     return frozenset(f"{module}.{name}" for name in names.split())
 
 
 REASONS: Mapping[str, Collection[str]] = {
-    "it works across several devices": _of(
+    "it works across several devices": _names_in(
         "jax.lax",
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle "
         "psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
     ),
-    "it never touches a device": _of(
+    "it never touches a device": _names_in(
         "jax.lax",
         "broadcast_shapes conv_dimension_numbers conv_general_permutations conv_general_shape_tuple "
         "conv_shape_tuple conv_transpose_shape_tuple dtype padtype_to_pads reduce_window_shape_tuple",
     )
-    | _of(
+    | _names_in(
         "jax.numpy",
         "broadcast_shapes einsum_path get_printoptions iscomplexobj isdtype isrealobj isscalar issubdtype ndim "
         "printoptions promote_types result_type set_printoptions shape size",
     )
-    | _of("jax.random", "key_dtype key_impl"),
-    "it reads a file, a buffer or a text": _of("jax.numpy", "from_dlpack frombuffer fromfile fromiter fromstring load"),
-    "it returns a function": _of("jax.numpy", "frompyfunc vectorize")
-    | _of("jax.lax", "composite")
-    | _of(
+    | _names_in("jax.random", "key_dtype key_impl"),
+    "it reads a file, a buffer or a text": _names_in(
+        "jax.numpy", "from_dlpack frombuffer fromfile fromiter fromstring load"
+    ),
+    "it returns a function": _names_in("jax.numpy", "frompyfunc vectorize")
+    | _names_in("jax.lax", "composite")
+    | _names_in(
         "jax.nn.initializers",
         "constant delta_orthogonal glorot_uniform he_normal he_uniform lecun_normal lecun_uniform normal "
         "orthogonal truncated_normal uniform variance_scaling",

@@ -28,9 +28,9 @@ from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 MERGE = "--merge"
-KEPT = (5, 2)
+MOST_CASES = (5, 2)
 """The maximum numbers of cases of a function: in the first dtype that it accepts, and in the second."""
-KEPT_OF_RAW = (3, 1)
+MOST_CASES_OF_RAW = (3, 1)
 """These numbers for a raw operation. They are lower because other functions call most raw operations."""
 
 
@@ -43,7 +43,7 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     pack = PackWriter()
     gate = SampleGate(function, pack)
     sampler = Sampler(function, pack, deadly, note)
-    limits = list(KEPT_OF_RAW if function.by_keyword else KEPT)
+    limits = list(MOST_CASES_OF_RAW if function.by_keyword else MOST_CASES)
     sample_count = 0
     for dtype in dtypes_of(name):
         if limits:
@@ -62,7 +62,7 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     write_part(pack, left_out, path)
 
 
-def not_asked(names: Iterable[str]) -> Iterator[Reason]:
+def find_unasked(names: Iterable[str]) -> Iterator[Reason]:
     """Yield the functions that are not drawn at all, with the reasons."""
     from freezing.tensorflow.definitions import unfit
     from freezing.tensorflow.functions import ASKED
@@ -84,15 +84,15 @@ def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     names = public_names(surface)
-    left_out = list(not_asked(names))
+    left_out = list(find_unasked(names))
     refused_names = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
-    asked_names = [
+    names_to_draw = [
         name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused_names
     ]
     if drawing:
-        draw_in_turn(folder, asked_names, freeze_function)
+        draw_in_turn(folder, names_to_draw, freeze_function)
     left_out += [
-        (name, "", "not drawn yet", "") for name, path in parts_of(folder, asked_names).items() if not path.exists()
+        (name, "", "not drawn yet", "") for name, path in parts_of(folder, names_to_draw).items() if not path.exists()
     ]
     merge(folder, suite, FRAMEWORK.name, tf.__version__, left_out)
 

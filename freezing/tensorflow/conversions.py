@@ -66,7 +66,7 @@ class _Conversions:
         self._computed: set[int] = set()
         """Floating arrays whose last digits depend on the processor."""
         self.by_digits: set[int] = set()
-        """Arrays computed from an integer that such digits decide."""
+        """Arrays computed from an integer that the last digits of such a float decide."""
         self.unconvertible: set[int] = set()
         """Arrays computed from a number that an integer type could not represent."""
         self._alive: list[Any] = []

@@ -1,4 +1,4 @@
-"""The public functions of TensorFlow by their canonical names, as objects for the gate."""
+"""The public functions of TensorFlow by their canonical names, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKED = (
 """The modules whose functions compute with arrays. Other modules are for files, strings, sparse and ragged arrays, data
 sets, training, settings, TensorFlow 1 and the first Keras."""
 
-_NOT_THERE = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
+_MISSING_ERRORS = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
 _MISSING = re.compile(r"(?i)no opkernel|not supported|unsupported|not (yet )?implemented|could not find|registered")
 """Matches messages that say that a kernel or a function is missing, rather than that an argument is wrong."""
 
@@ -78,7 +78,7 @@ class PublicFunction(GatedFunction):
         """Whether the error is about an argument. An error about a missing kernel is no refusal."""
         return (
             super().is_refusal(error)
-            and not isinstance(error, _NOT_THERE)
+            and not isinstance(error, _MISSING_ERRORS)
             and bool(str(error).strip())
             and _MISSING.search(str(error)) is None
         )

@@ -1,4 +1,4 @@
-"""Derivatives of public functions, as objects for the gate, and samples of them, made from frozen cases."""
+"""Derivatives of public functions as ``GatedFunction`` objects, and samples of them, made from frozen cases."""
 
 from __future__ import annotations
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from freezing.common.parts import Reason, drawn_apart, write_part
 from runners.suite.frozen import Pack, PackWriter
 
-LIMIT_S = 60
+CPU_LIMIT_S = 60
 """The limit of processor time for one function. Most functions take one second."""
-WAITED_S = 900
+ELAPSED_LIMIT_S = 900
 """The limit of elapsed time for one function. It is high, for a busy machine."""
 PARTS = "[0-9]" * 10 + ".npz"
 """The pattern of the files' names."""
 MOST_DEADLY = 12
-"""The number of inputs of a function that may crash the process. At one more, the function is given up."""
+"""A function is given up if more than this many of its inputs crash the process."""
 
 Note = Callable[[str], object]
 """Is called with the name of each input before the input is tried."""
@@ -38,7 +38,9 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
     note, run = folder / "now.json", folder / "run.npz"
     deadly: dict[str, list[str]] = defaultdict(list)
     while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
-        drawn_apart("run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=WAITED_S)
+        drawn_apart(
+            "run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=ELAPSED_LIMIT_S
+        )
         reasons = Pack(run).about["left_out"]
         if not reasons:
             return
@@ -62,8 +64,8 @@ def _draw_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: 
 
     Cpu().prime()
     for name, path in parts.items():
-        signal.alarm(WAITED_S)
-        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        signal.alarm(ELAPSED_LIMIT_S)
+        signal.setitimer(signal.ITIMER_PROF, CPU_LIMIT_S)
         partial_file = path.with_suffix(".part.npz")
 
         def note_sample(sample_name: str, name: str = name) -> None:

@@ -46,7 +46,7 @@ class TensorFlowPair(PairSubject):
 
 @cache
 def graph_device() -> Device:
-    """Return the host as a device that runs every call in a graph. Prime it, so that arrays become graph arguments."""
+    """Return the host as a primed device that runs every call in a graph. Arrays of any size are graph arguments."""
     from runners.tensorflow.devices import Graph
 
     device = Graph()

@@ -19,7 +19,7 @@ ONE = (
     "x a input tensor input_tensor values value features image images m array v t z data inputs diagonal matrix arr"
     " operand val ary logits s tensor_in x_in elements condition"
 )
-"""The names that functions of one array use for this parameter."""
+"""The names under which functions of one array take that array."""
 
 
 class Draw:
@@ -107,7 +107,7 @@ class Recipe:
     make: Callable[[Draw], Arguments]
     options: tuple[Arguments, ...] = ()
     only: str | None = None
-    """A pattern of function names, to restrict the recipe beyond its parameters."""
+    """A pattern. If it is set, the recipe is only for functions whose names match it."""
 
     def calls(self, function: str, names: Mapping[str, bool], draw: Callable[[], Draw]) -> Iterator[tuple[str, Any]]:
         """Yield the arguments of each call of a function, with a name for the call.

@@ -1,4 +1,4 @@
-"""The public functions that call the operator of an OpInfo, as objects for the gate."""
+"""The public functions that call the operator of an OpInfo, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 

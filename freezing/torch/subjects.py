@@ -1,4 +1,4 @@
-"""Public functions that are not called plainly but in another way, such as differentiated, as objects for the gate."""
+"""Public functions that are called in another way than plainly (for example differentiated), as ``GatedFunction``."""
 
 from __future__ import annotations
 

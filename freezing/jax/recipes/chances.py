@@ -13,7 +13,7 @@ from freezing.jax.recipes.recipe import Call, Calls, Recipe, call, recipe
 STATS, RANDOM, INITIALIZERS = "jax.scipy.stats", "jax.random", "jax.nn.initializers"
 FLOATS = "float32 bfloat16"
 SHAPES = ((3, 4), (), (0, 3))
-OF_A_CHANCE = frozenset({"ppf", "isf"})
+PROBABILITY_METHODS = frozenset({"ppf", "isf"})
 """Methods of distributions that take a probability instead of a value."""
 
 
@@ -25,7 +25,7 @@ def distribution(
     def calls_of(method: str) -> Calls:
         def calls(draw: Draw) -> Iterator[Call]:
             for shape in SHAPES:
-                value = draw.unit(*shape) if method in OF_A_CHANCE else draw.within(low, high, *shape)
+                value = draw.unit(*shape) if method in PROBABILITY_METHODS else draw.within(low, high, *shape)
                 yield call(value, *(draw.within(*bounds, *shape) for bounds in parameters))
 
         return calls
