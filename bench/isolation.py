@@ -73,7 +73,7 @@ def run() -> Iterator[Figure]:
         (
             "against_one_process",
             TIMES_SHARED,
-            "the same runner with all cases in one child: what the fresh processes cost",
+            "the same runner with all cases in one child, which shows the cost of new processes",
             measurements.together,
         ),
         (

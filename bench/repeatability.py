@@ -93,7 +93,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
     """Count false alarms between the campaigns of each pair of loads."""
     changes = [
-        (f"{one.loops} and {other.loops} loops a core: {change.function}", change)
+        (f"{one.loops} and {other.loops} loops per core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)
         for change in compare_latencies(one.before.levels, other.before.levels)
     ]

@@ -34,12 +34,12 @@ def run() -> Iterator[Figure]:
         for number in range(ROUNDS):
             plain.append(files / _core_seconds(lambda: _walk(corpus)))
             counted_s.append(files / _core_seconds(lambda: _count(corpus)))
-            say("usage", f"round {number + 1}: {counted_s[-1]:.0f} files a core second, plain {plain[-1]:.0f}")
+            say("usage", f"round {number + 1}: {counted_s[-1]:.0f} files per CPU second, plain {plain[-1]:.0f}")
     ratios = [ours / theirs for ours, theirs in zip(counted_s, plain, strict=True)]
     yield Figure(
         "files_counted",
         middle(counted_s),
-        "files per second of a core",
+        "files per CPU second",
         target="as many as a plain walk",
         met=middle(ratios) >= 1,
         baseline="ast.parse and ast.walk of the same files in one process",

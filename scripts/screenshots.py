@@ -42,7 +42,7 @@ PAGES = {
 }
 """The pages in the README."""
 MOST_BYTES = 200_000
-COLOURS = (256, 128, 64, 32)
+COLORS = (256, 128, 64, 32)
 
 
 def main() -> None:
@@ -103,16 +103,16 @@ def _take(page: Page, address: str, path: Path) -> None:
         figures.first.scroll_into_view_if_needed()
         figures.first.locator(".interactive").wait_for()
         page.evaluate("document.querySelector('figure').scrollIntoView()")
-    path.write_bytes(optimise(page.screenshot()))
+    path.write_bytes(optimize(page.screenshot()))
     print(f"screenshots: {path.relative_to(ROOT)}, {path.stat().st_size:,} bytes", flush=True)
 
 
-def optimise(png: bytes) -> bytes:
+def optimize(png: bytes) -> bytes:
     """Reduce the colors of a picture until its file is small enough."""
-    for colours in COLOURS:
+    for colors in COLORS:
         out = io.BytesIO()
         whole = Image.open(io.BytesIO(png)).convert("RGB")
-        whole.quantize(colours, dither=Image.Dither.NONE).save(out, "png", optimize=True)
+        whole.quantize(colors, dither=Image.Dither.NONE).save(out, "png", optimize=True)
         if out.tell() <= MOST_BYTES:
             break
     return out.getvalue()

@@ -68,7 +68,7 @@ def as_torch(out: Path, hazards: dict[str, str]) -> Path:
     """Outcomes of hazards, renamed to functions of torch with four cases each, as if they came from torch/xla."""
     header, *outcomes = lines_of(make(out, runs=1).read_bytes())
     by_case = {line["case"]: line for line in outcomes}
-    # Of the hazards that add, one is wrong on purpose.
+    # One of the hazards that add gives a wrong result on purpose.
     cases = {
         case["function"]: case
         for case in header["suite"]["cases"]

@@ -33,10 +33,10 @@ __all__ = [
     "pytest_testnodedown",
 ]
 
-# Nothing of the coordinator's is imported before it is asked for: a framework's environment,
-# where the runners' tests run, has neither asyncpg nor SQLAlchemy.
+# Import modules of the coordinator only inside of fixtures: the tests of the runners also run in the frameworks'
+# environments, which have neither asyncpg nor SQLAlchemy.
 
-# A shell has what it starts in the background ignore Ctrl-C, and so would every process of a test.
+# A process that a shell starts in the background ignores Ctrl-C, and so would all of its children. Undo this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MEMORY = Path("/dev/shm")
@@ -69,13 +69,13 @@ def postgres() -> Iterator[str]:
 
     folder = _folder()
     with EmbeddedPostgres(folder / "postgres") as dsn:
-        application(dsn)  # made here: most who ask for it later have an event loop that runs
-        # Autovacuum would visit each of a hundred databases once a minute, which costs more than what the tests do in
-        # them; and nobody reads these after a power cut. A killed process loses nothing by it.
+        application(dsn)  # create the role here, because in most tests an event loop is already running
+        # Autovacuum would visit each of a hundred databases once a minute, which costs more than the tests themselves.
+        # Without fsync, only a power cut can lose data, and nobody reads these databases after a power cut.
         settings = [f"ALTER SYSTEM SET {name} = off" for name in ("autovacuum", "fsync", "full_page_writes")]
         asyncio.run(_execute(dsn, *settings, "SELECT pg_reload_conf()"))
         yield dsn
-        # Its data go with it: there is no need to write a hundred databases out first.
+        # Stop the server without a checkpoint, because its data are deleted anyway.
         pid = int((folder / "postgres" / "cluster" / "postmaster.pid").read_text().split()[0])
         os.kill(pid, signal.SIGQUIT)
     shutil.rmtree(folder)

@@ -135,7 +135,7 @@ class ForkedProcess(subprocess.Popen[Any]):
         env: Mapping[str, str] | None,
         *others: Any,
     ) -> None:
-        # Popen has no public place where the process is made; all else of it (pipes, waits, signals) is kept.
+        # Popen has no public method that only starts the process. Everything else (pipes, waits, signals) is Popen's.
         _, _, shell, p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = others[:9]
         *_, umask, new_session, _ = others
         unusual = executable or preexec_fn or pass_fds or shell
@@ -301,14 +301,14 @@ def _import(name: str) -> None:
 
 def main() -> None:
     descriptor, *modules = sys.argv[1:]
-    # Ctrl-C is for the tests; this process ends when they have.
+    # Ignore Ctrl-C, which is for the tests. This process ends when they have ended.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     found_by_default = sys.path[1 + len(_python_path()) :]
     for module in modules:
         _import(module)
     threads = os.listdir("/proc/self/task")
     assert len(threads) == 1, f"an import starts threads, which no fork has: {modules}"
-    # Objects of the imports are not looked at by a collection of a fork: each page it looked at would be copied.
+    # Exclude imported objects from garbage collection in forks, because a collection would copy their memory pages.
     gc.collect()
     gc.freeze()
     asked = _serve(socket.socket(fileno=int(descriptor)))

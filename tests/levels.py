@@ -157,7 +157,7 @@ def _git_output(*arguments: str) -> bytes | None:
 def pytest_configure(config: pytest.Config) -> None:
     if not LEVEL:
         raise pytest.UsageError(f"{LEVEL_VARIABLE}={os.environ[LEVEL_VARIABLE]!r} is no level: set it to 1 or 2")
-    # The processes of xdist inherit it: a file that is saved while they start must not change what they draw.
+    # The processes of xdist inherit the seed. Otherwise a file that is saved while they start could change their draws.
     os.environ[SEED_VARIABLE] = seed()
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
@@ -169,7 +169,7 @@ def pytest_report_header() -> str:
     return f"level 1 of 2, drawn by seed {seed()} (repeat it with {SEED_VARIABLE}={seed()})"
 
 
-# After -k and -m: a draw from what was asked for keeps at least one test of it.
+# This runs after -k and -m, so that the draw keeps at least one of the selected tests.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = {item for item in items if _needed(item) > LEVEL} | _undrawn(items)

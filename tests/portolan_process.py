@@ -28,7 +28,7 @@ class Portolan:
         self.directory = directory
         self.real = real
         if "PORTOLAN_URL" in variables:
-            # A coordinator of the tests; the data directory of one's own has a token of its own.
+            # This coordinator is one of the tests. An instance of the command line has a token in its data directory.
             variables = {"PORTOLAN_TOKEN": ADMIN_TOKEN, **variables}
         self.variables = environment(PORTOLAN_DATA=str(directory), **variables)
 

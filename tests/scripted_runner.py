@@ -361,7 +361,7 @@ class ScriptedRunner:
             while True:
                 await self._serve(reader, writer)
         except asyncio.CancelledError:
-            # A close would wait until the other end has read what was written last.
+            # Closing would wait until the other end has read all written data.
             writer.transport.abort()
         except (_Closed, OSError, asyncio.IncompleteReadError, ValueError):
             pass

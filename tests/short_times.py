@@ -27,7 +27,7 @@ SHORT_TIMES = Times(
     longest_away_s=0.2,
     settled_s=0.5,
 )
-"""Pauses and leases. A machine that is busy for seconds does not make their owner break them."""
+"""Short pauses and leases. They are long enough that no owner loses its lease if the machine is busy for seconds."""
 IMPATIENT_TIMES = replace(SHORT_TIMES, silence_s=3.0, stream_silence_s=2.5, start_s=18.0, absent_s=1.2, grace_s=1.0)
 """In addition, short patience with runners, for tests in which a runner is silent or does not work. A mere restart
 takes longer than 3 s on a busy machine."""

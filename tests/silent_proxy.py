@@ -73,6 +73,6 @@ class SilentProxy:
                     writer.write(data)
                     await writer.drain()
         finally:
-            # An end is a packet as well.
+            # Closing the connection would send a packet, so a discarded connection stays open.
             if number not in self._forgotten:
                 writer.close()

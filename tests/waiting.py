@@ -1,4 +1,4 @@
-"""Waits for a condition of which no event tells, by polling it at a small part of the elapsed time."""
+"""Waits for a condition by polling it. The polls take only a small part of the elapsed time."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def check_kept(framework: str) -> Figure:
     return Figure(
         f"accusations_kept_{framework}",
         1 - len(lost_cases) / len(mine),
-        "share of labelled cases",
+        "share of labeled cases",
         target="all, except those that a rule excludes",
         met=not lost_cases,
         n=len(mine),

@@ -111,7 +111,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
     return Figure(
         f"causes_{name}",
         right,
-        "share of labelled failures",
+        "share of labeled failures",
         target="no goal: rules may be written from these"
         if target is None
         else f"at least {target:.0%}, and another cause for less than {MOST_WRONG:.0%}",

@@ -92,9 +92,9 @@ def without_label(row: Row) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     seed, number, *exports = arguments
-    labelled_functions = {(label.framework, label.function) for label in labels()}
+    labeled_functions = {(label.framework, label.function) for label in labels()}
     for export in exports:
-        rows = without_functions(json.loads(Path(export).read_text()), labelled_functions)
+        rows = without_functions(json.loads(Path(export).read_text()), labeled_functions)
         for row in draw(rows, int(number), int(seed)):
             print(json.dumps(without_label(row)))
 

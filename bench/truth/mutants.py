@@ -48,7 +48,7 @@ def score(framework: str) -> Figure:
         f"mutants_{framework}",
         share,
         "share of mutants",
-        target=f"at least {TARGET:.0%} of the mutants that come to bear",
+        target=f"at least {TARGET:.0%} of the mutants that change a result",
         met=share >= TARGET,
         n=total,
         detail={

@@ -1,5 +1,5 @@
-"""Freezing: how samples that a framework ships become the cases of a suite that is kept as data.
+"""The code of freezing that all frameworks share: the gate, the kinds of input, the quick form and the files.
 
-A framework's own part draws samples and knows their references (``freezing/FRAMEWORK/``); the gate, the kinds
-of input, the quick form and the files are the same for all and stand here. A developer's tool: no runner imports it.
+To *freeze* is to turn samples, which are calls with inputs, into cases that are stored as data. The folders
+``freezing/FRAMEWORK`` draw the samples and define the references. This is a developer's tool: no runner imports it.
 """

@@ -1,9 +1,9 @@
-"""Admission: what becomes of an example after its runs: a case that is compared, one that merely runs, or a reason.
+"""Decide about an example after its runs: a case with compared values, a case that only runs, or a reason. Pure.
 
-Six runs in two interpreters, from other seeds, with other seeds given by the example itself and other hashes, must
-give the same value to the bit; it must be what the docstring prints, if that prints one; and no statement that may
-be right in more than one way leads to it. A case is compared if its function led to such a value. All else is listed.
-Pure.
+A value is compared under three conditions. It is bit-identical in six runs, which differ in seeds and in Python's
+hashes. It agrees with the docstring, if that prints the value. And no statement with several right results led to it.
+A case compares values if the example's function led to at least one such value. Everything else is listed with its
+reason.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from runners.suite.frozen import PackWriter, as_text, form
 from runners.suite.source import bound_names
 
 CASE = "example"
-"""The name of a function's one case."""
+"""The name of each case: a function has one."""
 DTYPE = "float32"
-"""That of the case, whose inputs are the example's own: the settings with which a framework comes."""
+"""The dtype of each case. It means the framework's default settings, since the example makes its own inputs."""
 AS_DOCUMENTED = "as-documented"
-"""The tag of a case of which a compared value is what the docstring prints."""
+"""The tag of a case with a compared value that the docstring prints, too."""
 RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED, NO_VALUE = "random", "not-unique", "not-as-documented", "no-value"
-"""The tags of cases that merely run: their values differ from run to run, or are not the only right ones, or are not
-what the docstring prints, or there is none."""
+"""The tags of cases that only run. A tag says that values differ from run to run, are not the only right ones, or
+differ from the docstring, or that there is no value."""
 DIFFERS = "a value that differs from run to run"
 BY_CHANCE = "a value that may be the same by chance"
 NOT_THE_ONLY_ONE = "a value that is not the only right one"
@@ -45,8 +45,8 @@ ASKS_FOR_CPU = "its example asks for the CPU"
 
 
 @dataclass
-class Admitted:
-    """The admission of an example: at most one case, and the reasons of all that is not in it."""
+class ExampleDecision:
+    """The decision about an example: at most one case, and the reasons of everything that it leaves out."""
 
     case: dict[str, Any] | None = None
     left_out: list[Reason] = field(default_factory=list)
@@ -54,13 +54,13 @@ class Admitted:
 
 @dataclass(frozen=True)
 class LeftOpen:
-    """The functions whose values may be right in more than one way, by their last names or a pattern of these."""
+    """The functions with several right results. ``names`` and ``pattern`` match the part after the last dot."""
 
     names: frozenset[str]
     pattern: str = "(?!)"
 
     def places(self, statements: Sequence[Statement]) -> set[int]:
-        """The places of statements that mention one of them."""
+        """Return the places of statements that mention one of these functions."""
         return {statement.place for statement in statements if any(map(self._has, last_names(statement)))}
 
     def _has(self, name: str) -> bool:
@@ -69,9 +69,9 @@ class LeftOpen:
 
 def admit(
     unit: Unit, first: ObservationFile, second: ObservationFile, left_open: LeftOpen, pack: PackWriter
-) -> Admitted:
+) -> ExampleDecision:
     """Decide about an example by its two runs."""
-    admission = Admitted()
+    admission = ExampleDecision()
     for observation in (first, second):
         reason = observation.ended or observation.refused
         if reason is not None:
@@ -111,7 +111,7 @@ def _first(observation: ObservationFile) -> str:
 
 
 def _function_of_example(unit: Unit, observation: ObservationFile) -> str | None:
-    """The function that the example is charted for: the first of its own that it uses."""
+    """Return the function that gets the example's case: the first of the unit's functions that the example uses."""
     return next((name for name in unit.names if observation.uses[name]), None)
 
 
@@ -130,7 +130,7 @@ def _not_chosen(
 
 
 class Values:
-    """The values of two runs: those that may be compared, those of which the form may, and the reasons of others."""
+    """The values of an example, sorted by what may be compared: value and form, only the form, or nothing."""
 
     def __init__(
         self, statements: Sequence[Statement], first: ObservationFile, second: ObservationFile, left_open: LeftOpen
@@ -165,7 +165,7 @@ class Values:
                 self.left_out.append((label, reason, ""))
 
     def why_not_compared(self) -> str:
-        """The tag of a case that merely runs: the first of the reasons that hold for one of its values."""
+        """Return the tag of a case that only runs. If several tags apply, return the most important one."""
         tags = {_TAGS.get(reason, NO_VALUE) for _, reason, _ in self.left_out}
         return next((tag for tag in (RANDOM, NOT_UNIQUE, NOT_AS_DOCUMENTED) if tag in tags), NO_VALUE)
 
@@ -180,7 +180,7 @@ def _differs(label: str, value: ObservedValue, second: ObservationFile) -> bool:
 
 
 def _places_of(labels: Collection[str], statements: Sequence[Statement]) -> set[int]:
-    """The places of the statements that give or bind these values."""
+    """Return the places of the statements that return these values or bind these names."""
     return {
         statement.place
         for statement in statements
@@ -189,7 +189,7 @@ def _places_of(labels: Collection[str], statements: Sequence[Statement]) -> set[
 
 
 def _is_size(tree: Any) -> bool:
-    """Whether a value is whole numbers alone, as the size of an array is: random numbers have one, too."""
+    """Whether a value consists of plain integers, like a shape. The shape of a random array is not random."""
     return all(map(_is_size, tree)) if isinstance(tree, list) else type(tree) is int
 
 

@@ -1,4 +1,4 @@
-"""Agreement: whether the values of a reference are what a function returned, and the expected result made of them."""
+"""Compare a function's result with its references, and make the expected result from the reference that agrees."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from runners.suite.rounding import to_bfloat16
 from runners.suite.trees import mapped
 
 Reference = Callable[[], "list[Any]"]
-"""Works out the arrays and plain values of a result, in order, with NumPy arrays."""
+"""Computes the arrays (as NumPy arrays) and plain values of a result, in order."""
 
 
 def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = ()) -> Tolerance:
-    """The tolerance of the dtypes of a result and of its case, or what is declared if that is wider."""
+    """Return the widest tolerance: of the dtypes in the result, of the case's dtype, or of ``own_tolerances``."""
     tolerances = [TOLERANCES[leaf.dtype] for leaf in leaves(result) if leaf.dtype in TOLERANCES]
     tolerances += [*own_tolerances, TOLERANCES[dtype]]
     return Tolerance(max(one.relative for one in tolerances), max(one.absolute for one in tolerances))
@@ -27,11 +27,10 @@ def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = 
 def judge(
     references: Iterable[tuple[str, Reference]], result: Any, dtype: str, tolerance: Tolerance
 ) -> tuple[str, Any]:
-    """The kind of the first reference that agrees with a result, and the expected tree.
+    """Return the kind of the first reference that agrees with a result, and the expected tree.
 
-    Raises ``UnjudgedError`` if none does, or if one of them shows that nothing determines the result: where either has
-    NaN and the other a number, and they agree in all else. The mean of no numbers is such a result, and a function's
-    value where it is not defined.
+    Raise ``UnjudgedError`` if no reference agrees. Raise it also if a reference differs from the result only in which
+    elements are NaN: such a result is not determined. An example is the mean of an empty array.
     """
     reason = "there is no reference"
     for kind, reference in references:
@@ -53,7 +52,7 @@ def judge(
 
 
 def _agree_but_for_nan(result: Any, reference_result: Any, dtype: str, tolerance: Tolerance) -> bool:
-    """Whether two trees of one form differ only where either has NaN."""
+    """Whether two trees of the same form agree in all elements that are NaN in both or in neither."""
     own = iter(leaves(result))
     without_nan = mapped(reference_result, lambda leaf: _agreed_where_nan(leaf, next(own)), Leaf)
     try:
@@ -71,7 +70,10 @@ def _agreed_where_nan(leaf: Leaf, own: Leaf) -> Leaf:
 
 
 def fill(result: Any, values: list[Any]) -> Any:
-    """The observed tree with the reference's values in it. Raises ``Mismatch`` where they do not belong."""
+    """Return the tree of ``result`` with its values replaced by ``values``, those of the reference.
+
+    Raise ``Mismatch`` if the values do not fit into the tree.
+    """
     left = list(values)
 
     def place(member: Any) -> Any:
@@ -97,14 +99,14 @@ def _fill(leaf: Leaf, value: Any) -> Leaf:
     if value.dtype.kind not in "biufc" or (value.dtype.kind == "c" and kind != "c"):
         raise Mismatch(f"the reference's values are {value.dtype}")
     if kind in "biu" and value.dtype.kind in "fc" and not np.array_equal(value, leaf.values):
-        raise Mismatch("the reference's values are no whole numbers")
+        raise Mismatch("the reference's values are not integers")
     values = value.astype(leaf.values.dtype)
-    # As it is kept, so that a case has the expected result that agreed here.
+    # Round here as the pack does, so that the stored expected result is the one that was compared.
     return Leaf(to_bfloat16(values) if leaf.dtype == BFLOAT16 else values, leaf.dtype, leaf.device)
 
 
 def wrap(tree: Any) -> Any:
-    """The tree as a comparison takes it: each array with its dtype."""
+    """Replace each array of a tree by an ``Expected`` with its values and dtype, as ``compare`` takes it."""
     if isinstance(tree, Leaf):
         return Expected(tree.values, tree.dtype)
     if isinstance(tree, (list, tuple)):

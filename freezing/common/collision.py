@@ -1,4 +1,4 @@
-"""Collision: two values that are written to one place, of which either may stay. Pure."""
+"""Find different values that a call writes to the same place, so that either may stay. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 
 def collide(values: Array, places: Array, axes: int) -> bool:
-    """Whether different values have the same place. Places count anew in each part of the last ``axes`` axes."""
+    """Whether different values have the same place. Each slice of the last ``axes`` axes has its own places."""
     if not values.size:
         return False
     size = int(np.prod(values.shape[-axes:]))

@@ -1,4 +1,7 @@
-"""Whether a result is determined: where the last digits of the inputs decide it, every device may round otherwise."""
+"""Test whether the inputs determine a result: perturb their last digits and see whether the result changes.
+
+If it changes, each device may return another result, because devices round differently.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,18 @@ from runners.suite.rounding import rounded
 from runners.suite.sequences import aligned
 
 ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE})
-"""Kinds of which a result may hang on the last digits of its inputs."""
+"""Kinds of inputs whose last digits may decide the result."""
 LAST_DIGIT = 2.0**-23
-"""Of a float32, by which an input is moved to see whether its result is determined."""
+"""The spacing of float32 numbers at 1. Each input is perturbed by a multiple of it."""
 DIGITS = np.array([-2, -1, 1, 2])
-"""How far: neighbors differently, so that what they lose by cancellation shows."""
+"""The multiples of ``LAST_DIGIT`` by which elements are perturbed. Elements get different ones, to reveal
+cancellation."""
 
 
 def with_one_result(
     gate: SampleGate, subject: GatedFunction, samples: Iterator[Sample], pack: PackWriter
 ) -> Iterator[Sample]:
-    """The samples of the gate's subject whose results are determined; the gate lists the others."""
+    """Yield the samples whose inputs determine the result. Add the others to the gate's list of left-out samples."""
     for sample in samples:
         try:
             require_determined(subject, sample, pack, together=False)
@@ -38,9 +42,9 @@ def with_one_result(
 
 
 def require_determined(subject: GatedFunction, sample: Sample, pack: PackWriter, *, together: bool) -> None:
-    """Raise ``LeftOutError`` if the last digits of the inputs decide the result: every device rounds otherwise.
+    """Raise ``LeftOutError`` if the last digits of the inputs decide the result.
 
-    ``together``: all inputs are moved by one factor, as what is left of equal numbers is determined.
+    With ``together``, all inputs are multiplied by the same factor, so that differences of equal numbers stay zero.
     """
     rng = np.random.default_rng(0)
     arrays = [pack.array(digest) for digest in sample.arrays]
@@ -56,12 +60,12 @@ def require_determined(subject: GatedFunction, sample: Sample, pack: PackWriter,
         subject.references(sample.dtype, lambda: _fresh(subject, sample, arrays)),
         subject.references(sample.dtype, lambda: _fresh(subject, sample, list(map(move, arrays)))),
     )
-    # The function itself comes last, and fits every call; NumPy's may only have the same name.
+    # The last reference is the function itself, which accepts every call. A NumPy function may only share its name.
     for (_, reference), (_, other) in reversed(list(pairs)):
         try:
             with np.errstate(all="ignore"):
                 one, again = reference(), other()
-        except Exception:  # it has no float64
+        except Exception:  # this reference cannot compute the call, for example not in float64
             continue
         if len(one) != len(again) or not all(_close(a, b, sample.dtype) for a, b in aligned(one, again)):
             raise LeftOutError("not determined", "the last digits of its inputs decide its result")
@@ -75,7 +79,7 @@ def _fresh(subject: GatedFunction, sample: Sample, arrays: Sequence[Array]) -> A
 def _close(one: Any, other: Any, dtype: str) -> bool:
     if one is None or other is None:
         return one is other
-    # What the dtype cannot hold is infinite in both.
+    # Numbers that the dtype cannot represent become infinite in both results.
     a, b = rounded(np.asarray(one), dtype), rounded(np.asarray(other), dtype)
     tolerance = tolerance_of(dtype, [])
     if a.shape != b.shape or a.dtype.kind not in "biufc":

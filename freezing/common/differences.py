@@ -1,6 +1,6 @@
-"""Differences: derivatives of a function of arrays by central differences in float64, from its values alone.
+"""Compute derivatives by central differences in float64.
 
-They share no formula with a library's own backward pass, and so are the more independent reference of a gradient.
+They share no formula with a library's backward pass, so they are a more independent reference for a gradient.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Loss = Callable[[Sequence[Array]], float]
-"""A number that is computed from arrays: the weighted sum of a call's results."""
+"""Computes one number from arrays: the weighted sum of a call's results."""
 
 STEP = 1e-5
-"""Truncation and rounding are both near 1e-10 for values around one."""
+"""The step of first differences. Truncation and rounding errors are both near 1e-10 for values around one."""
 SECOND_STEP = 1e-4
-"""The same of second differences, where both are near 1e-8."""
+"""The step of second differences. Both errors are near 1e-8 for values around one."""
 MOST_ELEMENTS = 150
-"""To differentiate by; each is two values of the loss."""
+"""The maximum number of elements to differentiate by. Each needs two values of the loss."""
 
 
 def gradients(loss: Loss, inputs: Sequence[Array]) -> list[Array]:
-    """The gradient of the loss by each input."""
+    """Return the gradient of the loss with respect to each input."""
     return _by_each(inputs, lambda raised: (loss(raised(STEP)) - loss(raised(-STEP))) / (2 * STEP))
 
 
 def second_order(loss: Loss, inputs: Sequence[Array], directions: Sequence[Array]) -> list[Array]:
-    """The gradient, by each input, of the gradient's product with directions: the Hessian times these."""
+    """Return the Hessian of the loss times ``directions``, as one array for each input."""
 
     def move(inputs: Sequence[Array], step: float) -> list[Array]:
         return [array + step * direction for array, direction in zip(inputs, directions, strict=True)]
@@ -43,14 +43,17 @@ def second_order(loss: Loss, inputs: Sequence[Array], directions: Sequence[Array
 
 
 def weights_of(shape: tuple[int, ...]) -> Array:
-    """Different numbers about 0 and not 0, the same for all results of a shape, which so are kept once."""
+    """Return distinct nonzero numbers around 0. They depend only on the shape, so that a pack stores them once."""
     count = int(np.prod(shape, dtype=np.int64))
     numbers = (2 * np.random.default_rng(0).permutation(count) + 1.5 - count) / max(count, 1)
     return np.asarray(numbers).reshape(shape)
 
 
 def _by_each(inputs: Sequence[Array], difference: Callable[[Callable[[float], Sequence[Array]]], float]) -> list[Array]:
-    """For each element of each input the difference that it makes, from a function which raises it by a step."""
+    """Return ``difference`` for each element of each input.
+
+    The argument of ``difference`` is a function that returns the inputs with this element raised by a step.
+    """
     slopes = []
     for place, array in enumerate(inputs):
         slope = np.zeros(array.shape)

@@ -1,10 +1,9 @@
-"""The suite ``docs``: the examples of public docstrings, run twice, admitted, and frozen as cases and reasons.
+"""Freeze the suite ``docs``: run the examples of public docstrings, decide about each, and write the suite's files.
 
     python -m freezing.FRAMEWORK.docs FOLDER SURFACE
 
-SURFACE is the framework's in the catalogue. Each example is run by two interpreters that hash otherwise, every time in
-a process of its own with a time limit; what a run leaves stands in a file in FOLDER, and one that is there is not made
-again. Then the suite's files are written.
+SURFACE is the framework's file in the catalogue. Two interpreters with different hash seeds run each example, each time
+in a separate process with a time limit. Each run writes a file into FOLDER. A run whose file exists is not repeated.
 """
 
 from __future__ import annotations
@@ -33,39 +32,39 @@ from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, Pack, PackWriter
 
 LIMIT_S = 20
-"""For one run of an example: a tenth of a second is usual."""
+"""The time limit of one run of an example. Most runs take a tenth of a second."""
 FIRST, SECOND = "first", "second"
 RUNS: Mapping[str, tuple[int, ...]] = {FIRST: (0,), SECOND: (1, 2, 3, 4, 5)}
-"""By the name of a run the seeds: from each the example is run once, one after the other in one process. The first
-of them is that of Python's hashes."""
+"""The seeds of each run. A run executes the example once for each of its seeds, in one process. The first seed is also
+Python's hash seed."""
 NO_EXAMPLE = "no example in its docstring"
 EXCEPTION = "an exception"
 NOT_RUN = "its example was not run yet"
 ADMIT = "admit"
-"""The stage after the runs."""
+"""The name of the stage after the runs."""
 
 
 @dataclass(frozen=True)
 class Docs:
-    """A framework's examples, as they are frozen."""
+    """The parts of freezing ``docs`` that depend on the framework."""
 
     framework: Framework
     module: str
-    """The module whose command this is, for another interpreter to run."""
+    """The module that other interpreters run with ``python -m``."""
     dialect: Dialect
     left_open: LeftOpen
     unasked: Mapping[str, str]
-    """The beginnings of names whose examples are not run at all, each with the reason."""
+    """Maps prefixes of names whose examples are not run to the reasons."""
     writers: tuple[str, ...] = ()
-    """The framework's modules that write what they make of an example's source into a file: ``Watch``."""
+    """The framework's modules that may write files, as for ``ExampleGuard``."""
 
     def device(self) -> Device:
-        """The host, on which examples are run."""
+        """Load the CPU, on which examples are run."""
         return self.framework.load_device("cpu")
 
     @property
     def suite(self) -> str:
-        """The package of the suite."""
+        """The suite's package."""
         return self.framework.suites["docs"]
 
     @property
@@ -74,7 +73,7 @@ class Docs:
 
 
 def entries_of(surface: Path) -> list[Mapping[str, Any]]:
-    """Every public name of a surface of the catalogue, in order."""
+    """Return the entry of every public name in a file of the catalogue, sorted by depth and name."""
     _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).splitlines())
     return sorted(entries, key=lambda entry: (entry["name"].count("."), entry["name"]))
 
@@ -82,7 +81,7 @@ def entries_of(surface: Path) -> list[Mapping[str, Any]]:
 def units(
     entries: Iterable[Mapping[str, Any]], text_of: Callable[[str], str], reasons_by_home: Mapping[str, str]
 ) -> tuple[list[Unit], list[Reason]]:
-    """The examples of these names, each once, and the names that have none, or whose examples are not asked for."""
+    """Return the examples of these names, each once, and the reasons for names without an example that is run."""
     names: dict[Docstring, list[str]] = defaultdict(list)
     members: set[str] = set()
     left_out: list[Reason] = []
@@ -106,19 +105,19 @@ def _why_unasked(name: str, reasons_by_home: Mapping[str, str]) -> str | None:
 
 
 def text_of(lookup: Callable[[str], Any], name: str) -> str:
-    """The docstring of a public object, or nothing."""
+    """Return the docstring of a public object, or an empty text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             text = getattr(lookup(name), "__doc__", None)
-    except Exception:  # a name that is offered and cannot be had
+    except Exception:  # a public name may fail to load
         return ""
     return text if isinstance(text, str) else ""
 
 
 def run_all(docs: Docs, own_units: Sequence[Unit], folder: Path, run: str) -> None:
-    """Run every example that has no file of this run yet; in the second without what was dropped in the first."""
-    # A run has another working directory.
+    """Run every example that has no file of this run yet. The second run omits statements that the first dropped."""
+    # Resolve the path, because a run changes its working directory.
     place = (folder / run).resolve()
     place.mkdir(parents=True, exist_ok=True)
     for number, unit in enumerate(own_units):
@@ -141,7 +140,7 @@ def observation(folder: Path, run: str, number: int) -> ObservationFile:
 
 
 def admit_all(docs: Docs, own_units: Sequence[Unit], folder: Path) -> tuple[PackWriter, list[Reason]]:
-    """Decide about every example by its two runs."""
+    """Decide about every example from its two runs. Return the cases, and the reasons for everything left out."""
     pack = PackWriter()
     left_out: list[Reason] = []
     for number, unit in enumerate(own_units):
@@ -158,7 +157,7 @@ def admit_all(docs: Docs, own_units: Sequence[Unit], folder: Path) -> tuple[Pack
 
 
 def write(docs: Docs, pack: PackWriter, left_out: Sequence[Reason], version: str) -> None:
-    """Write the suite's two files, and say how many functions they have."""
+    """Write the suite's two files, and print how many functions are compared."""
     pack.write(docs.folder / PACK, {docs.framework.name: version})
     (docs.folder / LISTED).write_text(list_left_out(left_out, docs.framework.name, version))
     value_cases = sum(case["kind"] == "value" for case in pack.cases)
@@ -166,8 +165,10 @@ def write(docs: Docs, pack: PackWriter, left_out: Sequence[Reason], version: str
 
 
 def main(docs: Docs, begin: Callable[[str], str], arguments: Sequence[str]) -> int:
-    """Freeze the suite, every stage in an interpreter of its own. ``begin`` brings in the framework for a stage, and
-    returns its version."""
+    """Freeze the suite, with each stage in a separate interpreter.
+
+    ``begin`` imports the framework for a stage and returns its version.
+    """
     os.environ.update({**docs.framework.devices["cpu"].variables, "PYTHONDONTWRITEBYTECODE": "1"})
     warnings.simplefilter("ignore")
     if len(arguments) == 2:

@@ -1,7 +1,7 @@
-"""Docstrings: the statements of their examples, each with what it is said to print. Pure.
+"""Read the examples of docstrings: each statement with its documented output. Pure.
 
-Python's ``doctest`` finds the prompts. Where it refuses a docstring, the blocks between empty lines are read one by
-one. Statements that stand behind several prompts (``>>> def f():`` and ``>>>     return 1``) are put together.
+Python's ``doctest`` finds the prompts. If it rejects a docstring, each block between empty lines is read separately.
+A statement that is spread over several prompts (``>>> def f():`` and ``>>>     return 1``) is joined.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ _DIRECTIVE = re.compile(r"#\s*x?doctest:.*$", re.MULTILINE)
 _NUMBER = re.compile(
     r"(?<![\w.])(?:[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|inf|nan)|True|False)(?!\w)"
 )
-_OF_THE_TEXT = re.compile(r"\bshape=\([\d, ]*\)|\bnp\.(?=(?:True|False)_)|(?<=True)_\b|(?<=False)_\b")
-"""The shape beside an array's values, which not every way to show one has, and NumPy's mark of its own truth values."""
+_PRINTED_MARKS = re.compile(r"\bshape=\([\d, ]*\)|\bnp\.(?=(?:True|False)_)|(?<=True)_\b|(?<=False)_\b")
+"""Parts of a printed value that depend on how it is printed: ``shape=(…)`` beside an array's values, and the ``np.`` or
+``_`` of a NumPy boolean."""
 _ABRIDGED = "..."
 NEAR, NEAR_ZERO = 6e-3, 1e-3
-"""How far a number may be from a printed one, which is rounded, by its size and around zero."""
+"""The relative and the absolute tolerance of a number compared with a printed number, which is rounded."""
 
 
 @dataclass(frozen=True)
 class Docstring:
-    """The statements of a docstring's example, and what each of them is said to print."""
+    """The statements of a docstring's example, and the documented output of each."""
 
     statements: tuple[Statement, ...]
     printed: tuple[str, ...]
     unread: tuple[tuple[int, str], ...] = field(default=())
-    """The places of statements that are not Python, and why not."""
+    """The places of statements that are not valid Python, each with the error."""
 
 
 @dataclass
@@ -47,7 +48,7 @@ class _Prompt:
 
 
 def read(text: str) -> Docstring:
-    """Read a docstring."""
+    """Read the statements and outputs of a docstring's example."""
     statements: list[Statement] = []
     outputs: list[str] = []
     unread: list[tuple[int, str]] = []
@@ -74,7 +75,7 @@ def _prompts(text: str) -> list[_Prompt]:
         try:
             prompts += _find_prompts(block)
         except ValueError as error:
-            # Its prompt is kept, and refused as a statement, so that it is listed.
+            # Keep a prompt that is not valid Python, so that the block is listed among the unread statements.
             prompts.append(_Prompt(f"?{error}".splitlines()[0], ""))
     return prompts
 
@@ -84,7 +85,7 @@ def _find_prompts(text: str) -> list[_Prompt]:
 
 
 def _join(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
-    """The prompts with those that continue a statement put together with it."""
+    """Join each prompt with the prompts that continue its statement."""
     current: _Prompt | None = None
     for prompt in map(_complete, prompts):
         if current is not None and not current.want and _continues(current.source, prompt.source):
@@ -98,7 +99,7 @@ def _join(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
 
 
 def _complete(prompt: _Prompt) -> _Prompt:
-    """The prompt with the lines that finish its statement and have no prompt of their own."""
+    """Add to a prompt the lines without a prompt that complete its statement. ``doctest`` takes them for output."""
     whole = prompt.source + prompt.want
     return _Prompt(whole, "") if prompt.want and _is_open(prompt.source) and _is_whole(whole) else prompt
 
@@ -108,7 +109,7 @@ def _continues(source: str, further: str) -> bool:
         return True
     if not _CONTINUES.match(further):
         return False
-    # Indented alone it may be: then it is a statement by itself.
+    # An indented prompt may also be a statement by itself.
     return _is_open(source + further) or _is_whole(source + further)
 
 
@@ -121,7 +122,7 @@ def _is_whole(source: str) -> bool:
 
 
 def _is_open(source: str) -> bool:
-    """Whether a statement is not at its end: a header, a decorator, a bracket."""
+    """Whether a statement is incomplete: it ends after a header, after a decorator or within brackets."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -131,7 +132,7 @@ def _is_open(source: str) -> bool:
 
 
 def _statements(source: str) -> list[str]:
-    """The statements of a source, one by one, without the directives of other tools."""
+    """Split a source into statements, without comments such as ``# doctest: +SKIP``."""
     text = textwrap.dedent(_DIRECTIVE.sub("", source)).strip()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -140,21 +141,21 @@ def _statements(source: str) -> list[str]:
     parts = []
     for node in nodes:
         first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
-        # Statements of one line, divided by semicolons, stay as they are written apart.
+        # ``alone`` separates statements on one line that semicolons divide.
         alone = first == node.lineno and ast.get_source_segment(text, node)
         parts.append(alone or "\n".join(lines[first - 1 : node.end_lineno]))
     return parts
 
 
 def agrees(documented: str, output: str) -> bool | None:
-    """Whether a shown value has the numbers that a docstring prints; ``None`` if it prints none, or abridges them."""
+    """Whether an output has the numbers of the documented one; ``None`` if that has no numbers or abridges them."""
     if _ABRIDGED in documented or "Traceback" in documented:
         return None
-    documented_numbers, numbers = (_NUMBER.findall(_OF_THE_TEXT.sub("", text)) for text in (documented, output))
+    documented_numbers, numbers = (_NUMBER.findall(_PRINTED_MARKS.sub("", text)) for text in (documented, output))
     if not documented_numbers:
         return None
     if documented.count("[") > documented.count("]"):
-        # An empty line within an array ends what doctest takes for printed.
+        # ``doctest`` ends the documented output at an empty line within an array.
         numbers = numbers[: len(documented_numbers)]
     return len(documented_numbers) == len(numbers) and all(map(_near, documented_numbers, numbers))
 

@@ -1,10 +1,12 @@
-"""Domain: the numbers for which a function is defined, where neither a standard nor its documentation says more.
+"""The domains of functions whose result outside of the domain is undefined. Pure.
 
-IEEE 754 says what a logarithm, a root or an inverse sine returns outside of its domain (NaN), so such a result is
-determined. For the functions listed here nothing says it: at a pole, of an order that is not positive, or where a shift
-is wider than its type, each library returns what its method happens to give. The same holds for NaN in a function that
-is documented by comparisons, for the ends of a range that are no numbers, for weights of a convolution that meet the
-zeros of its padding as infinities, and for a reduction of elements that are all masked. Pure.
+IEEE 754 defines the result of a logarithm, a root or an inverse sine outside of its domain: NaN. For the functions
+listed here, neither a standard nor the documentation defines the result, so each library returns another one. Examples
+are ``lgamma`` at a pole, ``igamma`` of an order that is not positive, and a shift by more bits than the type has.
+
+Further undefined results are those of NaN in a function that is documented by comparisons, of a range whose ends are
+not finite, of a convolution with weights that are not finite (padding multiplies them by zero), and of a reduction
+whose elements are all masked.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ Array = np.ndarray[Any, Any]
 OUTSIDE = "a number is outside of the function's domain, and nothing says what it returns there"
 WIDENED = "a method in place makes its array larger, which broadcasting does not allow"
 _MOST_PLACES = 1_000_000
-"""With a larger index there are empty places below it."""
+"""The largest index for which places are counted. Below a larger index some places are empty anyway."""
 Inside = Callable[..., Any]
-"""Whether each number of its arguments, which are broadcast, is in the domain."""
+"""Returns, element by element, whether the arguments are in the domain. The arguments are broadcast."""
 
 
 def _is_no_pole(x: Array) -> Any:
@@ -77,36 +79,38 @@ _DOMAINS: Mapping[str, tuple[tuple[str, ...], Inside]] = {
     **dict.fromkeys(("besselk0", "besselk1", "besselk0e", "besselk1e"), (("x",), _is_not_negative)),
     **dict.fromkeys(("scaledmodifiedbesselk0", "scaledmodifiedbesselk1"), (("x",), _is_not_negative)),
 }
-"""By the function's last name, in small letters alone: its arguments, as options name them, and its domain."""
+"""Maps a function's last name, in lowercase and without underscores, to the names of its arguments and its domain."""
 _SHIFTS = frozenset(
     {
         "bitwiseleftshift", "bitwiserightshift", "leftshift", "rightshift", "lshift", "rshift", "ilshift", "irshift",
         "shiftleft", "shiftrightarithmetic", "shiftrightlogical",
     }
 )  # fmt: skip
-"""The functions of two whole numbers that shift the first by the second."""
+"""The functions of two integers that shift the first by the second."""
 _WHOLE_DIVISIONS = frozenset(
     {
         "divide", "div", "divnonan", "divmod", "floordiv", "floordivide", "floormod", "fmod", "mod", "rem",
         "remainder", "truncatediv", "truncatemod",
     }
 )  # fmt: skip
-"""The functions that divide a whole number by another, if both are whole, and return whole numbers."""
+"""The functions that divide one integer by another and return integers."""
 _STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
-"""The functions that write rows to the places of ``indices``: what stands at a place without a row, nothing says."""
+"""The functions that write rows to the places in ``indices``. The value at a place without a row is undefined."""
 _BY_COMPARISONS = frozenset({"threshold", "softshrink", "hardshrink"})
-"""Functions documented by cases, whose last (*otherwise*) is a constant. NaN falls into it, and the CPU returns NaN."""
+"""The functions documented by comparisons, with a constant in all other cases. By this text NaN gives the constant, but
+the CPU returns NaN."""
 _RANGES = frozenset({"linspace", "logspace", "geomspace", "arange", "range"})
 _CONVOLUTION = re.compile(r"(lazy|depthwise|separable)?conv(olution|general\w*|transpose|with\w*|\d|$)\w*")
 _OF_MASKED = "torch.masked."
 _ELEMENTWISE_OF_MASKED = frozenset({"softmax", "logsoftmax", "softmin", "normalize", "cumsum", "cumprod"})
-"""Functions of which documentation leaves the values of masked elements open; of all others, of fully masked slices."""
+"""The functions of ``torch.masked`` whose values at masked elements are undefined. Reductions are undefined only for
+slices that are masked completely."""
 
 
 def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Whether a written call of a function has a number for which nothing says what it returns.
+    """Whether a call has an input for which the function's result is undefined.
 
-    A call that is refused has no results; nothing says either that a device has to refuse it.
+    ``results`` is empty for a call that the CPU refuses. If an input is undefined, other devices need not refuse it.
     """
     key = name.rpartition(".")[2].replace("_", "").lower()
     if _is_not_finite_enough(key, call, arrays) or (name.startswith(_OF_MASKED) and _is_masked_out(key, call, arrays)):
@@ -129,7 +133,7 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     present = [_as_float(number) for number in numbers if number is not None and number.dtype.kind in "biuf"]
     if len(present) < len(names):
         return False
-    # NaN and infinity are in no domain, and each function says what becomes of them.
+    # Ignore NaN and infinity: each function defines its result for them.
     finite = [np.where(np.isfinite(number), number, np.nan) for number in present]
     with np.errstate(invalid="ignore"):
         is_undecided = np.isnan(sum(finite))
@@ -137,13 +141,13 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
 
 
 def widens_its_array(name: str, arrays: Sequence[Array], results: Sequence[Array]) -> bool:
-    """Whether a method in place returns more elements than its array has: the CPU resizes it in some methods."""
+    """Whether an in-place method returns more elements than its array has, because the CPU resized the array."""
     is_in_place = name.endswith("_") and not name.endswith("__")
     return is_in_place and bool(arrays) and bool(results) and results[0].size > arrays[0].size
 
 
 def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
-    """Whether a function has NaN, or an infinity, of which nothing says what becomes of it."""
+    """Whether an input of the function is NaN or an infinity for which its result is undefined."""
     if key in _BY_COMPARISONS:
         return any(np.isnan(array).any() for array in arrays if array.dtype.kind == "f")
     if key in _RANGES:
@@ -154,7 +158,7 @@ def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
 
 
 def _is_masked_out(key: str, call: str, arrays: Sequence[Array]) -> bool:
-    """Whether elements that documentation leaves open are in the result of a function of masked arrays."""
+    """Whether the result of a function of ``torch.masked`` contains elements with undefined values."""
     arguments, options = json.loads(call)["tuple"][:2]
     by_name = dict(options["mapping"])
     mask, values = _number(by_name.get("mask"), arrays), _number(arguments[0], arrays) if arguments else None
@@ -171,7 +175,7 @@ def _is_masked_out(key: str, call: str, arrays: Sequence[Array]) -> bool:
 
 
 def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:
-    """The array or number of a written argument; None of anything else."""
+    """Return the array or number of a written argument; None if it is neither."""
     if isinstance(argument, Mapping) and set(argument) <= {"array", "dtype", "strides", "offset"}:
         return arrays[argument["array"]]
     if isinstance(argument, (int, float)) and not isinstance(argument, bool):
@@ -184,7 +188,7 @@ def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:
 def _has_empty_place(
     arguments: Sequence[Any], options: Mapping[str, Any], arrays: Sequence[Array], *, is_parallel: bool
 ) -> bool:
-    """Whether a place has no row; or more than one, of which a stitch in parallel may leave either."""
+    """Whether a place has no row, or, if the rows are written in parallel, more than one."""
     written = options.get("indices", arguments[0] if arguments else None)
     if not isinstance(written, Sequence):
         return False

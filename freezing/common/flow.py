@@ -1,6 +1,6 @@
-"""Flow: which statements of an example, and which of its variables, a call reaches. Pure, by syntax alone.
+"""Data flow in an example: which statements and variables depend on a statement. Pure, from the syntax alone.
 
-It errs on the side of reaching too much where that leaves a value out, and too little where that lets one in.
+The analysis is conservative: in doubt, a value is left out rather than compared.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from runners.suite.source import bound_names
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _CPU = re.compile(r"/?(device:)?cpu(:\d+)?", re.IGNORECASE)
-"""A device's name, as calls take it."""
+"""The CPU's name as calls take it: ``cpu``, ``cpu:0``, ``/device:CPU:0``."""
 
 
 def find_reached(
     statements: Sequence[Statement], sources: Collection[int], labels_with_value: Collection[str]
 ) -> set[str]:
-    """The labels of all that is computed of what these statements give.
+    """Return the labels of all values that are computed from the values of these statements (``sources``).
 
-    A source that gives no value changes what it is called with.
+    A source without a value is assumed to change the variables that it reads.
     """
     return _spread(statements, sources, lambda statement: str(statement.place) not in labels_with_value)
 
 
 def find_touched(statements: Sequence[Statement], sources: Collection[int]) -> set[str]:
-    """The same, where any variable that a source is called with may be changed by it."""
+    """Like ``find_reached``, but every source is assumed to change the variables that it reads."""
     return _spread(statements, sources, lambda statement: True)
 
 
@@ -50,7 +50,7 @@ def _spread(
         elif loads & labels:
             labels |= {str(statement.place), *bound}
         else:
-            # What is bound anew is another value.
+            # A rebound name has a new value, which does not depend on the sources.
             labels -= bound
         if not all(isinstance(node, _IMPORTS) for node in tree.body):
             variables |= bound
@@ -58,7 +58,7 @@ def _spread(
 
 
 def asks_for_cpu(statements: Iterable[Statement]) -> bool:
-    """Whether a statement calls something with the CPU's name: it wants that device, whatever the target."""
+    """Whether a statement passes the CPU's name to a call, so that it uses the CPU on every target."""
     return any(
         isinstance(value, ast.Constant) and isinstance(value.value, str) and _CPU.fullmatch(value.value)
         for statement in statements
@@ -69,7 +69,7 @@ def asks_for_cpu(statements: Iterable[Statement]) -> bool:
 
 
 def last_names(statement: Statement) -> Iterator[str]:
-    """Every name and attribute that a statement reads, whatever stands before its last dot."""
+    """Yield every name and attribute that a statement reads, without the part before the last dot."""
     for node in ast.walk(ast.parse(statement.source)):
         if isinstance(node, ast.Attribute):
             yield node.attr
@@ -80,7 +80,7 @@ def last_names(statement: Statement) -> Iterator[str]:
 def places_that_use(
     statements: Sequence[Statement], target: Any, attribute: str | None, names: dict[str, Any]
 ) -> list[int]:
-    """The places of statements that use an object by some name, or, of a member of a class, its attribute."""
+    """Return the places of statements that use the object ``target`` by any name, or an attribute ``attribute``."""
 
     def uses(tree: ast.AST) -> bool:
         for node in ast.walk(tree):
@@ -94,7 +94,7 @@ def places_that_use(
 
 
 def _resolve(node: ast.AST, names: dict[str, Any]) -> Any:
-    """The object behind a dotted name, through modules and classes alone: to look at others may compute something."""
+    """Return the object of a dotted name. Only modules and classes are looked into, since others may run code."""
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if isinstance(node, ast.Attribute):
@@ -102,6 +102,6 @@ def _resolve(node: ast.AST, names: dict[str, Any]) -> Any:
         if isinstance(owner, (ModuleType, type)):
             try:
                 return getattr(owner, node.attr, None)
-            except Exception:  # of a module that makes its attributes when they are asked for
+            except Exception:  # a module with lazy attributes may raise anything
                 return None
     return None

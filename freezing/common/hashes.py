@@ -1,4 +1,4 @@
-"""Hashes of texts, fixed while a suite is frozen: frameworks' own generators of samples iterate over sets of names."""
+"""Fix Python's hash seed while a suite is frozen, because frameworks' sample generators iterate over sets of names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _VARIABLE, _FIXED = "PYTHONHASHSEED", "0"
 
 
 def fix_hashes(module: str, arguments: Sequence[str]) -> None:
-    """Start ``python -m module`` in this process's place with a fixed seed, unless that is so already.
+    """Replace this process by ``python -m module`` with a fixed hash seed, unless the seed is fixed already.
 
-    Python draws the seed before anything of ours runs, so nothing else would make two drawings equal.
+    Python sets the seed at its start, before any code of ours runs, so a running process cannot change it.
     """
     if os.environ.get(_VARIABLE) != _FIXED:
         os.execve(sys.executable, [sys.executable, "-m", module, *arguments], {**os.environ, _VARIABLE: _FIXED})

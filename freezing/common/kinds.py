@@ -1,4 +1,4 @@
-"""The kinds of input that a case is tagged with, and the quick form: cases of each function that meet them."""
+"""Name the kinds of input of a case, and choose the *quick* cases: about half of each function's, that cover them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CLASSES: Mapping[str, str] = {
     "complex128": "complex",
     "bool": "boolean",
 }
-"""The class of a dtype; any other is ``integer``."""
+"""The class of each dtype. The class of any other dtype is ``integer``."""
 LEAST_QUICK = 4
-"""Cases of a function in the quick form, where it has so many that differ."""
+"""The limit of quick cases for a function with few cases. For others the limit is about half."""
 
 
 def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, has_strides: bool = False) -> tuple[str, ...]:
-    """The kinds of a call's arrays, of these shapes, and the class of its dtype."""
+    """Return the kinds of a call whose arrays have these shapes, followed by the class of its dtype."""
     shapes = set(shapes)
     holds_by_kind = {
         NO_ARRAY: not shapes,
@@ -41,18 +41,18 @@ def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, has_strides: bo
 
 
 def _broadcast(shapes: Iterable[tuple[int, ...]]) -> bool:
-    """Whether arrays of these shapes go together."""
+    """Whether arrays of these shapes can be broadcast together."""
     longest = max(map(len, shapes))
     columns = zip(*((1,) * (longest - len(shape)) + shape for shape in shapes))
     return all(len({size for size in column if size != 1}) <= 1 for column in columns)
 
 
 def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] = ()) -> None:
-    """Tag of each function about half of its cases, each the one that adds most to those before it.
+    """Tag at most about half of each function's cases as quick: always next the case that adds most to the chosen ones.
 
-    Kinds count first, by themselves and together, and then what a call says beside its arrays. Fewer would do to see
-    what falls back; of functions that fail, many do so in one case of ten. The cases of ``base`` were tagged before:
-    what they meet is met, and they count among those of the function, and stay as they are.
+    A case adds kinds of input, single and in combination. In a tie, the new plain values of its call count. Fewer cases
+    would be enough to find fallbacks, but many functions fail in only one case of ten. The cases of ``base`` count as
+    cases of the function, and their quick tags stay as they are.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
@@ -68,7 +68,7 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
             met |= kinds_met(case) | set(plain_values(json.loads(case["call"])))
         most = max(LEAST_QUICK, (len(own) + len(before[function])) // 2 + 1)
         for _ in range(most - len(quick_before)):
-            best = max(left, key=lambda found: (len(found[1] - met), len(found[2] - met)), default=None)
+            best = max(left, key=lambda entry: (len(entry[1] - met), len(entry[2] - met)), default=None)
             if best is None or not (best[1] | best[2]) - met:
                 break
             left.remove(best)
@@ -77,13 +77,13 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
 
 
 def kinds_met(case: Mapping[str, Any]) -> frozenset[str]:
-    """The tags of a case, by themselves and all together, and the variant of its operator."""
+    """Return each tag of a case, all tags joined as one text, and the case's name without its number."""
     variant = re.sub(r"-\d+", "", case["name"])
     return frozenset({*case["tags"], " ".join(sorted(case["tags"])), variant})
 
 
 def plain_values(tree: Any, path: str = "") -> Iterator[str]:
-    """Each plain value of a written call with its place; of numbers only the sign, and of an array only its form."""
+    """Yield each value of a written call with its place: the type and sign of a number, the layout of an array."""
     if isinstance(tree, list):
         for place, member in enumerate(tree):
             yield from plain_values(member, f"{path}.{place}")

@@ -1,7 +1,7 @@
-"""An observation: one run of an example on the CPU, in a process of its own, and the file that it leaves.
+"""Observe an example: run it on the CPU in a separate process, and write its values to a file.
 
-A statement that raises, or does what no example may, is dropped with its reason, and the run goes on without it. The
-file says what was dropped, and has the values by their labels.
+A statement that raises or does something forbidden is dropped, and the run continues without it. The file has the
+values by label, and the dropped statements with their reasons.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from runners.suite.reseeding import Reseeded
 from runners.suite.trees import numbers_in
 
 MOST_VALUES = 2_000
-"""Numbers of one value that is kept."""
+"""The maximum number of elements and plain numbers in a stored value."""
 RAISES = "raises on the CPU"
 EXITS = "exits"
 NO_VALUES = (ModuleType, FunctionType, BuiltinFunctionType, type)
@@ -50,7 +50,10 @@ NO_VALUES = (ModuleType, FunctionType, BuiltinFunctionType, type)
 
 @dataclass(frozen=True)
 class Unit:
-    """An example, and the public functions whose docstrings have it: of a member of a class, its attribute counts."""
+    """An example, and the public names whose docstrings contain it.
+
+    ``members`` are the names of attributes of classes. A statement uses such a name if it uses an attribute so called.
+    """
 
     names: tuple[str, ...]
     docstring: Docstring
@@ -59,21 +62,21 @@ class Unit:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of an observation: what may differ between two and must leave a value as it is."""
+    """The conditions of an observation. A compared value must be the same under different conditions."""
 
     seeds: tuple[int, ...]
-    """The seeds from which it is run, one after the other in one process; those that it gives itself move alike."""
+    """The example runs once from each seed, in one process. Seeds within the example are replaced accordingly."""
     without: frozenset[int] = frozenset()
     """The places of statements that are not run."""
     writers: tuple[str, ...] = ()
-    """The framework's modules that write files of their own: ``Watch``."""
+    """The framework's modules that may write files, as for ``ExampleGuard``."""
 
 
 def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions, room: str, path: Path) -> None:
-    """Run an example and write down what it does. Only for a process that ends with it."""
+    """Run an example and write its observation to a file. The process can do nothing else afterwards."""
     os.chdir(room)
     os.environ.update(TMPDIR=room, HOME=room)
-    # It remembers the folder that it found when this process's parent asked.
+    # The module ``tempfile`` may have cached the parent's folder before the fork.
     tempfile.tempdir = room
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -89,7 +92,7 @@ def observe(unit: Unit, device: Device, dialect: Dialect, conditions: Conditions
 
 
 def _differing(pack: PackWriter, other: PackWriter, *parts: str) -> set[str]:
-    """The labels whose values, by these parts, are not the same, or are missing, in another run."""
+    """Return the labels whose values differ between two runs in these parts of a case, or are missing in ``other``."""
     texts, others = ({case["label"]: [case[part] for part in parts] for case in run.cases} for run in (pack, other))
     return {label for label, text in texts.items() if others.get(label) != text}
 
@@ -144,7 +147,7 @@ def _why_dropped(
     name: str,
     rewritten: Callable[[ast.Module], ast.Module],
 ) -> tuple[str, str] | None:
-    """Run a statement; or the reason why it is dropped, and more about it."""
+    """Run a statement. Return None, or the reason to drop it and a detail."""
     try:
         step = step_of(name, statement, rewritten)
         with watch.watching():
@@ -165,12 +168,12 @@ def _agrees(session: Session, statement: Statement, output: str) -> bool | None:
     try:
         texts = map(str, session.printed) if session.printed else [repr(session.given[str(statement.place)])]
         return agrees(output, "\n".join(texts))
-    except Exception:  # it cannot be shown
+    except Exception:  # an object's ``repr`` may raise
         return None
 
 
 def _write_values(session: Session, device: Device, dialect: Dialect, pack: PackWriter) -> Mapping[str, str]:
-    """Keep every value that has a written form; of others, the reason."""
+    """Add every value that can be stored to the pack. Return the reasons for the others by label."""
     unwritten: dict[str, str] = {}
     for label, value in session.results().items():
         if isinstance(value, NO_VALUES):
@@ -190,7 +193,7 @@ def _write_values(session: Session, device: Device, dialect: Dialect, pack: Pack
 
 
 def _left(watch: ExampleGuard) -> list[str]:
-    """The files in the example's folder that are its own."""
+    """Return the files that the example left in its folder, except those of the framework's writers."""
     return sorted(name for name in os.listdir() if os.path.realpath(name) not in watch.written)
 
 
@@ -207,7 +210,7 @@ def _why_refused(
 
 
 def _uses(unit: Unit, device: Device, session: Session, without: set[int]) -> Mapping[str, list[int]]:
-    """The places, among those that were run, at which each of the unit's functions is used."""
+    """Return, for each name of the unit, the places of the executed statements that use it."""
     run = [statement for statement in unit.docstring.statements if statement.place not in without]
     uses = {}
     for name in unit.names:
@@ -225,7 +228,7 @@ def _target(name: str, device: Device) -> Any:
 
 @dataclass(frozen=True)
 class ObservedValue:
-    """An observed value: as a host tree, its form, and a text that is equal for equal values."""
+    """An observed value as a tree, its form, and a text that is equal for equal values."""
 
     tree: Any
     form: str
@@ -233,7 +236,7 @@ class ObservedValue:
 
 
 class ObservationFile:
-    """The file of an observation, read."""
+    """Reads the file of an observation."""
 
     def __init__(self, pack: Pack) -> None:
         self._pack = pack
@@ -241,24 +244,24 @@ class ObservationFile:
 
     @property
     def ended(self) -> tuple[str, str] | None:
-        """The reason why there is no more to it, where the process did not live to tell."""
+        """The reason and a detail if the process ended without an observation, otherwise None."""
         left_out = self._about.get("left_out")
         return (left_out[0][2], left_out[0][3]) if left_out else None
 
     @property
     def refused(self) -> tuple[str, str] | None:
-        """The reason why the whole of the example is left out."""
+        """The reason and a detail if the whole example is left out, otherwise None."""
         refusal = self._about["refused"]
         return (refusal[0], refusal[1]) if refusal else None
 
     @property
     def dropped(self) -> Mapping[int, tuple[str, str]]:
-        """Statements that were dropped, by their place: the reason, and more about it."""
+        """The reason and a detail of each dropped statement, by its place."""
         return {place: (reason, detail) for place, reason, detail in self._about["dropped"]}
 
     @property
     def agreed(self) -> Mapping[str, bool]:
-        """By label, whether a value is what the docstring prints."""
+        """Whether a value agrees with the docstring, by label."""
         agreement: Mapping[str, bool] = self._about["agreed"]
         return agreement
 
@@ -269,12 +272,12 @@ class ObservationFile:
 
     @property
     def differs(self) -> frozenset[str]:
-        """The labels of values that were not the same from every seed."""
+        """The labels of values that differed between seeds."""
         return frozenset(self._about["differs"])
 
     @property
     def reshaped(self) -> frozenset[str]:
-        """The labels of values whose form was not the same from every seed."""
+        """The labels of values whose form differed between seeds."""
         return frozenset(self._about["reshaped"])
 
     @property

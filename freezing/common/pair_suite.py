@@ -1,9 +1,9 @@
-"""The suite ``pairs`` of a framework: its pairs are drawn into a folder, and put together into the suite's two files.
+"""Draw the suite ``pairs`` of a framework into a folder, and merge the folder into the suite's two files.
 
     python -m freezing.FRAMEWORK.pairs FOLDER [--merge]
 
-Each pair has a file of its own in FOLDER, and one that has its file is not drawn again, so an interrupted freeze goes
-on there. ``--merge`` draws nothing: what is in FOLDER becomes the suite.
+Each pair has a file in FOLDER. A pair whose file exists is not drawn again, so you can continue an interrupted freeze.
+With ``--merge``, no pair is drawn, and the files in FOLDER become the suite.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from runners.suite.frozen import PACK, Pack
 RUNNERS = Path(__file__).resolve().parents[2] / "runners"
 
 DrawPart = Callable[[str, Path], None]
-"""Draws the pair of a title into a file."""
+"""Draws the pair with this title into this file."""
 
 
 def is_any(name: str) -> bool:
@@ -35,21 +35,21 @@ def is_any(name: str) -> bool:
 
 @dataclass(frozen=True)
 class PairSuite:
-    """A framework's suite ``pairs``, as it is frozen."""
+    """The parts of freezing ``pairs`` that depend on the framework."""
 
     framework: Framework
     begin: Callable[[], str]
-    """Imports the framework, with one thread where it would have several, and returns its version."""
+    """Imports the framework, limits it to one thread if necessary, and returns its version."""
     function: Callable[[str], GatedFunction]
-    """Makes a public function as the gate takes it."""
+    """Makes the ``GatedFunction`` of a public name."""
     call: Callable[[str, GatedFunction, Sequence[Any]], Any]
-    """Calls a written pair, whose second function this is, on these arrays as one program."""
+    """Calls a pair, written as JSON, as one program. Takes the pair, its second function, and the arrays."""
     draw_all: Callable[[Path, Sequence[str], DrawPart], None]
-    """Draws every title that has no file in the folder yet, in the processes that suit the framework."""
+    """Draws every title that has no file in the folder yet, in one or several processes."""
     is_taken: Callable[[str], bool] = is_any
     """Whether a public function with frozen cases may be in a pair."""
     kind: type[PairSubject] = PairSubject
-    """Of its pairs: says, too, which of them a program on the host refuses."""
+    """The class of the framework's pairs."""
 
     @property
     def suites(self) -> Path:
@@ -57,12 +57,12 @@ class PairSuite:
 
     def cases(self) -> PlainCases:
         cases = PlainCases(Pack(self.suites / "library" / PACK))
-        # Read here, and not in each of the processes that are forked from this one.
+        # Read the arrays before this process forks, so that no child has to read them.
         cases.pack.arrays  # noqa: B018
         return cases
 
     def pair(self, title: str) -> PairSubject:
-        """The two functions of a title, ``torch.exp torch.log``, as the gate takes them together."""
+        """Return the pair with this title, for example ``torch.exp torch.log``."""
         first, second = map(self.function, title.split())
 
         def program(written: str, arrays: Sequence[Any]) -> Any:
@@ -71,7 +71,7 @@ class PairSuite:
         return self.kind(first, second, program)
 
     def draw_one(self, title: str, cases: PlainCases, path: Path) -> None:
-        """Draw the pair of a title into a file of its own."""
+        """Draw the pair with this title into a file."""
         draw_pair(self.pair(title), cases, path)
 
     def draw(self, folder: Path) -> None:

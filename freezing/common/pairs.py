@@ -1,8 +1,8 @@
-"""Pairs: functions that follow each other in programs, each pair made of two frozen cases of ``library``.
+"""Draw cases of pairs: two functions that follow each other in programs, called as one program.
 
-The first function's case is taken as it is. Of the second one's case the first array that has the dtype of that result
-gives way to it; cases in which it has the shape, too, are tried first. Both run as one program, and the references of
-the second judge it by what the first returns alone: step by step on the host.
+A pair combines two frozen cases of ``library``. The result of the first case replaces the first array of the second
+case that has the same dtype. Combinations with the same shape are tried first. The references of the second function
+give the expected result; their input is what the first function returns on the host when called alone.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ from runners.suite.recording.replay import WAY
 from runners.suite.rounding import dtype_on_device, rounded
 
 MOST_PAIRS = 700
-"""Pairs of a framework that are tried: those that follow each other most."""
+"""The number of pairs of a framework that are tried: the most frequent ones."""
 MOST_TRIED = 6
-"""Calls that are tried for one case of a pair, until one is admitted."""
+"""The maximum number of combinations that are tried for one case of a pair."""
 MOST_LINKS = 24
-"""Calls among which those that can wrap are looked for."""
+"""The number of combinations that are searched for calls that can wrap around."""
 WRAPS = "wraps"
-"""The tag of a case in which whole numbers go past the ends of their dtype, and its name."""
+"""The tag of a case in which integers wrap around, and the end of its name."""
 WRAPPING_DTYPE = "int8"
 WRAPPING = frozenset({"add", "sub", "subtract", "mul", "multiply", "square", "neg", "negative", "sum", "matmul", "dot"})
-"""Functions, by their last names, that go past the ends of a dtype on numbers from all of it."""
+"""The last names of functions whose result wraps around if the inputs span the dtype's range."""
 UNUSUAL = frozenset({"empty", "0-dim", "strided"})
 NO_CASES = "no cases of the two go together"
 
 Program = Callable[[str, Sequence[Any]], Any]
-"""Runs a written pair on these arrays as one program, and returns its result."""
+"""Runs a pair, written as JSON, on these arrays as one program, and returns the result."""
 
 
 class PairSubject(GatedFunction):
-    """Two public functions that follow each other, as one program under the second one's name."""
+    """Two functions as one program. The second gets the result of the first, and gives the pair its name."""
 
     def __init__(self, first: GatedFunction, second: GatedFunction, program: Program) -> None:
         super().__init__(second.name, program, second.device)
@@ -66,39 +66,39 @@ class PairSubject(GatedFunction):
         yield from self.second.references(dtype, lambda: self._second_alone(fresh))
 
     def tolerance(self, dtype: str, observed: Any) -> Tolerance:
-        """The wider one of the two functions'."""
+        """Return the wider tolerance of the two functions."""
         both = [subject.tolerance(dtype, observed) for subject in (self.first, self.second)]
         return Tolerance(max(one.relative for one in both), max(one.absolute for one in both))
 
     def first_result(self, call: str, arrays: Sequence[Any]) -> Any:
-        """The result of the first function alone."""
+        """Call only the first function."""
         arguments, options = self.first.arguments(first_of(call).written, arrays)
         return self.first.call(*arguments, **options)
 
     def second_result(self, call: str, arrays: Sequence[Any], first_result: Any) -> Any:
-        """The result of the second function alone, with this one in the place of the first one's."""
+        """Call only the second function, with ``first_result`` as the result of the first."""
         arguments, options = self.second.arguments(call, [*arrays, first_result])
         return self.second.call(*arguments, **options)
 
     def require_program(self, call: str, arrays: Sequence[Any]) -> None:
-        """Raise ``LeftOutError`` if on the host, too, one program of both returns another thing than two calls."""
+        """Raise ``LeftOutError`` if one program returns another result on the host than two separate calls."""
 
     def _second_alone(self, fresh: Callable[[], Arguments]) -> Arguments:
-        """The arguments of the second function, with what the first returned before."""
+        """Call the first function and return the arguments of the second."""
         (written, arrays), _ = fresh()
         return self.second.arguments(written, [*arrays, self.first_result(written, arrays)])
 
 
 @dataclass(frozen=True)
 class PlainCase:
-    """A frozen case that is a plain call whose values are compared."""
+    """A frozen case that calls its function directly and compares values."""
 
     written: Mapping[str, Any]
     arrays: tuple[Array, ...]
     dtype: str
     tags: frozenset[str]
     result_dtype: str | None
-    """That of its result, if that is one array."""
+    """The dtype of the result, if that is one array. Otherwise this and ``result`` are None."""
     result: Array | None
 
     @classmethod
@@ -120,7 +120,7 @@ class PlainCase:
         return any(array.dtype.kind in "fc" for array in self.arrays)
 
     def place_of(self, dtype: str | None) -> int | None:
-        """The number of the first of its arrays that has this dtype, is laid out plainly and is one argument alone."""
+        """Return the number of the first array that has this dtype, is contiguous and is used once, or None."""
         every = list(slots(self.written["tuple"]))
         times = Counter(slot["array"] for slot in every)
         fitting = (
@@ -134,7 +134,7 @@ class PlainCase:
 
 
 class PlainCases:
-    """The plain frozen cases of a framework by function, those of common shapes first."""
+    """The plain frozen cases of a framework, by function."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
@@ -144,6 +144,7 @@ class PlainCases:
                 self._cases[case["function"]].append(case)
 
     def of(self, function: str) -> list[PlainCase]:
+        """Return the plain cases of a function, those with unusual shapes last."""
         usual_first = sorted(self._cases[function], key=lambda case: bool(UNUSUAL & set(case["tags"])))
         return [PlainCase.read(case, self.pack) for case in usual_first]
 
@@ -154,7 +155,7 @@ class PlainCases:
 def most_followed(
     framework: str, cases: PlainCases, is_charted: Callable[[str], bool] = lambda name: True
 ) -> list[tuple[str, str]]:
-    """The pairs that are tried: the most frequent whose functions have cases, and of which both are charted."""
+    """Return the pairs to try: the most frequent ones whose two functions are charted and have plain cases."""
     pairs = [
         (first, second)
         for first, second, _ in pairs_of(framework)
@@ -165,12 +166,12 @@ def most_followed(
 
 @dataclass(frozen=True)
 class Link:
-    """A case of a first function and one of a second that go together."""
+    """A case of the first function and a case of the second that can be combined."""
 
     first: PlainCase
     second: PlainCase
     place: int
-    """The number of the second one's array that gives way to the first one's result."""
+    """The number of the array of the second case that the result of the first case replaces."""
 
     @property
     def dtype(self) -> str:
@@ -181,14 +182,14 @@ class Link:
         return not self.first.has_floats and not self.second.has_floats
 
     def strangeness(self) -> int:
-        """0 where the result has the shape of the array that it stands for, and more the less alike they are."""
+        """Rate how unusual the combination is: 0 if the result has the shape of the array that it replaces."""
         own = () if self.first.result is None else self.first.result.shape
         other = self.second.arrays[self.place].shape
         unusual = bool(UNUSUAL & (self.first.tags | self.second.tags))
         return 4 * unusual + (0 if own == other else 1 if len(own) == len(other) else 2)
 
     def sample(self, name: str, first_name: str, pack: PackWriter, tags: Collection[str], more: Any) -> Sample:
-        """The pair as the gate takes it, with its arrays in the pack; ``more`` stands beside the written calls."""
+        """Make a sample, and add its arrays to the pack. ``more`` adds keys to the written call."""
         own = len(self.first.arrays)
         other_numbers = [number for number in range(len(self.second.arrays)) if number != self.place]
         numbers = {number: own + index for index, number in enumerate([*other_numbers, self.place])}
@@ -205,7 +206,7 @@ class Link:
         )
 
     def wrapping(self, rng: np.random.Generator) -> Link | None:
-        """The same in a narrow dtype, with numbers from all of it in the first call; None if that has several."""
+        """Return the link in int8, with first inputs from the whole range; None unless these have one common dtype."""
         own = {array.dtype for array in self.first.arrays}
         if len(own) != 1 or not own <= {np.dtype(name) for name in ("float32", "float64", "int32", "int64")}:
             return None
@@ -235,7 +236,7 @@ def _renumbered(written: Any, numbers: Mapping[int, int]) -> Any:
 
 
 def links_of(first: Sequence[PlainCase], second: Sequence[PlainCase], *, distinct: bool) -> list[Link]:
-    """The cases that go together, the most alike first; ``distinct``: where all elements of the result differ."""
+    """Combine the cases, the most similar first. With ``distinct``, the first result must have no equal elements."""
     links = (_link(one, other, distinct=distinct) for one in first for other in second)
     return sorted((link for link in links if link is not None), key=Link.strangeness)
 
@@ -256,9 +257,9 @@ def _link(first: PlainCase, second: PlainCase, *, distinct: bool) -> Link | None
 def draw_pair(
     subject: PairSubject, cases: PlainCases, path: Path, ways: Mapping[str, Mapping[str, Any]] = {"": {}}
 ) -> None:
-    """Draw and judge the cases of one pair into a file of its own: in float32, in whole numbers, and wrapping ones.
+    """Draw and judge the cases of one pair into a file: in float32, in integers, and with integers that wrap around.
 
-    ``ways`` are the ways in which the first function is called, by their tags: what stands beside the written calls.
+    ``ways`` maps the tag of each way to call the first function to keys that it adds to the written call.
     """
     pack = PackWriter()
     gate = SampleGate(subject, pack)
@@ -286,7 +287,7 @@ def draw_pair(
 
 
 def _admit_first(gate: SampleGate, subject: PairSubject, samples: Sequence[Sample], pack: PackWriter) -> None:
-    """Admit the first sample that the gate takes and whose result is determined by its inputs."""
+    """Admit the first sample that passes the gate and the additional rules for pairs."""
     before = len(gate.cases)
     for sample in samples:
         gate.admit([sample], 1)
@@ -305,15 +306,15 @@ def _admit_first(gate: SampleGate, subject: PairSubject, samples: Sequence[Sampl
 
 
 def _require_values(case: Mapping[str, Any]) -> None:
-    """Raise ``LeftOutError`` for a case of which the form alone is compared: both functions have values when alone."""
+    """Raise ``LeftOutError`` if only the form of the result is compared, although each function alone has values."""
     if case["kind"] != "value":
         raise LeftOutError("not deterministic", "its values differ from run to run")
 
 
 def _require_convertible(subject: PairSubject, sample: Sample, pack: PackWriter) -> None:
-    """Raise ``LeftOutError`` if the second function converts a float that its integer type does not hold.
+    """Raise ``LeftOutError`` if the second function converts a float that its integer type cannot represent.
 
-    The gate requires this of the arrays of a call, and here the converted array is the first one's result.
+    The gate tests only the arrays of a call for this. Here the converted array is the result of the first function.
     """
     device = subject.device
     arrays = _arrays_of(subject, sample, pack)
@@ -333,7 +334,7 @@ def _require_convertible(subject: PairSubject, sample: Sample, pack: PackWriter)
 
 
 def _arrays_of(subject: PairSubject, sample: Sample, pack: PackWriter) -> Sequence[Any]:
-    """The arrays of a sample on the host device, anew."""
+    """Copy the arrays of a sample to the host device."""
     values = rounded([pack.array(digest) for digest in sample.arrays], sample.dtype)
     arrays: Sequence[Any] = subject.device.to_device(values, sample.dtype)
     return arrays

@@ -1,9 +1,9 @@
-"""Per device: refusals that documentation asks of the CPU alone, or that it leaves open.
+"""Find refusals that the documentation demands only of the CPU, or leaves open. Pure.
 
-``torch.fmod`` says that a division of integers by zero raises on the CPU, and that a GPU may return any value;
-``tf.gather_nd`` that the CPU refuses an index out of range, and that a GPU stores 0; ``tf.raw_ops.MatrixInverse`` that
-there is no guarantee what it does of a matrix that is not invertible. A device that accepts such a call does nothing
-wrong, so its case has the tag ``documented-per-device``. Pure.
+Three examples: ``torch.fmod`` says that the CPU raises if an integer is divided by zero, and that a GPU may return any
+value. ``tf.gather_nd`` says that the CPU raises for an index out of range, and that a GPU stores 0.
+``tf.raw_ops.MatrixInverse`` guarantees nothing for a matrix that is not invertible. A device that accepts such a call
+does nothing wrong, so the case has the tag ``documented-per-device``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from protocol.enums import DOCUMENTED_PER_DEVICE
 
 MOST_REFERENCES = 3
-"""``Tensor.fmod_`` refers to ``Tensor.fmod``, and that to ``torch.fmod``."""
+"""The maximum number of references to follow. ``Tensor.fmod_`` has two: to ``Tensor.fmod``, then to ``torch.fmod``."""
 _CPU = re.compile(r"\bcpus?\b", re.IGNORECASE)
 _OTHER_DEVICE = re.compile(r"\b(gpus?|cuda|tpus?|xla|accelerators?)\b", re.IGNORECASE)
 _REFUSAL = re.compile(r"\b(rais|throw|error|exception)", re.IGNORECASE)
@@ -29,27 +29,28 @@ _TOPICS: Mapping[str, str] = {
     "zero": r"\bzero\b",
     "overlapping-write": r"\boverlap",
 }
-"""By the end of a case's name, which says how its call was changed: what a sentence about that speaks of."""
+"""Maps the end of a case's name, which says how its call was changed, to the words of a sentence about this change."""
 _SENTENCE_END = re.compile(r"(?<=[.!])\s+(?=[A-Z*])|\n\s*\n")
 _REFERENCE = re.compile(
     r"^(?:See|Alias (?:for|of)|In-place version of)\s+:(?:func|meth|class):`~?([\w.]+)", re.MULTILINE
 )
 MOST_OF_A_REFERENCE = 300
-"""Characters of documentation that says no more than where to read; in longer ones, a reference is to a relative."""
+"""The maximum length of a docstring that only refers to another. In longer docstrings, a reference is to a related
+function."""
 
 Docstring = Callable[[str], str]
-"""The documentation of a function by its public name; empty if there is none."""
+"""Returns the documentation of a function by its public name; an empty text if it has none."""
 
 
 class Refusal(NamedTuple):
-    """An error of the CPU's, and the operation within the call that raised it, by its public name."""
+    """The public name of an operation that raised an error on the CPU, and the error's message."""
 
     operation: str
     message: str
 
 
 def docstring_of(lookup: Callable[[str], Any]) -> Docstring:
-    """Read documentation through a framework's own lookup."""
+    """Return a function that reads documentation, from a framework's lookup of public names."""
 
     def docstring(name: str) -> str:
         try:
@@ -61,13 +62,13 @@ def docstring_of(lookup: Callable[[str], Any]) -> Docstring:
 
 
 def statement(function: str, name: str, docstring: Docstring) -> str | None:
-    """The sentences that leave to each device whether the call of a refused case is refused; None without any."""
+    """Return the sentences of the documentation that let each device refuse or accept the call; None without any."""
     topic = next((topic for end, topic in _TOPICS.items() if name.endswith(f"-{end}")), None)
     return None if topic is None else _find_statement(function, topic, docstring)
 
 
 def statement_of_operation(refusal: Refusal, docstring: Docstring) -> str | None:
-    """The same of the operation that refused: its own documentation, of what its error is about."""
+    """Like ``statement``, but search the documentation of the operation that raised, for the topics of its error."""
     for topic in dict.fromkeys(_TOPICS.values()):
         if re.search(topic, refusal.message, re.IGNORECASE):
             sentences = _find_statement(refusal.operation, topic, docstring)
@@ -77,7 +78,7 @@ def statement_of_operation(refusal: Refusal, docstring: Docstring) -> str | None
 
 
 def tags(function: str, name: str, docstring: Docstring, refusal: Refusal | None = None) -> list[str]:
-    """The tags that a refused case has for what documentation says of it."""
+    """Return the tag ``documented-per-device`` if the documentation leaves the refusal to each device, else nothing."""
     is_left_open = statement(function, name, docstring) or (refusal and statement_of_operation(refusal, docstring))
     return [DOCUMENTED_PER_DEVICE] if is_left_open else []
 
@@ -91,7 +92,7 @@ def _find_statement(function: str, topic: str, docstring: Docstring) -> str | No
 
 
 def _documentation(function: str, docstring: Docstring) -> Iterator[str]:
-    """A function's documentation, and that of the functions to which it refers one after the other."""
+    """Yield a function's documentation, then the documentation that it refers to, and so on."""
     root = function.partition(".")[0]
     text = docstring(function)
     for _ in range(MOST_REFERENCES):
@@ -105,14 +106,14 @@ def _documentation(function: str, docstring: Docstring) -> Iterator[str]:
 
 
 def _passages(text: str) -> Iterator[tuple[str, ...]]:
-    """Each sentence, then each with the one that follows it: one may speak of the CPU, the next of the others."""
+    """Yield each sentence, then each pair of adjacent sentences: one may be about the CPU, the next about GPUs."""
     sentences = [" ".join(sentence.split()) for sentence in _SENTENCE_END.split(text)]
     yield from zip(sentences)
     yield from zip(sentences, sentences[1:])
 
 
 def _leaves_open(sentences: Sequence[str]) -> bool:
-    """Whether nothing is promised; or one of the sentences has the CPU refuse something, and any has other devices."""
+    """Whether the sentences guarantee nothing, or say that the CPU refuses something and also mention other devices."""
     if any(map(_OPEN.search, sentences)):
         return True
     is_refused_on_cpu = any(_CPU.search(sentence) and _REFUSAL.search(sentence) for sentence in sentences)

@@ -1,8 +1,8 @@
-"""Processor: results that another processor may give otherwise, so that a device accuses nobody by them. Pure.
+"""Find results that may differ on another processor, so that such a difference is not taken for a defect. Pure.
 
-A sum is rounded in the order in which a processor adds, and the sign of a zero that such a sum leaves is chance. Where
-the host's own result is already far from its reference, or a zero's sign decides the result of a call far out, the next
-processor's may be wrong.
+The rounding error of a sum depends on the order in which a processor adds, and so does the sign of a sum that is zero.
+If the host's result is already far from its reference, or if the sign of a zero decides the result of a ``tails``
+variant, another processor may leave the tolerance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from runners.suite.checks import Leaf, Tolerance
 
 Array = np.ndarray[Any, Any]
 LARGEST_SHARE = 0.2
-"""Of a tolerance: more of it than the host's result takes, another processor's may take twice and again."""
+"""The largest share of a tolerance that the host's error may use. The rest is room for other processors."""
 TOO_FAR = "its result on the CPU takes more than a fifth of its tolerance, and another processor rounds otherwise"
 ELSEWHERE = (
     "a processor that rounds each step, joins elements in another order or has more threads gives another result"
@@ -25,7 +25,7 @@ BY_A_ZERO = "the sign of a zero decides its result"
 
 
 def share_of(tolerance: Tolerance, results: Sequence[Leaf], references: Sequence[Array]) -> float:
-    """The largest difference of finite floats, as a share of the tolerance; 0 if there are none."""
+    """Return the largest difference between finite floats, as a share of the tolerance; 0 without finite floats."""
     return max(map(lambda one, other: _largest_share(tolerance, one.values, other), results, references), default=0.0)
 
 
@@ -41,7 +41,7 @@ def _largest_share(tolerance: Tolerance, result: Array, reference: Array) -> flo
 
 
 def is_other(tolerance: Tolerance, results: Sequence[Leaf], references: Sequence[Array]) -> bool:
-    """Whether a result computed in other steps uses up too much of its tolerance, or has another NaN or infinity."""
+    """Whether a result uses more than ``LARGEST_SHARE`` of its tolerance, or has other NaNs or infinities."""
     pairs = [
         (one, other) for one, other in zip(results, references) if other.dtype.kind == one.values.dtype.kind == "f"
     ]
@@ -62,12 +62,12 @@ def has_zero(array: Array) -> bool:
 
 
 def with_other_zeros(array: Array) -> Array:
-    """The array with the other sign at each of its zeros."""
+    """Return the array with the sign of each zero flipped."""
     return np.where(array == 0, -array, array).astype(array.dtype) if has_zero(array) else array
 
 
 def differ(tolerance: Tolerance, results: Sequence[Leaf], others: Sequence[Leaf]) -> bool:
-    """Whether two results of one call differ by more than the tolerance in any float."""
+    """Whether any floats of two results differ by more than the tolerance."""
     return not all(
         np.allclose(one.values, other.values, tolerance.relative, tolerance.absolute, equal_nan=True)
         for one, other in zip(results, others)

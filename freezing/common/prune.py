@@ -1,12 +1,12 @@
-"""Prune: leave out of a framework's frozen cases those that the gate does not admit any more, without a new draw.
+"""Remove frozen cases that the gate no longer admits, without drawing new ones.
 
 python -m freezing.common.prune FRAMEWORK [CASE…]
 
-It runs in the framework's environment and asks of each case of ``library`` what ``SampleGate`` asks of a sample:
-whether a number is outside of its function's domain, and whether another processor may give another result. Refusals
-that documentation leaves to each device are marked. Of ``docs`` it leaves out the examples that ask for the CPU. The
-files and the lists of what was left out are written anew; all other cases stay as they are, and so do those that are
-named because their calls end the process on this processor.
+Run it in the framework's environment. It tests each case of ``library`` as ``SampleGate`` tests a sample: whether a
+number is outside of the function's domain, and whether another processor may return another result. It tags the
+refusals that the documentation leaves to each device. From ``docs`` it removes the examples that name the CPU as their
+device. Then it writes the files of cases and the lists of left-out cases. The cases named as arguments are not run and
+stay: name those whose calls crash the process on this machine.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call wr
 Frozen = Mapping[str, Any]
 """One case of a frozen file, as parsed JSON."""
 OtherProcessors = Callable[[], Sequence[AbstractContextManager[None]]]
-"""Gives the surroundings in which the host computes as another processor may."""
+"""Returns context managers. Within each, the host computes as another processor may."""
 Arrays = Sequence[Any]
 
 
 class FrameworkRules(Protocol):
-    """The rules for a call on the host that only a framework can answer."""
+    """Rules about a call on the host that depend on the framework."""
 
     def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
-        """Why nothing determines the result of a call, or that it is refused."""
+        """Return why the call's result, or its refusal, is undetermined; None if it is determined."""
 
     def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
-        """The operation that raised an error, where the framework names it."""
+        """Return the operation that raised the error; None if the framework does not name it."""
 
 
 class NoRules:
-    """A framework that shows nothing more."""
+    """The rules of a framework without a module ``rules``: they never object."""
 
     def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
         return None
@@ -70,18 +70,18 @@ class NoRules:
 
 
 def module_of(framework: str, name: str) -> Any:
-    """The module ``freezing.FRAMEWORK.NAME``; None where the framework has no such module."""
+    """Import the module ``freezing.FRAMEWORK.NAME``. Return None if it does not exist."""
     path = f"freezing.{framework}.{name}"
     return import_module(path) if find_spec(path) is not None else None
 
 
 def rules_of(framework: str) -> FrameworkRules:
-    """The rules of the framework's module ``rules``."""
+    """Return the framework's module ``rules``, or ``NoRules`` if it has none."""
     return cast(FrameworkRules, module_of(framework, "rules") or NoRules())
 
 
 class Pruner:
-    """Says of each frozen case why it is no case any more, by running it on the host."""
+    """Runs frozen cases on the host to find out which the gate no longer admits, and why."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Pruner:
         self._other_processors = other_processors
 
     def reason(self, frozen_case: Frozen) -> str | None:
-        """Why the case is left out, or None if it stays."""
+        """Return why the case is left out, or None if it stays."""
         if (frozen_case["kind"] != "value" and "refuses" not in frozen_case) or self._is_deadly(frozen_case):
             return None
         arrays = [self._packs.array(digest) for digest in frozen_case["arrays"]]
@@ -117,7 +117,7 @@ class Pruner:
         return self._reason_of_result(frozen_case, case, arrays, references)
 
     def refusal(self, frozen_case: Frozen) -> per_device.Refusal | None:
-        """The operation within a call that refuses it."""
+        """Return the operation within the case's call that raises the error, if the framework names it."""
         if self._is_deadly(frozen_case):
             return None
         try:
@@ -167,11 +167,11 @@ class Pruner:
         )
         try:
             return conversion.has_fraction(results, self._run(floats))
-        except Exception:  # it takes whole numbers alone
+        except Exception:  # the function accepts only integers
             return False
 
     def _call(self, case: Case) -> Callable[[], object]:
-        """The case's call, which raises if the host refuses it."""
+        """Return the case's call. It raises the host's error, even if the case expects one."""
         refusing = case.prepare
         if isinstance(refusing, Refusing):
             case = dataclasses.replace(case, prepare=lambda *parts: lambda: refusing.prepare(*parts)())
@@ -188,7 +188,7 @@ def _id(frozen_case: Frozen) -> str:
 
 
 def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None]) -> tuple[list[Any], list[Reason]]:
-    """The cases that stay, and the reasons of the others."""
+    """Return the cases that stay, and the reasons for leaving out the others."""
     staying: list[Any] = []
     left_out: list[Reason] = []
     for case in cases:
@@ -203,7 +203,7 @@ def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | No
 def choose_quick_anew(
     before: Sequence[Frozen], cases: Sequence[dict[str, Any]], base: Sequence[dict[str, Any]] = ()
 ) -> None:
-    """Mark other cases as quick for each function that lost such a case of those ``before``."""
+    """Choose the quick cases anew for each function that had a quick case in ``before`` and lost it."""
     remaining = {(case["function"], case["name"]) for case in cases}
     losers = {
         case["function"]
@@ -221,7 +221,7 @@ def mark_per_device(
     docstring: per_device.Docstring,
     refusal_of: Callable[[Frozen], per_device.Refusal | None] = lambda case: None,
 ) -> int:
-    """Tag the refusals that documentation leaves to each device; the number of those that have the tag now."""
+    """Tag the refusals that documentation leaves to each device. Return how many cases have the tag now."""
     for case in cases:
         if "refuses" in case:
             others = [tag for tag in case["tags"] if tag != DOCUMENTED_PER_DEVICE]
@@ -230,7 +230,7 @@ def mark_per_device(
 
 
 def prune(framework: str, deadly: Collection[str]) -> None:
-    """Write the framework's frozen cases and lists without those that are no cases any more."""
+    """Remove the cases of ``library`` that the gate no longer admits, and add them to the lists of left-out cases."""
     backend = frameworks.load(framework)
     os.environ.update(backend.devices["cpu"].variables)
     cases = {case.id: case for case in backend.load_suites()[SUITE].cases}
@@ -257,7 +257,7 @@ def prune(framework: str, deadly: Collection[str]) -> None:
 
 
 def prune_examples(framework: str) -> None:
-    """Write the framework's frozen examples and their list without those that ask for the CPU."""
+    """Remove the cases of ``docs`` that name the CPU as their device, and add them to the list of left-out examples."""
     folder = FOLDER / framework / "suites" / EXAMPLES
     packs = packs_in(folder)
     is_asking = {case["function"]: asks_for_cpu(Example.read(case["call"]).statements) for case in packs.cases}
@@ -274,7 +274,7 @@ def prune_examples(framework: str) -> None:
 
 
 def other_processors_of(framework: str) -> OtherProcessors:
-    """The surroundings of the framework's module ``processor``; none where it has no such module."""
+    """Return ``other_processors`` of the framework's module ``processor``. Without the module, it returns nothing."""
     module = module_of(framework, "processor")
     return (lambda: ()) if module is None else cast(OtherProcessors, module.other_processors)
 

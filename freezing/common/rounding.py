@@ -1,8 +1,8 @@
-"""Rounding: whole numbers that are cut from computed floats, and where another processor may get another one. Pure.
+"""Find integers that another processor may round differently from a computed float. Pure.
 
-A computed float is only right up to its last digits. Where these decide on which side of a whole number it lies, the
-number that is cut from it is chance. What becomes of NaN, or of a number that the integer type does not hold, nothing
-determines at all.
+The last digits of a computed float are uncertain. If they decide on which side of an integer the float lies, the
+truncated integer may differ between processors. The result of converting NaN, or a number that the integer type cannot
+represent, is undefined.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 DIGITS = 16
-"""Last digits by which a few operations may differ from processor to processor."""
+"""The number of last digits (units in the last place) by which processors may differ after a few operations."""
 BY_ROUNDING = "a rounding of a computed float decides its whole number"
 UNCONVERTIBLE = "it converts NaN, or a number that the integer type does not hold, and nothing says to what"
 
 
 def hangs_on_digits(values: Array, last_digit: float, *, at_half: bool = False, cuts_to_zero: bool = False) -> bool:
-    """Whether the last digits of any of these floats decide its whole number.
+    """Whether the last digits of any of these floats decide to which integer it is converted.
 
-    The whole number changes at each whole number, or ``at_half`` between two. A conversion ``cuts_to_zero``, so at zero
-    itself nothing changes.
+    The integer changes at each whole number, or with ``at_half`` in the middle between two. With ``cuts_to_zero``, as
+    in truncation, it does not change at zero.
     """
     wide = np.asarray(values, np.float64)
     wide = wide[np.isfinite(wide)]
@@ -33,12 +33,12 @@ def hangs_on_digits(values: Array, last_digit: float, *, at_half: bool = False, 
 
 
 def are_whole(values: Array, last_digit: float) -> bool:
-    """Whether all are whole numbers that the type holds exactly, so that their sums and products are exact."""
+    """Whether all are integers that the float type represents exactly, so that sums and products are exact, too."""
     wide = np.asarray(values, np.float64)
     return bool((np.isfinite(wide) & (wide == np.rint(wide)) & (np.abs(wide) <= 1 / last_digit)).all())
 
 
 def are_powers_of_two(values: Array) -> bool:
-    """Whether a division by these is exact."""
+    """Whether all are powers of two, so that a division by them is exact."""
     mantissas, _ = np.frexp(np.asarray(values, np.float64))
     return bool((np.abs(mantissas) == 0.5).all())

@@ -1,4 +1,4 @@
-"""Samples: calls that are written down and not judged yet, and the order in which the gate takes them."""
+"""Samples: calls with inputs that are not judged yet, and the order in which the gate takes them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_ELEMENTS = 1_500
-"""Of all arrays of a sample together. Longer ones test no more of a function, and weigh the file."""
+"""The maximum number of elements of all arrays of a sample together. Larger arrays test nothing more and enlarge the
+file."""
 NO_ARRAY = "no-array"
-"""The kind of a sample without arrays: a factory, which is given the forced device."""
+"""The kind of a sample without arrays: it calls a factory, which gets the device as an argument."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One call: written, with the digests of its arrays."""
+    """One call as JSON, with the digests of its arrays."""
 
     name: str
     dtype: str
@@ -30,23 +31,23 @@ class Drawn:
 
     samples: list[Sample] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    """The name of a sample, and the reason."""
+    """Pairs of a sample's name and the reason."""
 
     def add(self, sample: Sample) -> None:
-        """Take a sample, unless the same call is there already."""
+        """Add a sample, unless one with the same call and arrays is there already."""
         if not any((sample.call, sample.arrays) == (other.call, other.arrays) for other in self.samples):
             self.samples.append(sample)
 
 
 def chosen_first(samples: Sequence[Sample]) -> list[Sample]:
-    """All samples, in an order in which the first few meet every kind of input: new kinds first, then small ones."""
+    """Sort the samples so that the first few cover every kind of input, small samples first. Shuffle the others."""
     left = sorted(samples, key=lambda sample: sample.elements)
     kinds: set[str] = set()
     first: list[Sample] = []
     while left:
         best = max(left, key=lambda sample: (len(set(sample.kinds) - kinds), -left.index(sample)))
         if not set(best.kinds) - kinds:
-            # Every kind is met: the others at even distances, so that all options have their turn.
+            # All kinds are covered. Shuffle the rest, so that no option is always last.
             random.Random(0).shuffle(left)
             return first + left
         left.remove(best)

@@ -1,8 +1,8 @@
-"""The watch over an example that is frozen: Python's audit events that no example of a suite may cause.
+"""Stop an example that opens files or sockets, starts processes, plots or asks for input, by Python's audit events.
 
-``refusal`` is pure. An ``ExampleGuard`` is put up in a process that does nothing else afterwards, because Python
-takes no audit hook down again. What compiled code does by itself Python does not see: for that an example is given
-an empty folder, and what it leaves there tells.
+``refusal`` is pure. Make an ``ExampleGuard`` only in a process that runs nothing but the example, because Python cannot
+remove an audit hook. Compiled code causes no audit events. Therefore an example runs in an empty folder, and files that
+it leaves there are detected afterwards.
 """
 
 from __future__ import annotations
@@ -43,13 +43,15 @@ _OWN = tuple(
         *("/proc", "/sys", "/usr/lib", "/usr/share/zoneinfo", "/dev/null", "/dev/urandom", "/etc/localtime"),
     }
 )
-"""Folders from which Python and its packages read what they are made of."""
-_BETWEEN = frozenset({tempfile.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"})
-"""The files of Python's own code by which a module makes a temporary file, and imports it."""
+"""Folders and files that Python and its packages may read: their own code and data, and a few of the system's."""
+_IMPORT_FILES = frozenset(
+    {tempfile.__file__, "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>"}
+)
+"""The files of Python's own code that are on the call stack while a module makes a temporary file or imports one."""
 
 
 def refusal(event: str, arguments: Sequence[Any]) -> str | None:
-    """The reason why an example that causes an audit event is left out, or None."""
+    """Return the reason to leave out an example that causes this audit event, or None if the event is allowed."""
     if event == "import":
         return PLOTS if str(arguments[0]).partition(".")[0] in _PLOTTERS else None
     if event == "open":
@@ -58,7 +60,7 @@ def refusal(event: str, arguments: Sequence[Any]) -> str | None:
 
 
 def _is_own(path: Any, flags: Any) -> bool:
-    """Whether a file is opened that belongs to Python or its packages, to be read."""
+    """Whether ``open`` only reads a file of Python or its packages, or opens a descriptor or ``/dev/null``."""
     if isinstance(path, int) or path is None:
         return True
     name = os.path.realpath(os.fsdecode(path))
@@ -70,15 +72,15 @@ def _is_own(path: Any, flags: Any) -> bool:
 
 
 class ExampleGuard:
-    """Refuses what no example may do, while it is at work, and notes the first reason.
+    """Refuses forbidden audit events while an example runs, and keeps the first reason.
 
-    ``writers`` are the ends of the paths of a framework's modules that write what they make of an example's source
-    into a file, and read it: those files are the framework's own.
+    ``writers`` are path endings of modules of the framework that write code generated from an example into a file and
+    read it. Files that these modules open are allowed.
     """
 
     def __init__(self, writers: tuple[str, ...] = ()) -> None:
         self.written: set[str] = set()
-        """The files of such modules."""
+        """The files that the modules of ``writers`` opened."""
         self._writers = writers
         self._at_work = False
         self._noted: tuple[str, str] | None = None
@@ -86,20 +88,20 @@ class ExampleGuard:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Raise ``LeftOutError`` where a refused event is caused, or at the end if the example caught that."""
+        """Raise ``LeftOutError`` at a forbidden event, and again at the end if the example caught the first one."""
         self._noted, self._at_work = None, True
         try:
             yield
         finally:
             self._at_work = False
             if self._noted is not None:
-                # Whatever the example made of it.
+                # The example may have caught the error of the hook.
                 raise LeftOutError(*self._noted)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self._at_work:
             return
-        # Looking at a path may itself be heard.
+        # Resolving a path may cause audit events itself.
         self._at_work = False
         try:
             reason = refusal(event, arguments)
@@ -112,12 +114,12 @@ class ExampleGuard:
             raise LeftOutError(*self._noted)
 
     def _notes_written(self, path: str, frame: FrameType | None) -> bool:
-        """Whether the file is one that a module of ``writers`` writes or has written; if so, it is kept in mind."""
-        while frame is not None and frame.f_code.co_filename in _BETWEEN:
+        """Whether a module of ``writers`` opens this file or opened it before. Remember its path in ``written``."""
+        while frame is not None and frame.f_code.co_filename in _IMPORT_FILES:
             frame = frame.f_back
         if frame is None or not frame.f_code.co_filename.endswith(self._writers):
             return path in self.written
-        # The folder is opened, too, where a temporary file is made.
+        # ``tempfile`` also opens the folder of a temporary file.
         if not os.path.isdir(path):
             self.written.add(path)
         return True

@@ -1,1 +1,1 @@
-"""Which functions follow each other in programs, counted once: what the suite ``pairs`` is chosen by."""
+"""Count which functions follow each other in programs. The suite ``pairs`` consists of the most frequent pairs."""

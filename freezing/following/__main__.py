@@ -2,8 +2,8 @@
 
 python -m freezing.following CORPUS
 
-CORPUS is a folder of packages, as ``portolan catalogue count`` reads one; the counts become ``followers.json.gz``
-beside this file. It needs Portolan's own environment, and no framework.
+CORPUS is a folder of packages, as for ``portolan catalogue count``. The counts are written to ``followers.json.gz``
+beside this file. Run the command in Portolan's own environment. It needs no framework.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from freezing.following.resolver import Pair, pairs_in
 
 
 def canonical(name: str, surfaces: Mapping[str, Surface]) -> str | None:
-    """The name of a function, or of a method of an array, under which a suite has it; None of anything else."""
+    """Return the canonical name of a function or of a method of an array; None for anything else."""
     root = name.partition(".")[0]
     entry = surfaces[root].resolve(name) if root in surfaces else None
     if entry is None or entry.kind not in ("function", "method"):
@@ -32,7 +32,7 @@ def canonical(name: str, surfaces: Mapping[str, Surface]) -> str | None:
 
 
 def count(corpus: Path) -> tuple[dict[str, int], Counter[Pair]]:
-    """The files of each package that use a framework in such a way, and the pairs of all."""
+    """Return the number of files with pairs in each package, and how often each pair occurs in all packages."""
     methods = array_methods()
     surfaces = {ROOTS[release.partition("@")[0]]: open_surface(release) for release in sorted(shipped_releases())}
     packages: Counter[str] = Counter()

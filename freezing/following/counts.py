@@ -1,4 +1,4 @@
-"""The counted pairs, as a tool that draws reads them: it needs no more than the standard library."""
+"""Read the counted pairs. This module needs only the standard library, so frameworks' environments can import it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 FILE = Path(__file__).with_name("followers.json.gz")
-"""The packages that were counted, with their versions and files, and the pairs of each framework."""
+"""The counted packages with their versions and numbers of files, and the pairs of each framework."""
 MOST_KEPT = 6_000
-"""Of each framework: those that follow each other most."""
+"""The number of pairs that are stored for each framework: the most frequent ones."""
 
 
 def pairs_of(framework: str) -> Sequence[tuple[str, str, int]]:
-    """A function, the one that takes its result, and how often it does: the most frequent first."""
+    """Return tuples of a function, a function that takes its result, and their count, the most frequent first."""
     counts = json.loads(gzip.decompress(FILE.read_bytes()))
     return [(first, second, times) for first, second, times in counts["pairs"][framework]]

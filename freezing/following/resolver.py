@@ -1,7 +1,7 @@
-"""The order of calls: which function's result is an argument of which other, in one expression or through a name. Pure.
+"""Find pairs of calls: the result of one function is an argument of another, directly or through a variable. Pure.
 
-An operator counts as the function that it stands for. A method counts where its receiver is the result of a function
-of the framework, or where its name alone speaks for it, in a file that uses one framework.
+An operator counts as its function. A method counts if its receiver is the result of a framework's function. If the
+receiver is unknown, it counts in a file that uses only one framework, if that framework's arrays have such a method.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ OPERATORS: Mapping[str, Mapping[type, str]] = {
         ast.GtE: "jax.numpy.greater_equal", ast.Eq: "jax.numpy.equal", ast.NotEq: "jax.numpy.not_equal",
     },
 }  # fmt: skip
-"""The functions that operators on arrays stand for, by the framework's public root."""
+"""The function of each operator on arrays, by the framework's root package."""
 
 Pair = tuple[str, str]
-"""A function, and the one that takes its result."""
+"""A function, and a function that takes its result."""
 
 
 @dataclass(frozen=True)
 class ReturnValue(Value):
-    """The value that a function returns, or a method of which only the name is known."""
+    """The result of a function, or of a method whose receiver is unknown (``unknown_method``)."""
 
     function: str = ""
     unknown_method: str = ""
 
 
 def pairs_in(source: bytes, methods: Mapping[str, frozenset[str]]) -> Counter[Pair]:
-    """How often functions of a framework follow each other in a source.
+    """Count the pairs of functions that follow each other in a source.
 
-    ``methods`` are the names of the arrays' methods, by the framework's public root. Raises what ``ast.parse`` does for
-    a source that it cannot read.
+    ``methods`` has the names of the arrays' methods, by the framework's root package. Errors of ``ast.parse`` are not
+    caught.
     """
     resolver = _PairResolver()
     resolver.visit(ast.parse(source))
@@ -79,7 +79,7 @@ def _name_of(result: ReturnValue, root: str | None, methods: Mapping[str, frozen
 
 
 class _PairResolver(Resolver):
-    """Follows results of functions to the calls that take them."""
+    """Follows the results of functions to the calls that take them as arguments."""
 
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
         **Resolver.EXPRESSIONS,
@@ -109,17 +109,17 @@ class _PairResolver(Resolver):
         return callee
 
     def _callee(self, receiver: Binding, function: ast.Attribute) -> ReturnValue | None:
-        """The function that an attribute names, as far as it is one of a framework's or may be."""
+        """Return the function that an attribute names, if it belongs or may belong to a framework."""
         if type(receiver) is str:
             name = f"{receiver}.{function.attr}"
-            # A call of a class makes an object, and one of a member of a class has no array as its receiver.
+            # A class makes an object, and a member of a class has no array as its receiver: neither is counted.
             return None if is_class(name) or is_class(receiver) else ReturnValue(name)
         if isinstance(receiver, ReturnValue) and receiver.function:
             return ReturnValue(f"{ARRAYS[receiver.function.partition('.')[0]]}.{function.attr}")
         return ReturnValue("", function.attr) if receiver is None or isinstance(receiver, ReturnValue) else None
 
     def _values(self, argument: ast.expr) -> Iterator[Binding]:
-        """The knowledge of an argument, or of each member of one that is a list."""
+        """Yield the value of an argument, or of each member if the argument is a list or tuple."""
         if isinstance(argument, (ast.List, ast.Tuple)):
             for member in argument.elts:
                 yield self._value(member)
@@ -150,7 +150,7 @@ class _PairResolver(Resolver):
         return ReturnValue(name)
 
     def _part(self, node: ast.Subscript) -> Binding:
-        """A part of a result, such as one of several arrays, is followed no further."""
+        """Stop following a result at a subscript, because it may select one of several arrays."""
         self._visit_children(node)
         return None
 

@@ -1,4 +1,4 @@
-"""Drawing the suite ``library`` anew from the installed JAX: its own test harnesses, and recipes by signature.
+"""Draw JAX's suites from the installed JAX: from its own test harnesses, and from recipes by signature.
 
-A developer's tool: ``python -m freezing.jax FOLDER SURFACE``. No runner imports it.
+This is a developer's tool; no runner imports it. ``python -m freezing.jax FOLDER SURFACE`` draws ``library``.
 """

@@ -1,11 +1,12 @@
-"""Freeze the suite: every public function in a process of its own, then one file of cases and one of what was left out.
+"""Freeze the suite ``library``: draw every public function in a separate process, and merge the cases into the suite.
 
 python -m freezing.jax FOLDER SURFACE
 
-SURFACE is that of the installed JAX, as the catalogue has it (``coordinator/catalogue/data/surfaces``): only names that
-stand there are charted, and every other one is listed with its reason. Each function's cases stand in a file of their
-own in FOLDER until all are there; a function that has one is not drawn again, so an interrupted freeze goes on there.
-Nothing here opens JAX's backend before a process is forked: children of one that has would hang.
+SURFACE is the catalogue's file for the installed JAX (in ``coordinator/catalogue/data/surfaces``). Only names in this
+file are charted. Every other name is listed with its reason. Each function has a file in FOLDER. A function whose file
+exists is not drawn again, so you can continue an interrupted freeze.
+
+Do not open JAX's backend before a process is forked. Otherwise its children would hang.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suit
 
 
 def freeze_function(name: str, harnesses: Path, path: Path) -> None:
-    """Draw and judge one function's samples into a file of its own."""
+    """Draw and judge the samples of one function into a file."""
     from freezing.jax.functions import KEPT, OF_HARNESSES, JaxFunction
     from freezing.jax.recipes import by_function
     from freezing.jax.samples import draw
@@ -59,7 +60,7 @@ def freeze_function(name: str, harnesses: Path, path: Path) -> None:
 
 
 def freeze_harnesses(entries: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write down the calls that JAX's own harnesses make, into a file in which nothing is judged yet."""
+    """Write the calls of JAX's own harnesses into a file, as samples that are not judged yet."""
     from freezing.jax.harnesses import public_objects, record
     from runners.jax.devices import Cpu
 
@@ -72,7 +73,7 @@ def freeze_harnesses(entries: Sequence[Mapping[str, Any]], path: Path) -> None:
 
 
 def samples_of_harnesses(name: str, harnesses: Pack, pack: PackWriter) -> Mapping[str, list[Sample]]:
-    """The samples that harnesses gave of a function, by dtype, with their arrays."""
+    """Return the samples of a function from the harnesses, by dtype, and copy their arrays into the pack."""
     by_dtype: dict[str, list[Sample]] = defaultdict(list)
     for case in harnesses.cases:
         if case["function"] != name:
@@ -87,13 +88,13 @@ def samples_of_harnesses(name: str, harnesses: Pack, pack: PackWriter) -> Mappin
 
 
 def freeze(folder: Path, surface: Path, suite: Path) -> None:
-    """Draw every function that has no file in the folder yet, and put them together."""
+    """Draw every function that has no file in the folder yet, and merge the folder into the suite."""
     import jax
     from freezing.jax.recipes import by_function
     from freezing.jax.references import import_followed
     from freezing.jax.uncharted import aliases, entries_of, find_uncharted
 
-    # Once, and not in each of a thousand children.
+    # Import here, so that none of the thousand children has to.
     import_followed(by_function())
 
     folder.mkdir(parents=True, exist_ok=True)

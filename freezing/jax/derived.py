@@ -1,4 +1,4 @@
-"""Derived samples: calls that are frozen already, compiled as a whole or differentiated."""
+"""Derive samples from frozen cases: compiled under ``jax.jit``, differentiated, or with other values."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ from runners.suite.recording.replay import WAY, arrays_in
 from runners.suite.rounding import dtype_on_device
 
 KINDS = {"plain", "empty", "0-dim", "broadcast", NO_ARRAY, "real", "low-precision", "integer", "boolean", "complex"}
-"""The tags of cases that say what their arrays are."""
+"""The tags that describe the arrays of a case."""
 DTYPE = "float32"
-"""That of the cases that are differentiated."""
+"""The dtype of the cases that are differentiated."""
 WIDE, WHOLE = "float64", "int32"
 
 
 def sample_of(case: Mapping[str, Any], pack: PackWriter) -> Sample:
-    """The sample that became a case."""
+    """Reconstruct the sample from which a case was made."""
     kinds = [tag for tag in case["tags"] if tag in KINDS]
     elements = sum(pack.array(digest).size for digest in case["arrays"])
     return Sample(case["name"], case["dtype"], case["call"], tuple(case["arrays"]), tuple(kinds), elements)
 
 
 def compile_sample(sample: Sample) -> Sample:
-    """The call of a sample under ``jax.jit``. Raises ``UnfreezableError`` where nothing is traced."""
+    """Put a sample's call under ``jax.jit``. Raise ``UnfreezableError`` if it takes no array that could be traced."""
     if not sample.arrays:
         raise UnfreezableError("it takes no array")
     return _in_way(replace(sample, kinds=(*sample.kinds, JIT)), JIT, json.loads(sample.call)["tuple"])
 
 
 def differentiate(sample: Sample, function: Any, pack: PackWriter) -> Sample:
-    """The gradients of a weighted sum of a sample's results, by each array of floats that it takes.
+    """Make the sample of the gradients of a weighted sum of the results, with respect to each floating input.
 
-    Raises ``UnfreezableError`` where it takes or returns none.
+    Raise ``UnfreezableError`` if the call takes or returns no floating array.
     """
     device = Cpu()
     arrays = device.to_device([pack.array(digest) for digest in sample.arrays], sample.dtype)
     arguments, options = FrozenCall(sample.call).arguments(arrays, device.handle)
-    arrays_given = list(arrays_in((arguments, options), jax.Array))
-    places = [place for place, array in enumerate(arrays_given) if str(array.dtype) == DTYPE and array.size]
+    inputs = list(arrays_in((arguments, options), jax.Array))
+    places = [place for place, array in enumerate(inputs) if str(array.dtype) == DTYPE and array.size]
     if not places:
         raise UnfreezableError("it takes no array to differentiate by")
     results = list(arrays_in(function(*arguments, **options), jax.Array))
@@ -65,33 +65,33 @@ def differentiate(sample: Sample, function: Any, pack: PackWriter) -> Sample:
 
 
 def differentiated_again(gradient: Sample, pack: PackWriter) -> Sample:
-    """The gradients of a weighted sum of the gradients of a sample."""
+    """Make the sample of the gradients of a weighted sum of a sample's gradients."""
     parts = json.loads(gradient.call)["tuple"]
     device = Cpu()
     arrays = device.to_device([pack.array(digest) for digest in gradient.arrays], gradient.dtype)
     arguments, options, places, _ = FrozenCall(gradient.call).arguments(arrays, device.handle)
-    arrays_given = list(arrays_in((arguments, options), jax.Array))
-    return _weigh(gradient, SECOND_ORDER, parts, [arrays_given[place] for place in places], pack)
+    inputs = list(arrays_in((arguments, options), jax.Array))
+    return _weigh(gradient, SECOND_ORDER, parts, [inputs[place] for place in places], pack)
 
 
 def vary(sample: Sample, variant: Variant, function: str, pack: PackWriter) -> Sample | None:
-    """The call of a sample with other values, in another size or dtype; None where the variant does not apply."""
+    """Apply a variant (other values, size or dtype) to a sample's call. Return None if it does not apply."""
     call = _call_of(sample, function, pack)
     new_call = variant.of(call)
     return None if new_call is None else _write(sample, call, new_call, variant.name, variant.tags, pack)
 
 
 def of_whole_numbers(sample: Sample, function: str, pack: PackWriter) -> Sample:
-    """The call of a sample of floats with whole numbers in their places."""
+    """Replace the floats of a sample by integers."""
     call = _call_of(sample, function, pack)
     return _write(sample, call, in_dtype(WHOLE, call), WHOLE, (), pack)
 
 
 def settle(sample: Sample, pack: PackWriter) -> Sample:
-    """The sample with ordinary numbers in arrays that hold NaN or infinity, in the range of all that is drawn.
+    """Replace NaN, infinities, zeros and ones in arrays that contain NaN or infinity by numbers between -2.9 and 2.9.
 
-    Zeros and ones go from them, too: many functions have a kink there. A case on such an array is the first of most
-    functions of one array, and has to serve as the base of variants of a value each.
+    For most functions of one array, the first case has such an array, and variants need it as their base. Zeros and
+    ones are replaced because many functions have a kink there.
     """
     arrays = list(sample.arrays)
     rng = np.random.default_rng(seed_of(sample.name))
@@ -116,7 +116,7 @@ def _call_of(sample: Sample, function: str, pack: PackWriter) -> Call:
 
 
 def _write(sample: Sample, call: Call, new_call: Call, name: str, tags: Sequence[str], pack: PackWriter) -> Sample:
-    """The sample of a changed call."""
+    """Make the sample of a changed call."""
     arrays = tuple(
         digest if after is before else pack.add(after, dtype_on_device(after, new_call.dtype))
         for digest, before, after in zip(sample.arrays, call.arrays, new_call.arrays, strict=True)
@@ -135,19 +135,19 @@ def _write(sample: Sample, call: Call, new_call: Call, name: str, tags: Sequence
 
 
 def in_float64(sample: Sample, pack: PackWriter) -> Sample:
-    """The same call in float64."""
+    """Convert a sample to float64."""
     arrays = tuple(pack.add(values, dtype_on_device(values, WIDE)) for values in map(pack.array, sample.arrays))
     return replace(sample, name=sample.name.replace(DTYPE, WIDE), dtype=WIDE, arrays=arrays)
 
 
 def inputs_of(sample: Sample) -> list[int]:
-    """The numbers of the arrays that are not weights of results."""
+    """Return the numbers of a call's input arrays. Its other arrays are weights of results."""
     arguments = json.loads(sample.call)["tuple"][:2]
     return sorted({slot["array"] for slot in slots(arguments)})
 
 
 def _weigh(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[Any], pack: PackWriter) -> Sample:
-    """The sample in a way whose last part has a weight for each result that has a gradient."""
+    """Make a sample whose call has, as its last part, weights for each result with a gradient."""
     arrays = list(sample.arrays)
     weights: list[Any] = []
     for result in results:
@@ -167,5 +167,5 @@ def _in_way(sample: Sample, way: str, parts: Sequence[Any]) -> Sample:
 
 
 def by_plainness(samples: Sequence[Sample]) -> list[Sample]:
-    """Those first that are differentiated, and of these the plain and larger ones."""
+    """Sort samples by their fitness for differentiation: float32 first, then plain ones, then larger ones."""
     return sorted(samples, key=lambda one: (one.dtype != DTYPE, "plain" not in one.kinds, -one.elements))

@@ -2,7 +2,7 @@
 
     python -m freezing.jax.docs FOLDER SURFACE
 
-Nothing here opens JAX's backend before a process is forked: children of one that has would hang.
+Do not open JAX's backend before a process is forked. Otherwise its children would hang.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LEFT_OPEN = LeftOpen(
         }
     )
 )  # fmt: skip
-"""Functions whose result is right with other signs, in another order, or at another of several equal places. Random
-numbers are none: a key determines them, on every device."""
+"""Functions with several right results: signs, orders or places of equal elements may differ. Functions of random
+numbers are not among them, because a key determines the numbers on every device."""
 UNASKED = {
     "jax.distributed": "works across processes",
     "jax.profiler": "measures time",
@@ -31,7 +31,7 @@ UNASKED = {
 
 
 def begin(stage: str) -> str:
-    """Bring in JAX."""
+    """Import JAX."""
     import jax
 
     return str(jax.__version__)

@@ -1,4 +1,4 @@
-"""Draws: the arrays of a recipe's calls, made from a seed in the dtype that is asked for."""
+"""Draw the arrays of a recipe's calls, from a seed and in a dtype."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EDGES = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5)
 
 
 class Draw:
-    """A source of arrays for the calls of one function in one dtype. Floats are rounded to it when they are kept."""
+    """Draws arrays for the calls of one function in one dtype. Floats are rounded to the dtype when they are stored."""
 
     def __init__(self, function: str, dtype: str) -> None:
         self.dtype = dtype
@@ -22,7 +22,7 @@ class Draw:
 
     @property
     def named(self) -> Named:
-        """The dtype itself, as an argument."""
+        """The dtype as an argument of a call."""
         return Named("dtype", self.dtype)
 
     @property
@@ -30,7 +30,7 @@ class Draw:
         return "float" in self.dtype
 
     def within(self, low: float, high: float, *shape: int) -> Array:
-        """Values between two bounds; of whole numbers those that lie there, of complex ones both parts."""
+        """Return values between two bounds. Both parts of a complex number are within the bounds."""
         if self.dtype == "bool":
             return self.booleans(*shape)
         if "int" in self.dtype:
@@ -51,35 +51,35 @@ class Draw:
         return self.within(0.05, 0.95, *shape)
 
     def edges(self) -> Array:
-        """Zeros, ones, infinities and NaN; in a dtype that has none, other values."""
+        """Return zeros, ones, infinities and NaN. In a dtype without them, return other values."""
         return np.array(EDGES) if self.is_floating else self.array(8)
 
     def distinct(self, *shape: int) -> Array:
-        """Values in random order that stay apart in every dtype."""
+        """Return values in random order that are distinct in every dtype."""
         count = int(np.prod(shape, dtype=np.int64))
         values = self._rng.permutation(count).reshape(shape)
         return values.astype(self.dtype) if "int" in self.dtype else values.astype(np.float64) / 2 + 0 * self.array()
 
     def with_repeats(self, *shape: int) -> Array:
-        """Few values, so that some are equal."""
+        """Return rounded values, so that some are equal."""
         return np.round(self.within(0, 3, *shape))
 
     def matrix(self, *shape: int) -> Array:
-        """Square matrices that are far from singular."""
+        """Return square matrices that are far from singular."""
         return self.within(-1, 1, *shape) + 3 * np.eye(shape[-1])
 
     def symmetric(self, *shape: int) -> Array:
-        """Matrices that are their own (conjugate) transpose, and positive definite."""
+        """Return symmetric or Hermitian matrices that are positive definite."""
         half = self.within(-1, 1, *shape)
         return np.asarray((half + np.conj(np.swapaxes(half, -1, -2))) / 2 + 3 * np.eye(shape[-1]))
 
     def integers(self, *shape: int, low: int = 0, high: int = 3) -> Array:
-        """Places and counts: int32, whatever the dtype. ``high`` is among them."""
+        """Return indices or counts from ``low`` up to and including ``high``, in int32 for every dtype."""
         return np.asarray(self._rng.integers(low, high + 1, shape)).astype(np.int32)
 
     def booleans(self, *shape: int) -> Array:
         return np.asarray(self._rng.random(shape) < 0.5)
 
     def key(self) -> Array:
-        """A key for random numbers, by its two words."""
+        """Return a random key as its two 32-bit words."""
         return np.array([0, self._rng.integers(1, 1000)], np.uint32)

@@ -1,4 +1,4 @@
-"""JAX's public functions under the gate, and the list of those whose values are not determined."""
+"""The public functions of JAX as ``GatedFunction`` objects, and lists of those with undetermined values."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ from runners.jax.left_open import NOT_UNIQUE, UNINITIALISED
 from runners.suite.checks import Tolerance
 
 KEPT = (3, 1)
-"""Cases of a function in the first dtype that it takes, and in the second."""
+"""The maximum numbers of cases of a function: in the first dtype that it accepts, and in the second."""
 OF_HARNESSES = (1, 1)
-"""The same of calls that JAX's own harnesses made."""
+"""These numbers for the calls from JAX's own harnesses."""
 
 RANDOM = ("jax.random.", "jax.nn.initializers.")
-"""Modules whose functions give random numbers; and some of another module."""
+"""Modules whose functions return random numbers. ``RANDOM_FUNCTIONS`` are such functions of other modules."""
 RANDOM_FUNCTIONS = frozenset({"jax.lax.rng_bit_generator", "jax.lax.rng_uniform"})
 DETERMINISTIC = frozenset({"jax.nn.initializers.ones", "jax.nn.initializers.zeros"})
-WIDER = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
-"""Functions that lose digits on the way: ``funm`` divides by differences of eigenvalues, and processors differ in what
-is left. Drawn on one, a value of 2.1 was 4e-5 off on another."""
+WIDER_TOLERANCES = {"jax.scipy.linalg.funm": Tolerance(1e-4, 1e-4)}
+"""Functions with a wider tolerance, because they lose digits. ``funm`` divides by differences of eigenvalues, and its
+result depends on the processor: a value of 2.1 differed by 4e-5 between two processors."""
 
 
 TAILS: Mapping[str, Tolerance] = {
     "float32": Tolerance(1e-4, float(np.finfo(np.float32).tiny)),
     "float64": Tolerance(1e-8, float(np.finfo(np.float64).tiny)),
 }
-"""At the tails of a dtype a result is right to so many digits, or flushed to zero where it has no normal number."""
+"""The tolerances for ``tails``, by dtype. They are relative, so that errors of small results count. The absolute part
+is the smallest normal number, because results below it may be flushed to zero."""
 
 
 class JaxFunction(GatedFunction):
     """A public function or method of JAX."""
 
     of_tails = False
-    """Whether its results are compared as those at the tails are."""
+    """Whether results are compared with the tolerances in ``TAILS``."""
 
     def __init__(self, name: str) -> None:
         device = Cpu()
@@ -61,7 +62,7 @@ class JaxFunction(GatedFunction):
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         if self.of_tails and dtype in TAILS:
             return TAILS[dtype]
-        return tolerance_of(dtype, result, [WIDER[self.name]] if self.name in WIDER else [])
+        return tolerance_of(dtype, result, [WIDER_TOLERANCES[self.name]] if self.name in WIDER_TOLERANCES else [])
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return references.rank(self.name, fresh, self.call)

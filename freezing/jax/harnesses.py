@@ -1,9 +1,10 @@
-"""Harnesses: the calls of public functions with which JAX tests its own primitives, written down.
+"""Record the calls of public functions in the harnesses with which JAX tests its own primitives.
 
-JAX ships some thousands of harnesses, each a function and a way to make its arguments. Some are a public function
-themselves; others are a line that calls one, which is seen through a stand-in for the module in which it is looked up;
-and those that bind a primitive are the public function of the same name, if that gives the same. Importing them opens
-JAX's backend, so all this is done in a process of its own.
+JAX ships some thousands of harnesses. Each has a function and makes its arguments. There are three kinds. The function
+may be public itself. It may call a public function, which a stand-in for the function's module records. Or it may bind
+a primitive. Then the public function of the same name is used, if its result is the same.
+
+Importing the harnesses opens JAX's backend, so do it in a separate process.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from runners.suite.frozen import PackWriter
 
 OTHER_DTYPES = ("int32", "bfloat16", "complex64", "bool", "float16", "uint8")
 MOST_RUN = 12
-"""Harnesses of a group and dtype that are looked at: evenly over all of them."""
+"""The maximum number of harnesses of a group and dtype that are run. They are spread evenly over all."""
 LOOKED_UP_IN = ("lax", "jnp", "random", "jax_random")
-"""The names by which the lines of harnesses find the functions that they call."""
+"""The names of modules in JAX's file of harnesses, by which they call public functions."""
 
 
 class CallRecorder:
-    """A stand-in for a module, whose public functions note what they are called with."""
+    """A stand-in for a module that records the calls of its public functions."""
 
     def __init__(self, module: ModuleType, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> None:
         self._module = module
@@ -54,7 +55,7 @@ class CallRecorder:
 
 
 def public_objects(entries: Sequence[Mapping[str, Any]], lookup: Callable[[str], Any]) -> dict[int, str]:
-    """The canonical name of every public function and class by its identity."""
+    """Return the canonical name of every public function and class, by the object's ``id``."""
     return {
         id(lookup(entry["name"])): entry["name"]
         for entry in entries
@@ -64,32 +65,32 @@ def public_objects(entries: Sequence[Mapping[str, Any]], lookup: Callable[[str],
 
 
 def record(public: Mapping[int, str], pack: PackWriter) -> tuple[dict[str, list[Sample]], list[Reason]]:
-    """The samples that the harnesses give, by function; and the groups of harnesses that give none."""
+    """Return the samples from the harnesses by function, and the groups of harnesses without a sample."""
     from jax._src.internal_test_util import test_harnesses
 
     calls: list[tuple[str, Call]] = []
     for name in LOOKED_UP_IN:
         setattr(test_harnesses, name, CallRecorder(getattr(test_harnesses, name), public, calls))
     samples: dict[str, list[Sample]] = defaultdict(list)
-    calls_given: Counter[str] = Counter()
+    sample_counts: Counter[str] = Counter()
     reasons: dict[str, str] = {}
     for group, dtype, number, harness in choose_harnesses(test_harnesses.all_harnesses):
         try:
             function, call = record_call(harness, public, calls)
             samples[function].append(write(f"{dtype}-{group}-{number}", dtype, call, pack, public))
-            calls_given[group] += 1
+            sample_counts[group] += 1
         except UnfreezableError as error:
             reasons[group] = str(error)
         except Exception as error:
             reasons[group] = f"{type(error).__name__}: {str(error)[:120]}"
     left_out: list[Reason] = [
-        (group, "", "its harnesses give no call", reasons[group]) for group in reasons if not calls_given[group]
+        (group, "", "its harnesses give no call", reasons[group]) for group in reasons if not sample_counts[group]
     ]
     return samples, left_out
 
 
 def choose_harnesses(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, Any]]:
-    """Of each group those of float32, and of one dtype more; with their numbers in it."""
+    """Yield harnesses of each group in float32 and in one more dtype, with their numbers within group and dtype."""
     groups: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for harness in harnesses:
         dtype = np.dtype(harness.dtype).name
@@ -104,7 +105,7 @@ def choose_harnesses(harnesses: Sequence[Any]) -> Iterator[tuple[str, str, int, 
 
 
 def record_call(harness: Any, public: Mapping[int, str], calls: list[tuple[str, Call]]) -> tuple[str, Call]:
-    """The public function that a harness calls, and its call. Raises ``UnfreezableError`` where there is none."""
+    """Return the public function that a harness calls, and the call. Raise ``UnfreezableError`` if it calls none."""
     arguments = harness.args_maker(np.random.RandomState(0))
     function = harness.fun if isinstance(harness.fun, partial) else partial(harness.fun)
     if id(function.func) in public:
@@ -117,7 +118,7 @@ def record_call(harness: Any, public: Mapping[int, str], calls: list[tuple[str, 
 
 
 def _same_by_name(harness: Any, arguments: Any, result: Any, public: Mapping[int, str]) -> tuple[str, Call]:
-    """The function of ``jax.lax`` of the primitive's name, where it gives the same for the arrays alone."""
+    """Return the function of ``jax.lax`` with the primitive's name, if it returns the same from the arrays alone."""
     import jax
 
     name = f"jax.lax.{harness.group_name}"

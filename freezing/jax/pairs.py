@@ -1,8 +1,8 @@
-"""Freeze the suite ``pairs``: functions of JAX that follow each other in programs, drawn from the cases of ``library``.
+"""Freeze the suite ``pairs`` of JAX: functions that follow each other in programs.
 
     python -m freezing.jax.pairs FOLDER [--merge]
 
-Many pairs are drawn in one process, and each is compiled as one program.
+One process draws many pairs, one after the other. Each pair is compiled as one program.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def call(written: str, second: GatedFunction, arrays: Sequence[Any]) -> Any:
 
 
 def draw_all(folder: Path, titles: Sequence[str], draw: DrawPart) -> None:
-    # Imported once, and not in each of the children.
+    # Import here, so that no child has to.
     import freezing.jax.functions  # noqa: F401
     from freezing.jax.references import import_followed
 

@@ -1,4 +1,4 @@
-"""Programs: public functions under ``jax.jit``, called or differentiated, as the gate takes them."""
+"""Public functions of JAX under ``jax.jit``, called or differentiated, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from runners.suite.recording.replay import arrays_in, changed
 from runners.suite.sequences import aligned
 
 TAILS = Tolerance(1e-4, 1e-12)
-"""For gradients at the tails: where one loses its digits in float32, it still has four in float64 down to so little."""
+"""The tolerance of gradients for ``tails``. Gradients in float64 have four right digits down to 1e-12, even if those in
+float32 have none."""
 
 
 class Program(JaxFunction):
-    """A public function in a program that is compiled as a whole: the call itself, unless a subclass says more."""
+    """A public function whose call is compiled as one program. Subclasses may add to the program."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -42,26 +43,30 @@ class Program(JaxFunction):
         return program(self.function, call_text, self.device.handle)(*arrays)
 
     def _parts(self, fresh: Callable[[], Arguments]) -> Any:
-        """The parts of the written call, with arrays in their places."""
+        """Return the parts of the written call, with the arrays in their places."""
         (call_text, arrays), _ = fresh()
         return FrozenCall(call_text).arguments(arrays, self.device.handle)
 
 
 class Gradient(Program):
-    """The gradients of a public function, or those of its gradients: ``way`` says which."""
+    """The gradients of a public function, or the gradients of its gradients, depending on ``way``."""
 
     def __init__(self, name: str, way: str) -> None:
         super().__init__(name)
         self._way = WAYS[way]
         self._is_second = way == SECOND_ORDER
         self._wide: dict[str, Callable[..., Any]] = {}
-        """The program in float64 of each written call."""
+        """The compiled programs in float64, by written call."""
 
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         return TAILS if self.of_tails else super().tolerance(dtype, result)
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        """Differences where they can be had. A gradient that differs from them is that of a point without one."""
+        """Yield differences if there are few inputs, else float64.
+
+        If a gradient disagrees with the differences, no other reference is tried, because the function is probably not
+        differentiable there.
+        """
         if not self.of_tails and are_few(self._parts(fresh)):
             yield "differences", lambda: self._by_differences(self._parts(fresh))
         else:
@@ -82,12 +87,12 @@ class Gradient(Program):
 
     def _by_differences(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):
-            arguments, options, places_wanted, weights, *others = references.widen(parts)
-            places = list(arrays_in((arguments, options), jax.Array))
+            arguments, options, places, weights, *others = references.widen(parts)
+            all_arrays = list(arrays_in((arguments, options), jax.Array))
 
             def weigh(*inputs: Any) -> Any:
                 arrays = iter(
-                    [dict(aligned(places_wanted, inputs)).get(place, array) for place, array in enumerate(places)]
+                    [dict(aligned(places, inputs)).get(place, array) for place, array in enumerate(all_arrays)]
                 )
                 positional, keywords = changed((arguments, options), lambda _: next(arrays), jax.Array)
                 results = arrays_in(self.function(*positional, **keywords), jax.Array)
@@ -99,14 +104,14 @@ class Gradient(Program):
             def loss(inputs: Sequence[Any]) -> float:
                 return float(compiled_loss(*inputs))
 
-            inputs = [np.asarray(places[place]) for place in places_wanted]
+            inputs = [np.asarray(all_arrays[place]) for place in places]
             if self._is_second:
                 return differences.second_order(loss, inputs, [np.asarray(direction) for direction in others[0]])
             return differences.gradients(loss, inputs)
 
 
 def are_few(parts: Sequence[Any]) -> bool:
-    """Whether a written gradient has so few finite inputs that differences are cheap and defined."""
+    """Whether a gradient has few enough input elements for differences, and all of them are finite."""
     arguments, options, places, *_ = parts
     arrays = list(arrays_in((arguments, options), jax.Array))
     inputs = [np.asarray(arrays[place]) for place in places]

@@ -1,8 +1,8 @@
-"""References: what a result of JAX is judged by when a case is frozen, the most independent first.
+"""The references that judge a result of JAX when a case is frozen, the most independent first.
 
-``numpy`` is the function of NumPy or SciPy that does the same, in float64; ``float64`` is the same function on the
-CPU with 64-bit types switched on; ``itself`` is the same function on the CPU, for whole numbers that no wider type
-makes more exact. JAX ships no second implementation in Python that would be its decomposition.
+``numpy`` is a formula here, or NumPy's or SciPy's counterpart, in float64. ``float64`` is the same function on the CPU
+with 64-bit types enabled. ``itself`` is the same function on the CPU in the dtype of the case. It is used if wider
+types add no precision, as for integers. JAX has no second implementation in Python that could be a reference.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ WIDE: Mapping[str, str] = {
     "complex64": "complex128",
 }
 HOMES: Mapping[str, str] = {"jax.numpy": "numpy", "jax.scipy": "scipy", "jax.Array": "numpy"}
-"""Modules whose functions have the names of those that they follow."""
+"""Modules of JAX, and the modules whose functions with the same names are their references."""
 
 
-def _of(module: str, names: str) -> dict[str, str]:
-    """Functions that have the same name in a module."""
+def _same_names(module: str, names: str) -> dict[str, str]:
+    """Map each name to the function of the same name in a module."""
     return {name: f"{module}.{name}" for name in names.split()}
 
 
-OF_LAX: Mapping[str, str] = {
-    **_of(
+LAX_COUNTERPARTS: Mapping[str, str] = {
+    **_same_names(
         "numpy",
         "abs acos acosh add asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor cbrt ceil "
         "concatenate conj cos cosh cumprod cumsum dot exp exp2 expm1 floor imag log log1p nextafter pow real "
         "reciprocal reshape sign sin sinh sqrt square squeeze stack tan tanh tile transpose",
     ),
-    **_of("scipy.special", "betainc digamma erf erfc polygamma zeta"),
+    **_same_names("scipy.special", "betainc digamma erf erfc polygamma zeta"),
     "batch_matmul": "numpy.matmul",
     "bessel_i0e": "scipy.special.i0e",
     "bessel_i1e": "scipy.special.i1e",
@@ -74,9 +74,9 @@ OF_LAX: Mapping[str, str] = {
     "shift_right_arithmetic": "numpy.right_shift",
     "sub": "numpy.subtract",
 }
-"""Functions of ``jax.lax``, and those of NumPy and SciPy that do the same."""
+"""Functions of ``jax.lax``, and their counterparts in NumPy and SciPy."""
 
-WRITTEN: Mapping[str, Callable[..., Any]] = {
+FORMULAS: Mapping[str, Callable[..., Any]] = {
     "jax.Array.view": lambda x, dtype: x.view(dtype),
     "jax.lax.bitcast_convert_type": lambda x, dtype: x.view(dtype),
     "jax.lax.rem": np.fmod,
@@ -113,11 +113,11 @@ WRITTEN: Mapping[str, Callable[..., Any]] = {
     "jax.nn.softmax": lambda x, axis=-1: special.softmax(x, axis=axis),
     "jax.nn.log_softmax": lambda x, axis=-1: special.log_softmax(x, axis=axis),
 }
-"""References of a line, where no function of NumPy and SciPy has the name or the arguments."""
+"""One-line references for functions without a counterpart of the same name or arguments in NumPy and SciPy."""
 
 
 def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
-    """The references of a call of a function, the most independent first."""
+    """Yield the kinds and references of a call, the most independent first."""
     own = independent(name)
     if own is not None:
         yield "numpy", lambda: _with_numpy(own, fresh, {} if name in OF_BITS else WIDE)
@@ -126,12 +126,12 @@ def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]
 
 
 def independent(name: str) -> Callable[..., Any] | None:
-    """The function of NumPy or SciPy that does the same, or one written here."""
-    if name in WRITTEN:
-        return WRITTEN[name]
+    """Return a function's formula or its counterpart in NumPy or SciPy; None if there is none."""
+    if name in FORMULAS:
+        return FORMULAS[name]
     owner, _, own = name.rpartition(".")
     if owner == "jax.lax":
-        return _find(OF_LAX[own]) if own in OF_LAX else None
+        return _find(LAX_COUNTERPARTS[own]) if own in LAX_COUNTERPARTS else None
     for module, follows in HOMES.items():
         if name.startswith(f"{module}."):
             return _find(follows + name.removeprefix(module))
@@ -139,7 +139,7 @@ def independent(name: str) -> Callable[..., Any] | None:
 
 
 def import_followed(names: Iterable[str]) -> None:
-    """Import the modules of NumPy and SciPy in which references stand."""
+    """Import the modules of NumPy and SciPy that have the references of these functions."""
     for name in names:
         independent(name)
 
@@ -168,7 +168,7 @@ def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: M
 
 
 def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> bool:
-    """Whether 64-bit types make the result more exact: some of its arrays are of such floats then."""
+    """Whether 64-bit types make the result more exact: an input is a narrower float, or the result becomes float64."""
     try:
         arrays = [leaf for leaf in _members(_with_wide_types(fresh, function)) if hasattr(leaf, "dtype")]
     except Exception:
@@ -190,7 +190,7 @@ def _call(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Any:
 
 
 def widen(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128; where 64-bit types are on."""
+    """Convert the floats of a tree to float64 and complex128. 64-bit types must be enabled."""
     return _change(tree, _widen)
 
 
@@ -217,7 +217,7 @@ def _change(tree: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _members(tree: Any) -> Iterator[Any]:
-    """Everything in a tree that holds nothing itself, in order."""
+    """Yield the leaves of a tree, in order."""
     if isinstance(tree, Mapping):
         for member in tree.values():
             yield from _members(member)
@@ -229,7 +229,7 @@ def _members(tree: Any) -> Iterator[Any]:
 
 
 def flat(tree: Any) -> list[Any]:
-    """The arrays and plain values of a result, in order: NumPy arrays, and floats wide."""
+    """Return the arrays and plain values of a result, in order. Arrays become NumPy arrays, with floats in float64."""
     return [_in_numpy(member) for member in _members(tree)]
 
 

@@ -1,4 +1,4 @@
-"""Samples: calls of JAX's functions written down, from a recipe's draws or from what a harness called."""
+"""Write samples: calls of JAX's functions, from a recipe or from a recorded call of a harness."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from runners.suite.frozen import BFLOAT16, PackWriter, Slot, as_text
 from runners.suite.rounding import dtype_on_device
 
 NARROW: Mapping[str, str] = {"int64": "int32", "uint64": "uint32"}
-"""Types that JAX has only where 64 bits are switched on, and what it takes them for elsewhere."""
+"""The types that JAX converts to narrower ones unless 64-bit types are enabled."""
 
 
 def draw(function: str, recipe: Recipe, dtype: str, pack: PackWriter) -> Drawn:
-    """The calls of a recipe for one of its functions."""
+    """Write the calls of a recipe for one of its functions."""
     draws = Drawn()
     for number, call in enumerate(recipe.calls(Draw(function, dtype))):
         add(draws, f"{dtype}-{number}", dtype, call, pack)
@@ -29,7 +29,7 @@ def draw(function: str, recipe: Recipe, dtype: str, pack: PackWriter) -> Drawn:
 
 
 def add(draws: Drawn, name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str] = {}) -> None:
-    """Write a call down, or the reason why that cannot be done. ``public`` names JAX's objects by identity."""
+    """Add a call as a sample, or the reason why it cannot be written. ``public`` maps ``id``s of objects to names."""
     try:
         draws.add(write(name, dtype, call, pack, public))
     except UnfreezableError as error:
@@ -37,7 +37,7 @@ def add(draws: Drawn, name: str, dtype: str, call: Call, pack: PackWriter, publi
 
 
 def write(name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[int, str]) -> Sample:
-    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done."""
+    """Write a call as a sample, and add its arrays to the pack. Raise ``UnfreezableError`` if it cannot be written."""
     arrays: list[str] = []
     shapes: list[tuple[int, ...]] = []
 
@@ -56,7 +56,10 @@ def write(name: str, dtype: str, call: Call, pack: PackWriter, public: Mapping[i
 
 
 def _values(array: Any, dtype: str) -> tuple[np.ndarray[Any, Any], str]:
-    """An array's values, bfloat16 as float32, and the name of its dtype: what is drawn wide is of the case's own."""
+    """Return an array's values and the name of its dtype on the device.
+
+    Values of bfloat16 are returned as float32. Recipes draw float64 and complex128, which stand for the case's dtype.
+    """
     own = str(array.dtype)
     if own == BFLOAT16:
         return np.asarray(array).astype(np.float32), own

@@ -1,8 +1,10 @@
-"""Tails: calls on values from the ends of a dtype, taken apart into what the CPU gets right and what it gets wrong.
+"""Split calls with very large or small inputs (*tails*) into the elements that the CPU gets right and those it gets
+wrong.
 
-A reference that shares nothing with JAX tells them apart, at elements that are well conditioned: where the input's
-neighbors in its dtype give the same result, within the tolerance. What is right becomes a case like any other. What is
-clearly wrong becomes a case that fails on the CPU, too, if somebody looked at it (``wrong_on_host.py``).
+A reference that is independent of JAX judges the elements. Only well-conditioned elements count: for those, the next
+larger and the next smaller input give the same result within the tolerance. The right elements become a usual case.
+The clearly wrong ones become a case that fails on the CPU, too, if a person has reviewed the function
+(``wrong_on_host.py``).
 """
 
 from __future__ import annotations
@@ -28,36 +30,36 @@ from runners.suite.rounding import dtype_on_device, rounded
 Array = np.ndarray[Any, Any]
 
 WRONG = "wrong"
-"""It ends the name of a case that fails on the CPU."""
-CLEARLY = 100
-"""A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
+"""The end of the name of a case that fails on the CPU."""
+CLEAR_TOLERANCES = 100
+"""A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
 
 
 def _spread(call: Call, rng: np.random.Generator) -> Call:
-    """Numbers of both signs from all orders of magnitude of the dtype, and as many between 1 and 1000."""
+    """Draw numbers of both signs: half of them from all orders of magnitude of the dtype, half between 1 and 1000."""
     most = int(np.log10(MOST[call.dtype]))
 
-    def of(array: Array) -> Array:
+    def draw_like(array: Array) -> Array:
         orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
         magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
         return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
 
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
 
 
 def _moderate(call: Call, rng: np.random.Generator) -> Call:
-    """Numbers between -40 and 40: past most drawn ones, and where what decays has not vanished yet."""
+    """Draw numbers between -40 and 40: larger than usual inputs, but small enough that exponentials do not vanish."""
 
-    def of(array: Array) -> Array:
+    def draw_like(array: Array) -> Array:
         return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
 
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
 
 
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
-    """Zero, ones and both ends of the dtype among the integers, each as often."""
+    """Replace half of the integers by 0, 1, -1 and the dtype's limits, in equal numbers."""
 
-    def of(array: Array) -> Array:
+    def put_limits(array: Array) -> Array:
         limits = np.iinfo(array.dtype)
         values = [0, 1, limits.max, *([-1, limits.min] if limits.min else [])]
         copy = array.copy()
@@ -65,7 +67,7 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
         copy.reshape(-1)[places] = np.resize(np.array(values, array.dtype), places.shape)
         return copy
 
-    return call.having({number: of(call.arrays[number]) for number in call.integers})
+    return call.having({number: put_limits(call.arrays[number]) for number in call.integers})
 
 
 OF_FLOATS: Sequence[Variant] = (
@@ -78,7 +80,7 @@ AT_LIMITS = Variant("limits", TAILS, lambda call: not call.floats and bool(call.
 
 @dataclass(frozen=True)
 class Parts:
-    """A sample on values from the tails, restricted to what is right on the CPU, and to what is clearly wrong there."""
+    """A sample restricted to the inputs that the CPU gets right, and to those that it gets clearly wrong."""
 
     right: Sample | None
     wrong: Sample | None
@@ -87,14 +89,14 @@ class Parts:
 
 
 class Observer:
-    """Calls a function on the arrays of samples, and asks its most independent reference about them."""
+    """Calls a function with the arrays of samples, and computes the expected results with its references."""
 
     def __init__(self, subject: GatedFunction, pack: PackWriter) -> None:
         self._subject = subject
         self._pack = pack
 
     def observe(self, sample: Sample) -> Any:
-        """The host copy of what the function returns."""
+        """Return a host copy of the function's result."""
         arguments, options = self._fresh(sample)
         with jax.enable_x64(sample.dtype == "float64"):
             return self._subject.device.to_host(self._subject.call(*arguments, **options))
@@ -103,9 +105,9 @@ class Observer:
         return self._subject.tolerance(sample.dtype, result)
 
     def expect(self, sample: Sample, result: Any) -> tuple[str, Any]:
-        """The kind of the first reference that has a result of the form of the one observed, and that result.
+        """Return the kind and the result of the first reference whose result has the form of ``result``.
 
-        Raises ``UnjudgedError`` where none but the function itself has one.
+        The function itself is not used as a reference. Raise ``UnjudgedError`` if no other reference fits.
         """
         reason = "there is no reference"
         for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample)):
@@ -119,7 +121,7 @@ class Observer:
         raise UnjudgedError(reason)
 
     def wrong_case(self, sample: Sample) -> dict[str, Any]:
-        """The case of a sample that the CPU gets wrong, with the reference's result as the expected one."""
+        """Make the case of a sample that the CPU gets wrong. It expects the reference's result."""
         host_result = self.observe(sample)
         kind, reference_result = self.expect(sample, host_result)
         result, digests = self._pack.add_tree(reference_result)
@@ -138,7 +140,7 @@ class Observer:
         }
 
     def difference(self, sample: Sample) -> str:
-        """The first values of the reference and of the CPU that differ, as a text."""
+        """Describe the first three clearly different values of each array: input, reference and CPU."""
         host_result = self.observe(sample)
         _, reference_result = self.expect(sample, host_result)
         tolerance = self.tolerance(sample, host_result)
@@ -158,8 +160,11 @@ class Observer:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Where each array of a result is right, and where it is clearly wrong, among what is well conditioned."""
+class ElementJudgement:
+    """The elements of a result that are right, clearly wrong, and well conditioned, as masks for each array.
+
+    The right and the wrong elements are well conditioned.
+    """
 
     judge: str
     right: Sequence[Array]
@@ -167,8 +172,8 @@ class Judged:
     conditioned: Sequence[Array]
 
 
-def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judged:
-    """Judge each element by the reference. Raises ``UnjudgedError`` where that shows nothing."""
+def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> ElementJudgement:
+    """Judge each element of a result by the reference. Raise ``UnjudgedError`` if no reference fits."""
     host_result = observer.observe(sample)
     judge, reference_result = observer.expect(sample, host_result)
     tolerance = observer.tolerance(sample, host_result)
@@ -180,7 +185,7 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judg
         same = _each(nearby, reference_result, lambda one, other: _close(one, other, tolerance))
         for places, stays in zip(well_conditioned, same, strict=True):
             places &= stays
-    return Judged(
+    return ElementJudgement(
         judge,
         [one & other for one, other in zip(right, well_conditioned, strict=True)],
         [one & other for one, other in zip(wrong, well_conditioned, strict=True)],
@@ -189,10 +194,10 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judg
 
 
 def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWriter) -> Parts:
-    """The sample's parts; where ``base`` has a value of its own, that takes the place of the others.
+    """Split a sample into its right and its wrong part. All other inputs of a part get their values from ``base``.
 
-    A call whose results have not the shape of its inputs has no parts: it is right or wrong as a whole. Raises
-    ``UnjudgedError`` where the reference shows nothing.
+    If the results have another shape than the inputs, the sample cannot be split and is right or wrong as a whole.
+    Raise ``UnjudgedError`` if no reference fits.
     """
     inputs = inputs_of(sample)
     judgement = judge_elements(observer, sample, pack)
@@ -214,9 +219,10 @@ def taken_apart(observer: Observer, sample: Sample, base: Sample, pack: PackWrit
 
 
 def sweep(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, str] | None:
-    """The base with numbers that the CPU gets wrong, and the reference that says so, of a function of each element.
+    """Search for inputs of an elementwise function that the CPU gets wrong, by calling it with 6,000 numbers.
 
-    A few numbers would miss a function that is wrong between two of them: it is called with thousands.
+    Return ``base`` with such inputs, and the kind of the reference; None if there are none. A few numbers could miss a
+    small range of wrong results.
     """
     places = [number for number in inputs_of(base) if pack.array(base.arrays[number]).dtype.kind == "f"]
     if len(places) != 1 or len(inputs_of(base)) != 1:
@@ -239,14 +245,14 @@ def sweep(observer: Observer, base: Sample, pack: PackWriter) -> tuple[Sample, s
 
 
 def _swept_numbers(dtype: str, dtype_stored: Any) -> Array:
-    """Numbers of both signs over all orders of magnitude of a dtype, and between -40 and 40."""
+    """Return 2,000 numbers of both signs over all orders of magnitude of a dtype, and 4,000 between -40 and 40."""
     most = int(np.log10(MOST[dtype]))
     magnitudes = np.logspace(1 - most, most, 1_000)
     return np.concatenate([magnitudes, -magnitudes, np.linspace(-40, 40, 4_000)]).astype(dtype_stored)
 
 
 def _restrict(sample: Sample, base: Sample, inputs: Sequence[int], places: Array, pack: PackWriter) -> Sample | None:
-    """The sample with the base's values at all other places."""
+    """Return the sample with its own values at ``places`` and the values of ``base`` elsewhere; None without places."""
     if not places.any():
         return None
     arrays = list(sample.arrays)
@@ -257,7 +263,7 @@ def _restrict(sample: Sample, base: Sample, inputs: Sequence[int], places: Array
 
 
 def _neighbors(sample: Sample, inputs: Sequence[int], pack: PackWriter) -> list[Sample]:
-    """The sample with each of its inputs of floats at the next number above and below."""
+    """Return copies of the sample. In each, one floating input is moved to the next larger or next smaller number."""
     neighbors = []
     for number in inputs:
         array = pack.array(sample.arrays[number])
@@ -288,6 +294,6 @@ def _close(one: Array, other: Array, tolerance: Tolerance) -> Array:
 
 
 def _clearly_differ(one: Array, other: Array, tolerance: Tolerance) -> Array:
-    """Where the expected value is a number and the other one is far from it."""
-    wide = Tolerance(CLEARLY * tolerance.relative, CLEARLY * tolerance.absolute)
+    """Return where ``other``, the expected value, is a number and ``one`` is far from it."""
+    wide = Tolerance(CLEAR_TOLERANCES * tolerance.relative, CLEAR_TOLERANCES * tolerance.absolute)
     return np.asarray(~_close(one, other, wide) & ~np.isnan(other))

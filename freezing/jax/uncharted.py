@@ -1,4 +1,4 @@
-"""Uncharted names: what is public in JAX and in no recipe and no harness, with the reason."""
+"""List the uncharted names: public names of JAX without a recipe or a harness, each with a reason."""
 
 from __future__ import annotations
 
@@ -14,45 +14,47 @@ from freezing.common.parts import Reason
 Entry = Mapping[str, Any]
 
 MODULES = ("jax.Array", "jax.image", "jax.lax", "jax.nn", "jax.numpy", "jax.ops", "jax.random", "jax.scipy")
-"""Modules and classes whose names are listed one by one; of any other module their number."""
+"""Modules and classes whose uncharted names are listed one by one. For other modules only their number is listed."""
 NO_RECIPE = "no recipe"
 
 
-def _of(module: str, names: str) -> frozenset[str]:
+def _names_in(module: str, names: str) -> frozenset[str]:
     return frozenset(f"{module}.{name}" for name in names.split())
 
 
 REASONS: Mapping[str, Collection[str]] = {
-    "it works across several devices": _of(
+    "it works across several devices": _names_in(
         "jax.lax",
         "all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle "
         "psum psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint",
     ),
-    "it never touches a device": _of(
+    "it never touches a device": _names_in(
         "jax.lax",
         "broadcast_shapes conv_dimension_numbers conv_general_permutations conv_general_shape_tuple "
         "conv_shape_tuple conv_transpose_shape_tuple dtype padtype_to_pads reduce_window_shape_tuple",
     )
-    | _of(
+    | _names_in(
         "jax.numpy",
         "broadcast_shapes einsum_path get_printoptions iscomplexobj isdtype isrealobj isscalar issubdtype ndim "
         "printoptions promote_types result_type set_printoptions shape size",
     )
-    | _of("jax.random", "key_dtype key_impl"),
-    "it reads a file, a buffer or a text": _of("jax.numpy", "from_dlpack frombuffer fromfile fromiter fromstring load"),
-    "it returns a function": _of("jax.numpy", "frompyfunc vectorize")
-    | _of("jax.lax", "composite")
-    | _of(
+    | _names_in("jax.random", "key_dtype key_impl"),
+    "it reads a file, a buffer or a text": _names_in(
+        "jax.numpy", "from_dlpack frombuffer fromfile fromiter fromstring load"
+    ),
+    "it returns a function": _names_in("jax.numpy", "frompyfunc vectorize")
+    | _names_in("jax.lax", "composite")
+    | _names_in(
         "jax.nn.initializers",
         "constant delta_orthogonal glorot_uniform he_normal he_uniform lecun_normal lecun_uniform normal "
         "orthogonal truncated_normal uniform variance_scaling",
     ),
 }
-"""Why functions of these modules have no recipe, where it is more than that nobody wrote one."""
+"""Why a function can have no recipe. Functions that are not here have none because nobody has written one."""
 
 
 def entries_of(surface: Path) -> list[Entry]:
-    """Every public name, from a surface of the catalogue: lines of JSON behind a header, compressed or not."""
+    """Read the public names from a file of the catalogue: a header and lines of JSON, which may be compressed."""
     content = surface.read_bytes()
     text = gzip.decompress(content) if surface.suffix == ".gz" else content
     _, *entries = map(json.loads, text.splitlines())
@@ -60,7 +62,7 @@ def entries_of(surface: Path) -> list[Entry]:
 
 
 def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
-    """Other public names of functions that are charted."""
+    """Yield the other public names of charted functions."""
     for entry in entries:
         if entry["name"] in functions:
             for alias in entry["aliases"]:
@@ -68,7 +70,7 @@ def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Re
 
 
 def find_uncharted(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:
-    """Every other public name of the charted modules, and how many other modules have."""
+    """Yield every uncharted name of the modules in ``MODULES``, and the number of names in each other module."""
     reasons = {name: reason for reason, names in REASONS.items() for name in names}
     elsewhere: Counter[str] = Counter()
     for entry in entries:

@@ -1,8 +1,8 @@
-"""Results that JAX gets wrong on the CPU: which functions somebody looked at, and what is wrong with them.
+"""The functions that JAX computes wrongly on the CPU, as a person has confirmed.
 
-Where an independent reference and the CPU differ, the reference may follow another definition or another branch, or be
-the one that is wrong. So a case that fails on the CPU is kept of these functions alone; of any other the sample is
-listed with what the reference says. Each of them has a script in ``docs/explanation/defects.md``.
+If the CPU and an independent reference differ, the reference may be wrong, or it may follow another definition or
+branch. Therefore only a function in ``REVIEWED`` may have a case that fails on the CPU. Samples of other functions are
+listed with both values. ``docs/explanation/defects.md`` has a script for each reviewed function.
 """
 
 from __future__ import annotations
@@ -34,4 +34,4 @@ REVIEWED: Mapping[str, Collection[str]] = {
         "jax.scipy.special.expit",
     },
 }
-"""The functions that somebody looked at, by the reference that they differ from; the last two judge gradients."""
+"""The reviewed functions, by the reference from which they differ. The last two references judge gradients."""

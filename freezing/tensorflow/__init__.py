@@ -1,4 +1,4 @@
-"""Drawing the suite ``library`` anew from the public functions of the installed TensorFlow.
+"""Draw TensorFlow's suites from the public functions of the installed TensorFlow.
 
-A developer's tool: ``python -m freezing.tensorflow SURFACE FOLDER``. No runner imports it.
+This is a developer's tool; no runner imports it. ``python -m freezing.tensorflow SURFACE FOLDER`` draws ``library``.
 """

@@ -1,13 +1,14 @@
-"""Freeze the suite: every public function by itself, then one file of cases and one of what was left out.
+"""Freeze the suite ``library``: draw the cases of every public function, and merge them into the suite's two files.
 
 python -m freezing.tensorflow SURFACE FOLDER [--merge]
 
-SURFACE is what ``portolan-runner enumerate tensorflow`` wrote of the same release.
-Each function's cases stand in a file of their own in FOLDER until all are there; a function that has one is not drawn
-again, so an interrupted freeze goes on there. A process draws one function after the other: where a call ends it, as
-some raw operations do that are given odd inputs, another process goes on without that call.
+SURFACE is the file that ``portolan-runner enumerate tensorflow`` wrote for the same release. Each function has a file
+in FOLDER. A function whose file exists is not drawn again, so you can continue an interrupted freeze. One process draws
+the functions one after the other. Some raw operations crash the process if their inputs are unusual. Then a new process
+continues without that call.
 
-``--merge`` draws nothing: it puts together what is there by now, and lists the rest as not drawn yet.
+With ``--merge``, no function is drawn. The files in FOLDER are merged, and the other functions are listed as not drawn
+yet.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 MERGE = "--merge"
-KEPT = (5, 2)
-"""Cases of a function in the first dtype that it takes, and in the second."""
-KEPT_OF_RAW = (3, 1)
-"""The same of a raw operation, which most others are made of."""
+MOST_CASES = (5, 2)
+"""The maximum numbers of cases of a function: in the first dtype that it accepts, and in the second."""
+MOST_CASES_OF_RAW = (3, 1)
+"""These numbers for a raw operation. They are lower because other functions call most raw operations."""
 
 
 def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callable[[str], object]) -> None:
-    """Draw and judge one function's samples into a file of its own, but for those that end the process."""
+    """Draw and judge the samples of one function into a file. Skip the ``deadly`` ones, which crash the process."""
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.samples import Sampler, dtypes_of
 
@@ -42,7 +43,7 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     pack = PackWriter()
     gate = SampleGate(function, pack)
     sampler = Sampler(function, pack, deadly, note)
-    limits = list(KEPT_OF_RAW if function.by_keyword else KEPT)
+    limits = list(MOST_CASES_OF_RAW if function.by_keyword else MOST_CASES)
     sample_count = 0
     for dtype in dtypes_of(name):
         if limits:
@@ -61,8 +62,8 @@ def freeze_function(name: str, path: Path, deadly: Collection[str], note: Callab
     write_part(pack, left_out, path)
 
 
-def not_asked(names: Iterable[str]) -> Iterator[Reason]:
-    """The functions that are not drawn at all, with the reason."""
+def find_unasked(names: Iterable[str]) -> Iterator[Reason]:
+    """Yield the functions that are not drawn at all, with the reasons."""
     from freezing.tensorflow.definitions import unfit
     from freezing.tensorflow.functions import ASKED
     from runners.tensorflow.left_open import is_random
@@ -76,22 +77,22 @@ def not_asked(names: Iterable[str]) -> Iterator[Reason]:
 
 
 def freeze(surface: Path, folder: Path, suite: Path, *, drawing: bool) -> None:
-    """Draw every function that has no file in the folder yet, unless that is for later, and put them together."""
+    """Merge the files in the folder into the suite. With ``drawing``, first draw every function without a file."""
     import tensorflow as tf
     from freezing.tensorflow.functions import ASKED, public_names
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     names = public_names(surface)
-    left_out = list(not_asked(names))
+    left_out = list(find_unasked(names))
     refused_names = {owner if not sample else f"{owner}.{sample}" for owner, sample, _, _ in left_out}
-    asked_names = [
+    names_to_draw = [
         name for home in ASKED for name in names if name.rpartition(".")[0] == home and name not in refused_names
     ]
     if drawing:
-        draw_in_turn(folder, asked_names, freeze_function)
+        draw_in_turn(folder, names_to_draw, freeze_function)
     left_out += [
-        (name, "", "not drawn yet", "") for name, path in parts_of(folder, asked_names).items() if not path.exists()
+        (name, "", "not drawn yet", "") for name, path in parts_of(folder, names_to_draw).items() if not path.exists()
     ]
     merge(folder, suite, FRAMEWORK.name, tf.__version__, left_out)
 

@@ -1,8 +1,8 @@
-"""Conversions: how a call of TensorFlow gets its whole numbers, operation by operation as the host executes it.
+"""Follow the operations that TensorFlow executes in a call, to see how the integers in the result are computed.
 
-Inputs are exact, and so is what moves them or computes with small whole numbers. All other floats are computed, and
-their last digits are the processor's own. A result is not determined if these decide one of its whole numbers, or if it
-comes of a conversion to an integer type that does not hold the number.
+A float is exact if it is an input, a moved input, or computed from small integers. The last digits of any other float
+depend on the processor. A result is undetermined if such digits decide one of its integers, or if it comes from a
+conversion to an integer type that cannot represent the number.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _MOVE = frozenset(
         "Where",
     }
 )  # fmt: skip
-"""Operations whose results are among their inputs, but for signs and zeros: exact if these are."""
+"""Operations that only move, select or negate their inputs, or add zeros. With exact inputs, the results are exact."""
 _SUM = frozenset(
     {
         "Add", "AddN", "AddV2", "BatchMatMulV2", "Cumsum", "Einsum", "FloorDiv", "FloorMod", "MatMul", "Mul",
         "Prod", "Square", "SquaredDifference", "Sub", "Sum",
     }
 )  # fmt: skip
-"""Operations that are exact of whole numbers."""
+"""Operations whose results are exact if inputs and results are integers (also as floats)."""
 _DIVISION = frozenset({"Div", "RealDiv"})
 _ROUNDING = {"Ceil": False, "Floor": False, "Rint": True, "Round": True}
-"""Operations that make whole floats, and whether their results change at the half."""
+"""Operations that round floats to whole numbers. The value says whether the result changes at halves."""
 NO_ARRAY = -1
 _LAST_DIGITS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 def reason(call: Callable[[], Any]) -> str | None:
-    """Why nothing determines the result or the refusal of a call on the host; None if that is not known."""
+    """Run a call on the host. Return why its result or its error is undetermined; None if there is no reason."""
     conversions = _Conversions()
     op_callbacks.add_op_callback(conversions.follow)
     try:
@@ -60,24 +60,24 @@ def reason(call: Callable[[], Any]) -> str | None:
 
 
 class _Conversions:
-    """Follows the arrays of a call: those that are computed, and those that a conversion leaves open."""
+    """Follows the arrays of a call, and notes the computed ones and those with undetermined integers."""
 
     def __init__(self) -> None:
         self._computed: set[int] = set()
-        """Floats whose last digits are the processor's own."""
+        """Floating arrays whose last digits depend on the processor."""
         self.by_digits: set[int] = set()
-        """Arrays computed of a whole number that such digits decide."""
+        """Arrays computed from an integer that the last digits of such a float decide."""
         self.unconvertible: set[int] = set()
-        """Arrays computed of a number that an integer type does not hold."""
+        """Arrays computed from a number that an integer type could not represent."""
         self._alive: list[Any] = []
-        """The arrays themselves: the key of one that is gone may be another's."""
+        """References to all arrays. Without them, TensorFlow could reuse the key of a deleted array."""
         self._is_busy = False
 
     def follow(
         self, name: str | bytes, inputs: Sequence[Any], attributes: Any, outputs: Sequence[Any], op_name: Any = None,
         graph: Any = None,
     ) -> None:  # fmt: skip
-        """TensorFlow calls this after each operation; with a ``graph``, one is only being built."""
+        """Note the results of an operation. TensorFlow calls this after each one, and while it builds a ``graph``."""
         if graph is not None or self._is_busy:
             return
         self._is_busy = True
@@ -119,7 +119,7 @@ class _Conversions:
 
 
 def _key(tensor: Any) -> int:
-    """The number that TensorFlow gives an eager array; ``NO_ARRAY`` of anything else."""
+    """Return TensorFlow's number of an eager array; ``NO_ARRAY`` for anything else."""
     return int(getattr(tensor, "_id", NO_ARRAY))
 
 
@@ -144,5 +144,5 @@ def _is_whole(tensor: Any) -> bool:
 
 
 def _last_digit(tensor: Any) -> float:
-    """The distance of one to the next larger number."""
+    """Return the distance from 1 to the next larger number in the tensor's dtype."""
     return _LAST_DIGITS.get(tensor.dtype.name, _LAST_DIGITS["float32"])

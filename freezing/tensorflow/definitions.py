@@ -1,4 +1,4 @@
-"""Definitions: what a raw operation's own definition says of its inputs, and recipes derived from that alone."""
+"""Read the definitions of raw operations, and derive recipes from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorflow.python.framework import op_def_registry
 
 RAW = "tf.raw_ops"
 SORTED = "sorted_"
-"""How the name of an input begins whose values stand in order."""
+"""The prefix of the names of inputs whose values must be sorted."""
 _NO_ARRAYS = {
     tf.resource.as_datatype_enum: "a resource",
     tf.variant.as_datatype_enum: "a variant",
@@ -30,17 +30,17 @@ _SHAPES: tuple[tuple[str, Callable[[int], tuple[int, ...]]], ...] = (
     ("matrix-and-vectors", lambda place: (3, 4) if place == 0 else (4,)),
     ("empty", lambda place: (0, 3)),
 )
-"""The shapes of an operation's arrays, each by its place."""
+"""Names for the shapes of an operation's arrays. A function returns the shape of each array by its place."""
 
 
 def definition_of(name: str) -> Any:
-    """The definition of a raw operation, None for any other function."""
+    """Return the definition of a raw operation; None for any other function."""
     home, _, own = name.rpartition(".")
     return op_def_registry.get(own) if home == RAW else None
 
 
 def unfit(name: str, is_random: Callable[[str], object]) -> str | None:
-    """Why a raw operation is no function of arrays alone, None if it is one."""
+    """Return why a raw operation is not a function of arrays alone; None if it is one."""
     definition = definition_of(name)
     if definition is None:
         return None
@@ -54,7 +54,7 @@ def unfit(name: str, is_random: Callable[[str], object]) -> str | None:
 
 
 def raw_recipes(name: str) -> Iterator[Recipe]:
-    """Recipes of a raw operation with an array for each input: all of one shape, or the first of another shape."""
+    """Yield recipes with an array for each input of a raw operation, by the shapes in ``_SHAPES``."""
     definition = definition_of(name)
     if definition is None or not definition.input_arg:
         return
@@ -65,7 +65,7 @@ def raw_recipes(name: str) -> Iterator[Recipe]:
 
 
 def _attributes_to_give(definition: Any) -> list[Any]:
-    """The attributes without a default that no input decides."""
+    """Return the attributes that a call must set: they have no default, and no input implies them."""
     inputs = definition.input_arg
     decided_names = {
         name
@@ -103,5 +103,5 @@ def _values(definition: Any, argument: Any, draw: Draw, shape: tuple[int, ...]) 
     ):
         return draw.ints(*shape)
     values = draw.array(*shape)
-    # An operation that searches says by the name alone that it wants them so; of others its result is any.
+    # Only the name of an input says that its values must be sorted. With others the operation's result is undefined.
     return np.sort(values, axis=-1) if argument.name.startswith(SORTED) and values.ndim else values

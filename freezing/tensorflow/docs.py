@@ -2,7 +2,7 @@
 
     python -m freezing.tensorflow.docs FOLDER SURFACE
 
-Nothing here starts TensorFlow's runtime before a process is forked: children of one that has would hang.
+Do not start TensorFlow's runtime before a process is forked. Otherwise its children would hang.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LEFT_OPEN = LeftOpen(
     ),
     r"(?i).*(random.+|.+random|stateless|multinomial|dropout|shuffle|sampler|truncated_normal).*",
 )  # fmt: skip
-"""Functions whose result is right with other signs, in another order or at another of several equal places, memory
-that nothing filled, and random numbers: TensorFlow promises those of a seed for the CPU and GPU alone. A bare
-``random`` is NumPy's as well, whose numbers come from the host."""
+"""Functions with several right results: signs, orders or places of equal elements may differ, memory may be
+uninitialized, and TensorFlow guarantees the random numbers of a seed only for CPU and GPU. The bare name ``random``
+does not match, because it is also NumPy's, whose numbers come from the host."""
 SEVERAL, OTHER_DEVICE, FILES = "works across processes", "of another device", "of files"
 TRACED = "tells whether it is traced"
 UNASKED = {
@@ -40,7 +40,7 @@ UNASKED = {
     "tf.inside_function": TRACED,
     "tf.lite": "converts to another runtime",
     "tf.profiler": "measures time",
-    # Compiled code writes these, where no audit event and no empty folder would show it.
+    # Compiled code writes these files without an audit event, and outside of the example's folder.
     "tf.io.gfile": FILES,
     "tf.keras.callbacks.BackupAndRestore": FILES,
     "tf.saved_model": FILES,
@@ -51,11 +51,11 @@ UNASKED = {
     "tf.compat.v1": "of TensorFlow 1",
 }
 WRITERS = ("tensorflow/python/autograph/pyct/loader.py",)
-"""AutoGraph imports what it makes of a function from a file."""
+"""AutoGraph writes the code that it generates from a function into a file, and imports it."""
 
 
 def begin(stage: str) -> str:
-    """Bring in TensorFlow, with one thread."""
+    """Import TensorFlow, and limit it to one thread."""
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)

@@ -1,6 +1,6 @@
-"""Formulas: NumPy references of functions that TensorFlow computes in float32 alone, written from their definitions.
+"""Formulas in NumPy for functions that TensorFlow computes only in float32, written from the functions' definitions.
 
-Each takes the values of a call by the names of TensorFlow's own parameters, with arrays in float64.
+The parameters of a formula have TensorFlow's names. Arrays are in float64.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _sigmoid = scipy.special.expit
 
 
 def in_top_k(targets: Array, predictions: Array, k: int) -> Array:
-    """Fewer than ``k`` classes have a higher score than the right one."""
+    """Return for each row whether fewer than ``k`` classes have a higher score than the right class."""
     own = np.take_along_axis(predictions, targets[..., None].astype(np.int64), -1)
     return np.asarray((predictions > own).sum(axis=-1) < k)
 
@@ -44,7 +44,8 @@ def crop_and_resize(
     image: Array, boxes: Array, box_indices: Array, crop_size: Sequence[int], method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Array:  # fmt: skip
-    """Samples each box at evenly spaced places, the corners of the image at 0 and 1; outside is the extra value."""
+    """Sample each box at evenly spaced points. The corners of the image are 0 and 1, and points outside get
+    ``extrapolation_value``."""
     last = np.array(image.shape[1:3]) - 1
     crops = np.full((len(boxes), *map(int, crop_size), image.shape[3]), float(extrapolation_value))
     for number, (box, index) in enumerate(aligned(boxes, box_indices)):
@@ -59,7 +60,7 @@ def crop_and_resize(
 
 
 def _sample(image: Array, at: Sequence[float], method: str) -> Array:
-    """The image's value at a place inside of it."""
+    """Return the image's value at a point inside of it."""
     if method == "nearest":
         row, column = (int(np.floor(place + 0.5)) for place in at)
         return np.asarray(image[row, column])
@@ -71,7 +72,7 @@ def _sample(image: Array, at: Sequence[float], method: str) -> Array:
 
 
 def overlap(one: Array, other: Array) -> float:
-    """The area of two boxes' intersection over that of their union."""
+    """Return the area of two boxes' intersection divided by the area of their union."""
     lows = [np.minimum(box[:2], box[2:]) for box in (one, other)]
     highs = [np.maximum(box[:2], box[2:]) for box in (one, other)]
     areas = [float(np.prod(high - low)) for low, high in aligned(lows, highs)]
@@ -82,7 +83,7 @@ def overlap(one: Array, other: Array) -> float:
 
 
 def _choose(overlaps: Array, scores: Array, most: int, threshold: float, least_score: float) -> Array:
-    """The boxes from the highest score down, each unless it overlaps too much with one that was chosen before."""
+    """Choose boxes by descending score. Skip a box that overlaps too much with a chosen one."""
     places: list[int] = []
     for place in np.argsort(-scores, kind="stable"):
         if len(places) < most and scores[place] > least_score and all(overlaps[place, places] <= threshold):
@@ -116,7 +117,7 @@ def non_max_suppression_with_scores(
     boxes: Array, scores: Array, max_output_size: int, soft_nms_sigma: float = 0.0, **limits: Any
 ) -> list[Any]:
     if soft_nms_sigma:
-        raise NotImplementedError("scores that overlaps lower")
+        raise NotImplementedError("no formula for soft suppression, which lowers scores")
     places = non_max_suppression(boxes, scores, max_output_size, **limits)
     return [places, scores[places]]
 
@@ -130,7 +131,7 @@ def combined_non_max_suppression(
     boxes: Array, scores: Array, max_output_size_per_class: int, max_total_size: int, iou_threshold: float = 0.5,
     score_threshold: float = -np.inf,
 ) -> list[Any]:  # fmt: skip
-    """Of each class by itself, then the best of all; places that are left are zeros. Boxes are cut to the image."""
+    """Choose boxes in each class, then the best of all. Clip them to the image. Fill missing boxes with zeros."""
     batch, total = len(boxes), int(max_total_size)
     own_boxes, own_scores = np.zeros((batch, total, 4)), np.zeros((batch, total))
     classes, counts = np.zeros((batch, total)), np.zeros(batch, np.int32)
@@ -153,7 +154,7 @@ def combined_non_max_suppression(
 def _windows(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: str
 ) -> tuple[tuple[int, ...], Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]]:
-    """The shape of a pool's result, and for each of its places the slices of the input without what is padded."""
+    """Return the shape of a pool's result, and for each place its window: slices of the input without the padding."""
     before, counts = [], []
     for size, width, step in zip(shape, ksize, strides):
         count = -(-size // step) if padding == "SAME" else (size - width) // step + 1
@@ -186,7 +187,7 @@ def _pool(reduce: Callable[[Array], Any]) -> Callable[..., Array]:
 
 
 def average_pool_back(orig_input_shape: Array, grad: Array, ksize: Any, strides: Any, padding: str) -> Array:
-    """Each slope in equal shares to all that it is the mean of."""
+    """Distribute each gradient equally over the elements of its window."""
     result = np.zeros([int(size) for size in orig_input_shape])
     for place, window in _windows(result.shape, ksize, strides, padding)[1]:
         result[window] += grad[place] / result[window].size
@@ -197,7 +198,7 @@ def ctc_loss(
     labels: Array, logits: Array, label_length: Array, logit_length: Array, logits_time_major: bool = True,
     blank_index: int | None = None,
 ) -> Array:  # fmt: skip
-    """The negative logarithm of the probability of all paths that read as the labels, by the forward recursion."""
+    """Return the negative log probability of all paths that spell the labels, by the forward algorithm."""
     scores = scipy.special.log_softmax(logits if not logits_time_major else np.swapaxes(logits, 0, 1), axis=-1)
     blank = blank_index or 0
     losses = []
@@ -247,7 +248,7 @@ def local_response_back(
 
 
 def _steps(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
-    """The limits of quantized numbers, moved so that zero is one of them, and the size of a step."""
+    """Return the limits of the quantized range, shifted so that it contains zero exactly, and the step size."""
     least, most = float(narrow_range), 2.0**num_bits - 1
     scale = (high - low) / (most - least)
     zero = np.clip(np.floor(least - low / scale + 0.5), least, most)
@@ -287,7 +288,7 @@ def adjust_contrast(images: Array, contrast_factor: float) -> Array:
 
 
 def _in_colors(change: Callable[[float, float, float, float], tuple[float, float, float]]) -> Callable[..., Array]:
-    """A change of each pixel's hue, saturation and value."""
+    """Make a function of images from a change of one pixel's hue, saturation and value."""
 
     def change_colors(images: Array, **options: Any) -> Array:
         (amount,) = options.values()
@@ -301,7 +302,7 @@ def _in_colors(change: Callable[[float, float, float, float], tuple[float, float
 
 
 def spectrogram(input: Array, window_size: int, stride: int, magnitude_squared: bool = False) -> Array:
-    """Frames under a periodic Hann window, transformed at the next power of two."""
+    """Multiply each frame by a periodic Hann window, and transform it with the next power of two as its length."""
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_size) / window_size)
     starts = range(0, len(input) - window_size + 1, stride)
     frames = np.stack([input[start : start + window_size].T * window for start in starts], axis=1)
@@ -319,9 +320,9 @@ def lstm_cell(
     x: Array, cs_prev: Array, h_prev: Array, w: Array, wci: Array, wcf: Array, wco: Array, b: Array,
     forget_bias: float = 1.0, cell_clip: float = 3.0, use_peephole: bool = False, order: Sequence[int] = (0, 1, 2, 3),
 ) -> list[Array]:  # fmt: skip
-    """One step; ``order`` has the places of the input gate, the candidate, the forget gate and the output gate."""
+    """Compute one step. ``order`` has the places of the input gate, the candidate, the forget and the output gate."""
     if use_peephole:
-        raise NotImplementedError("gates that look at the state")
+        raise NotImplementedError("no formula for peephole connections")
     parts = np.split(np.concatenate([x, h_prev], 1) @ w + b, 4, axis=1)
     entry, candidate, forget, output = (parts[place] for place in order)
     entry, candidate, forget = _sigmoid(entry), np.tanh(candidate), _sigmoid(forget + forget_bias)
@@ -347,9 +348,9 @@ def normalized_planes(
     x: Array, scale: Array, offset: Array, mean: Array, variance: Array, is_training: bool = True,
     epsilon: float = 0.0001,
 ) -> list[Array]:  # fmt: skip
-    """The results in evaluation. In training a kernel also returns values of its own for the backward pass."""
+    """Normalize in evaluation mode. In training mode, kernels also return their own values for the backward pass."""
     if is_training:
-        raise NotImplementedError("no formula for the values that a kernel keeps for the backward pass")
+        raise NotImplementedError("no formula for a kernel's values for the backward pass")
     return [(x - mean) / np.sqrt(variance + epsilon) * scale + offset, mean, variance, mean, variance]
 
 
@@ -392,7 +393,7 @@ def _sampled_anywhere(image: Array, at: Sequence[float], interpolation: str, fil
 
 
 def isotonic_regression(input: Array) -> list[Array]:
-    """The nearest row that never rises, and the number of the level on which each element stands."""
+    """Return the nearest rows that never increase, and for each element the number of its level."""
     levels, segments = np.zeros(input.shape), np.zeros(input.shape, np.int32)
     for place in np.ndindex(*input.shape[:-1]):
         fit = scipy.optimize.isotonic_regression(input[place], increasing=False)
@@ -402,7 +403,7 @@ def isotonic_regression(input: Array) -> list[Array]:
 
 
 def _resize_back(kernel: Callable[[float], Mapping[int, float]]) -> Callable[..., Array]:
-    """The transposed of a resize, which is linear."""
+    """Make the backward pass of a resize: the transpose of its linear map."""
 
     def weights(large: int, small: int, corners: bool, half: bool) -> Array:
         scale = (small - 1) / (large - 1) if corners and large > 1 else small / large
@@ -427,7 +428,7 @@ def _resize_back(kernel: Callable[[float], Mapping[int, float]]) -> Callable[...
 
 
 def _cubic(share: float) -> Mapping[int, float]:
-    """Keys' kernel with a coefficient of -0.75."""
+    """Return the weights of Keys' cubic kernel, with the coefficient -0.75."""
     a = -0.75
 
     def near(x: float) -> float:
@@ -451,8 +452,8 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "sparsetopkcategoricalaccuracy": sparse_top_k_accuracy,
     "topkcategoricalaccuracy": top_k_accuracy,
     "histogramfixedwidthbins": histogram_bins,
-    "cropandresize": lambda box_ind=None, **given: crop_and_resize(
-        **{**given, **({} if box_ind is None else {"box_indices": box_ind})}
+    "cropandresize": lambda box_ind=None, **options: crop_and_resize(
+        **{**options, **({} if box_ind is None else {"box_indices": box_ind})}
     ),
     "nonmaxsuppression": non_max_suppression,
     "nonmaxsuppressionpadded": non_max_suppression_padded,
@@ -489,9 +490,9 @@ FORMULAS: Mapping[str, Callable[..., Any]] = {
     "resizebicubicgrad": _resize_back(_cubic),
     "sparsematmul": sparse_matmul,
 }
-"""By a function's whole name where others that are called so differ, else by its word."""
+"""Formulas by the function's normalized name, or by its whole name if functions with the same last name differ."""
 
 
 def formula_of(name: str) -> Callable[..., Any] | None:
-    """The formula of a function, if one is written here."""
+    """Return the formula of a function; None if there is none here."""
     return FORMULAS.get(name) or FORMULAS.get(normalised(name))

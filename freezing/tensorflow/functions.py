@@ -1,4 +1,4 @@
-"""Functions: the public ones of TensorFlow by their canonical names, and each as the gate takes it."""
+"""The public functions of TensorFlow by their canonical names, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ ASKED = (
     "tf.sets", "tf.linalg.experimental", "tf.nn.experimental", "tf.random.experimental", "tf.keras.random",
     "tf.keras.utils", "tf.keras.utils.bounding_boxes", "tf.experimental.numpy", "tf.experimental.numpy.random", RAW,
 )  # fmt: skip
-"""The modules whose functions compute with arrays. Others hold files, texts, sparse and ragged arrays, data sets,
-training, settings, and the interfaces of TensorFlow 1 and of the first Keras."""
+"""The modules whose functions compute with arrays. Other modules are for files, strings, sparse and ragged arrays, data
+sets, training, settings, TensorFlow 1 and the first Keras."""
 
-_NOT_THERE = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
+_MISSING_ERRORS = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
 _MISSING = re.compile(r"(?i)no opkernel|not supported|unsupported|not (yet )?implemented|could not find|registered")
-"""Messages about what is missing, and not about an argument."""
+"""Matches messages that say that a kernel or a function is missing, rather than that an argument is wrong."""
 
 
 class PublicFunction(GatedFunction):
-    """A function by its canonical name."""
+    """A function of TensorFlow, looked up by its canonical name."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, Cpu().lookup(name), Cpu())
@@ -47,7 +47,7 @@ class PublicFunction(GatedFunction):
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters by name, the rest of the positional ones as ``*``; without the name of an operation."""
+        """The parameters by name, without ``name`` and ``**``. Variable positional ones have the key ``*``."""
         try:
             signature = inspect.signature(self.call).parameters.values()
         except (TypeError, ValueError):
@@ -61,7 +61,7 @@ class PublicFunction(GatedFunction):
 
     @property
     def by_keyword(self) -> bool:
-        """Whether it takes nothing but keywords."""
+        """Whether the function accepts only keyword arguments: it is a raw operation."""
         return self.name.startswith(f"{RAW}.")
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
@@ -75,10 +75,10 @@ class PublicFunction(GatedFunction):
         return refusing_operation(error)
 
     def is_refusal(self, error: Exception) -> bool:
-        """Whether it is about an argument: an error about a kernel that is not there says nothing of the call."""
+        """Whether the error is about an argument. An error about a missing kernel is no refusal."""
         return (
             super().is_refusal(error)
-            and not isinstance(error, _NOT_THERE)
+            and not isinstance(error, _MISSING_ERRORS)
             and bool(str(error).strip())
             and _MISSING.search(str(error)) is None
         )
@@ -94,6 +94,6 @@ def _left_open(name: str, own: str) -> str | None:
 
 
 def public_names(surface: Path) -> list[str]:
-    """The canonical name of every public function, from what ``portolan-runner enumerate`` wrote."""
+    """Read the canonical names of all public functions from a file of ``portolan-runner enumerate``."""
     _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).decode().splitlines())
     return sorted(entry["name"] for entry in entries if entry["kind"] == "function")

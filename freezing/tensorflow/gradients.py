@@ -1,4 +1,4 @@
-"""Gradients: the derivatives of a public function, as the gate takes them, and their samples, made of frozen cases."""
+"""Derivatives of public functions as ``GatedFunction`` objects, and samples of them, made from frozen cases."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from runners.tensorflow.ways import Way, gradient, second_order
 
 DTYPE = "float32"
 LARGEST = 1e3
-"""Of values from which a step of differences shows in float64."""
+"""The largest input of a derivative by differences. At larger inputs a step is lost in the rounding of float64."""
 
 
 @dataclass(frozen=True)
 class DerivativeOrder:
-    """How often a function is differentiated."""
+    """A first or second derivative, and how it is called and judged."""
 
     name: str
-    """The name of the way in which the function is called, and the end of a case's name."""
+    """The name of the way to call the function, and the end of a case's name."""
     way: Way
     tags: tuple[str, ...]
     differences: Callable[..., list[Array]]
-    """The derivatives of a loss by differences: ``differences(loss, inputs, *directions)``."""
+    """Computes the derivatives of a loss by differences: ``differences(loss, inputs, *directions)``."""
     has_directions: bool = False
 
 
@@ -53,7 +53,7 @@ SECOND = DerivativeOrder(
 
 
 class Derivative(GatedFunction):
-    """A public function, differentiated: the parts of a written call are its arguments."""
+    """The derivative of a public function. Its arguments are the parts of a written call."""
 
     def __init__(self, function: PublicFunction, order: DerivativeOrder) -> None:
         super().__init__(function.name, lambda *parts: order.way(function.call, *parts)(), Cpu())
@@ -71,19 +71,19 @@ class Derivative(GatedFunction):
 
 
 def _are_fit_for_differences(parts: Sequence[Any]) -> bool:
-    """Whether a written gradient has few inputs, and a step from each shows."""
+    """Whether a derivative can be computed by differences: it has few inputs, and none is too large."""
     arrays = list(arrays_in(parts[:2], tf.Tensor))
     values = np.concatenate([arrays[place].numpy().astype(np.float64).ravel() for place in parts[2]])
     return values.size <= differences.MOST_ELEMENTS and bool((np.abs(values) <= LARGEST).all())
 
 
 def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: Sequence[Any]) -> list[Any]:
-    """The derivatives by each wanted input, from the values of the function alone; ``parts`` are of float64."""
+    """Return the derivatives with respect to each selected input by differences. ``parts`` are in float64."""
     arguments, options, places, weighing, *directions = parts
     arrays = list(arrays_in((arguments, options), tf.Tensor))
 
     def loss(values: Sequence[Array]) -> float:
-        """The weighted sum of the results, with these values for the wanted inputs."""
+        """Return the weighted sum of the results, with these values for the selected inputs."""
         tensors = list(arrays)
         for place, array in aligned(places, values):
             tensors[place] = tf.constant(array)
@@ -103,7 +103,7 @@ def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: 
 def sample_of(
     function: PublicFunction, case: Mapping[str, Any], order: DerivativeOrder, kinds: Sequence[str], pack: PackWriter
 ) -> Sample:
-    """The sample that differentiates a frozen case's call. Raises ``UnfreezableError`` where it has no derivative."""
+    """Make the sample that differentiates a frozen case's call. Raise ``UnfreezableError`` if it has no derivative."""
     arguments, options = FrozenCall(case["call"]).parts(_on_host(case["arrays"], pack))
     places, weighing = choose_weights(function.call, arguments, options)
     arrays = list(arrays_in((arguments, options), tf.Tensor))
@@ -133,7 +133,7 @@ def _on_host(digests: Sequence[str], pack: PackWriter) -> Sequence[Any]:
 def choose_weights(
     function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]
 ) -> tuple[list[int], list[tuple[int, ...] | None]]:
-    """The places of the arrays to differentiate by, and the shape of each array of the result that has a gradient."""
+    """Return the places of the arrays to differentiate by, and each result's shape, or None without a gradient."""
     arrays = list(arrays_in((arguments, options), tf.Tensor))
     floating = [place for place, tensor in enumerate(arrays) if tensor.dtype.is_floating]
     with tf.GradientTape(persistent=True) as tape:

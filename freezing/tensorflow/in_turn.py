@@ -1,7 +1,7 @@
-"""Drawing functions one after the other in one process, and in another where a call ends it.
+"""Draw functions one after the other in one process. If a call crashes the process, continue in a new one.
 
-A process of its own for each would take longer than all that is drawn: TensorFlow takes a second to begin. Some raw
-operations end the process that gives them odd inputs; the next one goes on without that input.
+One process per function would be too slow, because TensorFlow takes a second to start. Some raw operations crash the
+process if their inputs are unusual. The next process continues without that input.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from pathlib import Path
 from freezing.common.parts import Reason, drawn_apart, write_part
 from runners.suite.frozen import Pack, PackWriter
 
-LIMIT_S = 60
-"""Of the processor's time, for one function: a second is usual."""
-WAITED_S = 900
-"""For one function on a busy machine."""
+CPU_LIMIT_S = 60
+"""The limit of processor time for one function. Most functions take one second."""
+ELAPSED_LIMIT_S = 900
+"""The limit of elapsed time for one function. It is high, for a busy machine."""
 PARTS = "[0-9]" * 10 + ".npz"
 """The pattern of the files' names."""
 MOST_DEADLY = 12
-"""Inputs that may end the process before a function is given up."""
+"""A function is given up if more than this many of its inputs crash the process."""
 
 Note = Callable[[str], object]
-"""Hears of each input before it is tried."""
+"""Is called with the name of each input before the input is tried."""
 Draw = Callable[[str, Path, Collection[str], Note], None]
-"""Draws a function's part into a file, without the inputs that end the process."""
+"""Draws the cases of a function into a file, without the inputs that crash the process."""
 
 
 def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
@@ -38,7 +38,9 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
     note, run = folder / "now.json", folder / "run.npz"
     deadly: dict[str, list[str]] = defaultdict(list)
     while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
-        drawn_apart("run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=WAITED_S)
+        drawn_apart(
+            "run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=ELAPSED_LIMIT_S
+        )
         reasons = Pack(run).about["left_out"]
         if not reasons:
             return
@@ -49,7 +51,7 @@ def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
 
 
 def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """The file of each function, which is the same whatever others are asked for."""
+    """Return the path of each function's file. It depends only on the function's name."""
     return {name: folder / f"{zlib.crc32(name.encode()):010}.npz" for name in names}
 
 
@@ -62,8 +64,8 @@ def _draw_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: 
 
     Cpu().prime()
     for name, path in parts.items():
-        signal.alarm(WAITED_S)
-        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        signal.alarm(ELAPSED_LIMIT_S)
+        signal.setitimer(signal.ITIMER_PROF, CPU_LIMIT_S)
         partial_file = path.with_suffix(".part.npz")
 
         def note_sample(sample_name: str, name: str = name) -> None:

@@ -1,6 +1,6 @@
-"""NumPy's and SciPy's function of the same meaning, by a function's name: references that owe nothing to TensorFlow.
+"""Find NumPy's or SciPy's counterpart of a TensorFlow function by its name: references independent of TensorFlow.
 
-A name counts without its case, its underscores and its version; those that differ stand in the table.
+Names are compared in lowercase, without underscores and versions. The table has the counterparts with other names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _selu(x: Any) -> Any:
 
 
 def _no_nan(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The operation, and 0 where its second operand is."""
+    """Return an operation that gives 0 where its second operand is 0."""
     return lambda x, y: np.where(
         np.broadcast_to(y, np.broadcast_shapes(np.shape(x), np.shape(y))) == 0, 0, operation(x, y)
     )
@@ -239,7 +239,7 @@ TABLE: Mapping[str, Callable[..., Any]] = {
 
 
 def counterparts(name: str) -> Iterator[Callable[..., Any]]:
-    """The functions that may mean the same, the surest first."""
+    """Yield the functions of NumPy and SciPy that may do the same, the most likely first."""
     own = normalised(name)
     for word in dict.fromkeys((own, own.removeprefix("reduce"), own.removeprefix("batch"))):
         if word in TABLE:

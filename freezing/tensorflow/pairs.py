@@ -1,8 +1,8 @@
-"""Freeze the suite ``pairs``: functions of TensorFlow that follow each other in programs, made of cases of ``library``.
+"""Freeze the suite ``pairs`` of TensorFlow: functions that follow each other in programs.
 
     python -m freezing.tensorflow.pairs FOLDER [--merge]
 
-Many pairs are drawn in one process.
+One process draws many pairs, one after the other.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from runners.tensorflow.pairs import FrozenPair
 
 
 class TensorFlowPair(PairSubject):
-    """Two functions as the gate takes them together."""
+    """Two functions of TensorFlow as one program, for the gate."""
 
     def require_program(self, call: str, arrays: Sequence[Any]) -> None:
-        """The form is compared: a graph may round otherwise, and a value that only an eager tensor has is None there.
+        """Raise ``LeftOutError`` if a graph returns a result of another form on the host than an eager call.
 
-        A graph that raises is no reason: the host has no kernel for some dtypes that a compiler takes.
+        Values are not compared, because a graph may round differently. The forms differ if a function needs the value
+        of an eager tensor and returns None in a graph. A graph that raises is accepted: the host has no kernel for some
+        dtypes that a compiler supports.
         """
         program = FrozenPair(call).program(self.second.call, arrays)
         try:
@@ -44,7 +46,7 @@ class TensorFlowPair(PairSubject):
 
 @cache
 def graph_device() -> Device:
-    """The host with every call in a graph. Priming it makes arrays of any size arguments of the graph."""
+    """Return the host as a primed device that runs every call in a graph. Arrays of any size are graph arguments."""
     from runners.tensorflow.devices import Graph
 
     device = Graph()

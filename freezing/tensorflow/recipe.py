@@ -1,4 +1,4 @@
-"""A recipe: values that go together, by the names of the parameters that take them; and where its values are drawn."""
+"""Recipes: sets of arguments that fit each other, by the names of parameters; and the source of their values."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 Arguments = dict[str, Any]
-"""Values by parameter. A key names each parameter that takes the value, with spaces between; ``*`` is the rest of the
-positional arguments, whatever their name."""
+"""Values by parameter. A key consists of alternative names of the parameter, separated by spaces. The key ``*`` is for
+variable positional arguments."""
 
 ONE = (
     "x a input tensor input_tensor values value features image images m array v t z data inputs diagonal matrix arr"
     " operand val ary logits s tensor_in x_in elements condition"
 )
-"""Names that functions of one array have for it."""
+"""The names under which functions of one array take that array."""
 
 
 class Draw:
-    """Draws arrays in a dtype, or of whole numbers, always the same for the same seed."""
+    """Draws arrays in a dtype, or of integers. The same seed gives the same arrays."""
 
     def __init__(self, seed: str, dtype: str) -> None:
         self._rng = np.random.default_rng(int.from_bytes(hashlib.sha256(seed.encode()).digest()[:4], "big"))
         self.dtype = dtype
 
     def array(self, *shape: int) -> Array:
-        """Values of both signs, floating ones mostly within 4."""
+        """Return values of both signs. Most floats are between -4 and 4."""
         return self._in_dtype(self._rng.standard_normal(shape) * 1.5, self._rng.integers(-5, 9, shape))
 
     def unit(self, *shape: int) -> Array:
-        """Values between 0 and 1; whole ones are either."""
+        """Return floats between 0 and 1, or integers that are 0 or 1."""
         return self._in_dtype(self._rng.uniform(0.05, 0.95, shape), self._rng.integers(0, 2, shape))
 
     def positive(self, *shape: int) -> Array:
-        """Values above 1 and up to 4."""
+        """Return values between 1 and 4."""
         return self._in_dtype(self._rng.uniform(1.1, 3.9, shape), self._rng.integers(1, 5, shape))
 
     def distinct(self, *shape: int) -> Array:
-        """Values in random order of which no two are equal."""
+        """Return distinct values in random order."""
         order = self._rng.permutation(int(np.prod(shape))).reshape(shape)
         return self._in_dtype(order / 2 - 2.0, order - 4)
 
     def increasing(self, *shape: int) -> Array:
-        """Distinct values that rise along the last axis."""
+        """Return distinct values that increase along the last axis."""
         return np.asarray(np.sort(self.distinct(*shape), axis=-1))
 
     def ints(self, *shape: int, low: int = 0, high: int = 3, dtype: str = "int32") -> Array:
@@ -57,7 +57,7 @@ class Draw:
         return np.asarray(self._rng.random(shape) < 0.5)
 
     def definite(self, *shape: int) -> Array:
-        """Symmetric matrices, positive definite and well conditioned."""
+        """Return symmetric matrices, positive definite and well conditioned."""
         values = self.array(*shape)
         transposed = np.swapaxes(values, -1, -2)
         return (
@@ -65,22 +65,22 @@ class Draw:
         )
 
     def triangular(self, *shape: int) -> Array:
-        """Lower triangular matrices, well conditioned."""
+        """Return lower triangular matrices, well conditioned."""
         values = self.array(*shape)
         return self._same(np.tril(values) / 2 + 3 * np.eye(shape[-1])) if values.dtype.kind in "fc" else values
 
     def shares(self, *shape: int) -> Array:
-        """Positive values that sum to one along the last axis."""
+        """Return positive values whose sum along the last axis is 1."""
         values = self._rng.uniform(0.1, 1.0, shape)
         return self._in_dtype(values / values.sum(axis=-1, keepdims=True), np.ones(shape, int))
 
     def one_hot(self, *shape: int) -> Array:
-        """One 1 along the last axis, and zeros."""
+        """Return zeros, with a single 1 along the last axis."""
         rows = np.eye(shape[-1], dtype=np.int64)[self._rng.integers(0, shape[-1], shape[:-1])]
         return self._in_dtype(rows.astype(np.float64), rows)
 
     def values_of(self, values: Any) -> Array:
-        """These values in the dtype."""
+        """Convert these values to the dtype."""
         array = np.asarray(values)
         return self._in_dtype(array.astype(np.float64), array.astype(np.int64))
 
@@ -101,18 +101,19 @@ class Draw:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The arguments of a call, and options of which each makes a call more."""
+    """The arguments of a call. Each option adds one call with that option."""
 
     name: str
     make: Callable[[Draw], Arguments]
     options: tuple[Arguments, ...] = ()
     only: str | None = None
-    """A pattern of the names of the functions that it is for, where its parameters alone do not say so."""
+    """A pattern. If it is set, the recipe is only for functions whose names match it."""
 
     def calls(self, function: str, names: Mapping[str, bool], draw: Callable[[], Draw]) -> Iterator[tuple[str, Any]]:
-        """The arguments for a function of these parameters (and whether each must be given), with a name for each.
+        """Yield the arguments of each call of a function, with a name for the call.
 
-        Every array has to find a parameter; numbers and words are for the functions that have one for them.
+        ``names`` has the function's parameters, and whether each is required. The recipe fits only if there is a
+        parameter for each of its arrays. Numbers and strings without a parameter are omitted.
         """
         if self.only is not None and re.search(self.only, function) is None:
             return
@@ -129,7 +130,7 @@ class Recipe:
 
 
 def _take(arguments: Arguments, names: Mapping[str, bool]) -> Arguments:
-    """The values by the parameters of a function; where it has several of one key, all have the same value."""
+    """Return the values by the parameters of a function. If it has several names of one key, all get the value."""
     return {name: value for key, value in arguments.items() for name in key.split() if name in names}
 
 
@@ -138,7 +139,7 @@ def _finds(key: str, names: Mapping[str, bool]) -> bool:
 
 
 def _suffice(arguments: Arguments, names: Mapping[str, bool]) -> bool:
-    """Whether everything that must be given is."""
+    """Whether there is a value for each required parameter."""
     return all(name in arguments for name, is_required in names.items() if is_required)
 
 

@@ -1,8 +1,8 @@
-"""References: what a result is judged by when a case is frozen, the most independent first.
+"""The references that judge a result when a case is frozen, the most independent first.
 
-``numpy`` is a formula (``formulas.py``), or NumPy's or SciPy's function of the same meaning, in float64; ``float64`` is
-the same function on the CPU in float64; ``itself`` is the same function on the CPU, for whole numbers that no wider
-type makes more exact.
+``numpy`` is a formula (``formulas.py``), or NumPy's or SciPy's counterpart, in float64. ``float64`` is the same
+function on the CPU in float64. ``itself`` is the same function on the CPU in the dtype of the case. It is used for
+calls without floats, because float64 adds no precision to integers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEPT = ("keepdims", "keep_dims")
 
 
 def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]) -> Iterator[tuple[str, Reference]]:
-    """The references of a call, the most independent first."""
+    """Yield the kinds and references of a call, the most independent first."""
     formula = formula_of(name)
     if formula is not None:
         yield "numpy", partial(_by_formula, formula, fresh, function)
@@ -63,7 +63,7 @@ def _by_itself(function: Callable[..., Any], fresh: Callable[[], Arguments], cha
 
 
 def _as_it_stands(arguments: list[Any], options: dict[str, Any]) -> Arguments:
-    """Everything that the call gives: arrays in their order, and options under the names that NumPy has."""
+    """Keep all arguments. Arrays become positional, and options of axes get NumPy's names."""
     keywords = dict(options)
     numpy_keywords = _axes_of(keywords)
     arrays = [keywords.pop(key) for key in list(keywords) if _holds_array(keywords[key])]
@@ -72,7 +72,7 @@ def _as_it_stands(arguments: list[Any], options: dict[str, Any]) -> Arguments:
 
 
 def _arrays_and_axes(arguments: list[Any], options: dict[str, Any]) -> Arguments:
-    """Arrays in their order and the axes; what is left out may matter, and then the values differ."""
+    """Keep only the arrays and the axes. If an omitted argument matters, the values differ and no reference agrees."""
     arrays = [value for value in (*arguments, *options.values()) if _holds_array(value)]
     return arrays, _axes_of(options)
 
@@ -90,18 +90,18 @@ def _holds_array(value: Any) -> bool:
 
 
 def widen(tree: Any) -> Any:
-    """The tree with every float as float64, and every complex number as complex128."""
+    """Cast the floating tensors of a tree to float64, and the complex ones to complex128."""
     return mapped(tree, lambda tensor: tf.cast(tensor, WIDE.get(tensor.dtype, tensor.dtype)), tf.Tensor)
 
 
 def to_numpy(tree: Any) -> Any:
-    """The tree with NumPy's arrays of float64 and complex128."""
+    """Convert the tensors of a tree to NumPy arrays, floating ones to float64 and complex128."""
     host = mapped(tree, lambda tensor: Cpu().to_host(tensor).values, tf.Tensor)
     return rounded(host, "float64")
 
 
 def flat(tree: Any) -> list[Any]:
-    """The arrays and plain values of a tree, in order."""
+    """Return the arrays and plain values of a tree, in order."""
     if isinstance(tree, Leaf):
         return [tree.values]
     if isinstance(tree, (list, tuple)):

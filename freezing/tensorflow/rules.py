@@ -1,4 +1,4 @@
-"""Rules: what only TensorFlow shows of a call on the host, for the gate and for pruning."""
+"""Rules about a call on the host that only TensorFlow can check, for the gate and for pruning."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _OPERATION = re.compile(r"\[Op:(\w+)\]")
 
 
 def reason_undetermined(call: Callable[[], Any]) -> str | None:
-    """Why nothing determines the result of a call, or that it is refused."""
+    """Return why the call's result, or its refusal, is undetermined; None if it is determined."""
     return conversions.reason(call)
 
 
 def refusing_operation(error: Exception) -> Refusal | None:
-    """The operation that raised an error; None if the error was raised around operations."""
+    """Return the operation that raised an error; None if the error was raised outside of operations."""
     operation = _OPERATION.search(str(error))
     return Refusal(f"{RAW}.{operation.group(1)}", str(error)) if operation else None

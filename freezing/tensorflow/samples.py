@@ -1,4 +1,4 @@
-"""Samples: calls of one function with the values of every recipe that fits its parameters, tried once and written."""
+"""Draw samples: call a function once with every recipe that fits its parameters, and write the calls that succeed."""
 
 from __future__ import annotations
 
@@ -22,22 +22,26 @@ from runners.suite.frozen import PackWriter, Slot, as_text
 from runners.suite.rounding import dtype_on_device, rounded
 
 OTHER_DTYPES = ("int32", "bfloat16", "complex64", "float16", "bool", "float64")
-"""Beside float32 each function is asked for one of these, in an order drawn by its name: the first that it takes."""
+"""Besides float32, a function is drawn in the first of these dtypes that it accepts. Its name seeds their order."""
 
 
 def dtypes_of(name: str) -> list[str]:
-    """The dtypes to ask a function for, in this order, until it has taken two."""
+    """Return the dtypes to try for a function, in order, until it has accepted two."""
     others = list(OTHER_DTYPES)
     random.Random(name).shuffle(others)
     return ["float32", *others]
 
 
 MOST_SAMPLES = 12
-"""Of a function in one dtype. The first recipes that fit are of its kind; others run by chance."""
+"""The maximum number of samples of a function in one dtype. The first recipes that fit are made for functions of its
+kind; later ones fit only by chance."""
 
 
 class Sampler:
-    """Draws the samples of one function; ``deadly`` names recipes that end the process, ``note`` hears of each try."""
+    """Draws the samples of one function.
+
+    ``deadly`` has the names of recipes that crash the process. ``note`` is called with each recipe before its call.
+    """
 
     def __init__(
         self, function: PublicFunction, pack: PackWriter, deadly: Collection[str], note: Callable[[str], object]
@@ -49,10 +53,10 @@ class Sampler:
         self._seen: set[tuple[str, tuple[str, ...]]] = set()
         self.tried = 0
         self.refused = ""
-        """Why the last call that was tried makes no sample."""
+        """Why the last rejected call is not a sample."""
 
     def draw(self, dtype: str) -> Drawn:
-        """The samples in a dtype that run: those that raise are tries and no samples."""
+        """Return the samples in a dtype: the calls that succeed and return arrays."""
         draws = Drawn()
         for recipe, name, arguments in self._calls(dtype):
             sample = self._write(name, dtype, arguments)
@@ -74,7 +78,7 @@ class Sampler:
         return draws
 
     def _calls(self, dtype: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """The values of every recipe that fits, with its name and that of the call."""
+        """Yield the arguments from every recipe that fits, with the recipe's name and the call's."""
         function = self._function.name
         names = {
             name: parameter.default is inspect.Parameter.empty and name != "*"
@@ -102,7 +106,8 @@ class Sampler:
             return {key: plain(value) for key, value in tree.items()} if isinstance(tree, dict) else tree
 
         text = as_text(plain(self._call(keywords)))
-        # A key of random numbers is of a type in which no result is judged.
+        # Without floats, the dtype of the first array becomes the sample's, except that of a random key, for which
+        # there is no tolerance.
         if (
             own
             and own[0] in TOLERANCES
@@ -113,7 +118,7 @@ class Sampler:
         return Sample(f"{dtype}-{recipe}", dtype, text, tuple(arrays), kinds_of(shapes, dtype), elements)
 
     def _call(self, keywords: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The positional arguments and the options: what must be given goes by its place, where that can be."""
+        """Split the arguments into positional ones and options. Required ones are positional where possible."""
         if self._function.by_keyword:
             return [], dict(keywords)
         arguments: list[Any] = []
@@ -128,7 +133,7 @@ class Sampler:
         return arguments, options
 
     def _try(self, sample: Sample) -> None:
-        """Call the function once. Raises ``LeftOutError`` where that shows that the sample makes no case."""
+        """Call the function once. Raise ``LeftOutError`` if the sample cannot become a case."""
         function = self._function
         values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
         try:
@@ -149,7 +154,7 @@ class Sampler:
 
 
 _NODE = re.compile(r"\{\{function_node [^{}]*\}\} ?")
-"""TensorFlow's name for the wrapper of an eager operation, which is longer than what follows."""
+"""The prefix that TensorFlow puts before an error of an eager operation. It is longer than the message."""
 _WRITTEN = frozenset(
     {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
     | {"bfloat16", "float16", "float32", "float64", "complex64", "complex128"}

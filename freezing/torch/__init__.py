@@ -1,5 +1,5 @@
-"""Drawing the suite ``library`` anew from what the installed torch ships to test its operators.
+"""Draw torch's suites from the test inputs that the installed torch ships for its operators.
 
-A developer's tool: ``python -m freezing.torch FOLDER``, and ``python -m freezing.torch.variants FOLDER`` for the same
-cases with other inputs. No runner imports it.
+This is a developer's tool; no runner imports it. ``python -m freezing.torch FOLDER`` draws ``library``, and ``python -m
+freezing.torch.variants FOLDER`` draws variants of its cases with other inputs.
 """

@@ -1,9 +1,8 @@
-"""Freeze the suite: every operator, module and optimizer that torch tests, then the file of cases and the list.
+"""Freeze the suite ``library``: draw every operator, module and optimizer that torch tests, and merge the cases.
 
 python -m freezing.torch FOLDER
 
-The cases of each stand in a file of their own in FOLDER until all are there; one that has its file is not drawn again,
-so an interrupted freeze goes on there.
+Each of them has a file in FOLDER. If the file exists, it is not drawn again, so you can continue an interrupted freeze.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suit
 
 
 def freeze_operator(op: Any, path: Path) -> None:
-    """Draw and judge one operator's samples, and their gradients, into a file of its own."""
+    """Draw and judge the samples of one operator, and their gradients, into a file."""
     from freezing.torch import gradients
     from freezing.torch.operators import KEPT, functions_of
     from freezing.torch.samples import draw, dtypes_of
@@ -38,7 +37,7 @@ def freeze_operator(op: Any, path: Path) -> None:
     gates: list[tuple[str, SampleGate]] = []
 
     def admit(what: str, draw: Callable[[], Drawn], taking: Iterable[tuple[GatedFunction, int]]) -> None:
-        """Pass samples through the gate of each of these functions, which takes at most so many."""
+        """Draw samples, and pass them through a gate for each function in ``taking``, with its limit of cases."""
         try:
             draws = draw()
         except Exception as error:
@@ -60,8 +59,8 @@ def freeze_operator(op: Any, path: Path) -> None:
         )
     gradient = gradients.gradient_of(op, functions)
     if gradient is not None:
-        drawn_from = gradient.function.call
-        admit(gradients.KIND, lambda: gradients.draw(op, drawn_from, pack), [(gradient, gradients.KEPT)])
+        function = gradient.function.call
+        admit(gradients.KIND, lambda: gradients.draw(op, function, pack), [(gradient, gradients.KEPT)])
     for name, gate in gates:
         pack.cases += gate.cases
         left_out += [(name, *reason) for reason in gate.left_out]
@@ -73,7 +72,7 @@ def title_of(op: Any) -> str:
 
 
 def parts() -> list[tuple[str, Callable[[Path], None]]]:
-    """All that can be drawn: a title, and what draws it into a file."""
+    """Return the title of each operator, module and optimizer, and a function that draws it into a file."""
     from freezing.torch import modules, optimizers
     from torch.testing._internal.common_methods_invocations import op_db
     from torch.testing._internal.common_modules import module_db
@@ -87,7 +86,7 @@ def parts() -> list[tuple[str, Callable[[Path], None]]]:
 
 
 def freeze(folder: Path, suite: Path) -> None:
-    """Draw every part that has no file in the folder yet, and put them together."""
+    """Draw every part that has no file in the folder yet, and merge the folder into the suite."""
     import torch
     from runners.torch.devices import version
     from torch.testing._internal.common_methods_invocations import op_db

@@ -21,7 +21,8 @@ LEFT_OPEN = LeftOpen(
         }
     )
 )  # fmt: skip
-"""Decompositions that are right with other signs, and functions that may give the place of any of several equals."""
+"""Functions with several right results: decompositions with arbitrary signs, and functions that may return the place of
+any of several equal elements."""
 SEVERAL, OTHER_DEVICE, TIMES = "works across processes", "of another device", "measures time"
 UNASKED = {
     "torch.distributed": SEVERAL,
@@ -39,7 +40,7 @@ UNASKED = {
 
 
 def begin(stage: str) -> str:
-    """Bring in torch, with one thread; in the second run, memory that nothing filled is filled with NaN."""
+    """Import torch with one thread. In the second run, let torch fill uninitialized memory with NaN."""
     import torch
     from runners.torch.devices import version
 

@@ -1,4 +1,4 @@
-"""Operators: the public functions through which an OpInfo's operator is called, as the gate takes them."""
+"""The public functions that call the operator of an OpInfo, as ``GatedFunction`` objects."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from runners.torch.frozen import FrozenCall
 from runners.torch.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED
 
 KEPT: Mapping[str, tuple[int, int]] = {"function": (7, 3), "method": (4, 2), "in-place": (3, 2)}
-"""Cases of a function in the first dtype that it is asked for, and in the second."""
+"""The maximum numbers of cases of a function, in its first dtype and in its second, by style."""
 
 
 def written_axes(name: str) -> int:
-    """The last axes through which the places of an unpooling count; 0 for any other operator or module."""
+    """Return over how many last axes the indices of an unpooling count; 0 for any other operator or module."""
     unpooling = re.fullmatch(r"max_?unpool(\d)d", name.lower())
     return int(unpooling[1]) if unpooling else 0
 
 
 class OperatorFunction(GatedFunction):
-    """An operator by one of its public names."""
+    """An operator, called by one of its public names."""
 
     def __init__(self, op: Any, name: str, style: str, call: Callable[..., Any]) -> None:
         super().__init__(name, call, Cpu())
@@ -39,7 +39,7 @@ class OperatorFunction(GatedFunction):
         """``function``, ``method`` or ``in-place``."""
         self.in_place = style == "in-place"
         self.left_open = "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
-        # A pooling returns places if it is asked to.
+        # A pooling can return indices, and may return that of any of several equal elements.
         self.first_of_equals = own in FIRST_OF_EQUALS or "max_pool" in own
         self.written_axes = written_axes(own)
         self.takes_device = _takes_device(call)
@@ -63,7 +63,7 @@ class OperatorFunction(GatedFunction):
 
 
 def functions_of(op: Any) -> Iterator[OperatorFunction]:
-    """The operator as a public function, as a method of a tensor, and as one that works in place."""
+    """Yield the operator as a public function, as a method of a tensor, and as an in-place method."""
     function = references.looked_up(torch, op.name)
     if function is not None and not op.name.startswith(("_", "ops.", "torch.ops.")):
         yield OperatorFunction(op, f"torch.{op.name}", "function", function)

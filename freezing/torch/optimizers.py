@@ -1,4 +1,4 @@
-"""Optimizers: the classes of ``torch.optim`` with the options of their own tests (OptimizerInfo), two steps each."""
+"""Freeze the classes of ``torch.optim``: two steps with each set of options from torch's tests (OptimizerInfo)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DTYPE = "float32"
 KIND = "optimizer"
 STEPS = 2
 SHAPES = ((3, 2), (4,))
-"""Of the parameters."""
+"""The shapes of the parameters."""
 MATRICES = frozenset({"Muon"})
-"""Optimizers that take matrices alone, here the first parameter. They compute in bfloat16, whatever they are given."""
+"""Optimizers that take only matrices. They get only the first parameter, and always compute in bfloat16."""
 
 
 class OptimizerClass(WaySubject):
-    """A class of ``torch.optim``: built for some parameters, and taking steps."""
+    """A class of ``torch.optim``. A call constructs it for some parameters, and takes steps."""
 
     def __init__(self, info: Any) -> None:
         super().__init__(name_of(info), info.optim_cls, ways.steps)
@@ -42,7 +42,7 @@ def name_of(info: Any) -> str:
 
 
 def freeze(info: Any, path: Path) -> None:
-    """Draw and judge one optimizer's samples into a file of its own."""
+    """Draw and judge the samples of one optimizer into a file."""
     pack = PackWriter()
     subject = OptimizerClass(info)
     left_out: list[Reason] = []
@@ -60,7 +60,7 @@ def freeze(info: Any, path: Path) -> None:
 
 
 def draw(info: Any, pack: PackWriter) -> Drawn:
-    """Two steps with each set of options that the optimizer's tests declare, and with all arrays at once."""
+    """Draw two steps with each set of options from the optimizer's tests, and with ``foreach`` if it is supported."""
     seed()
     draws = Drawn()
     shapes = SHAPES[:1] if info.optim_cls.__name__ in MATRICES else SHAPES

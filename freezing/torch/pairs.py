@@ -1,8 +1,8 @@
-"""Freeze the suite ``pairs``: operators that follow each other in programs, drawn from the cases of ``library``.
+"""Freeze the suite ``pairs`` of torch: operators that follow each other in programs.
 
     python -m freezing.torch.pairs FOLDER [--merge]
 
-Each pair is drawn in a process of its own.
+Each pair is drawn in a separate process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from freezing.torch.operators import OperatorFunction
 
 LIMIT_S = 60
-"""For one pair."""
+"""The time limit for drawing one pair."""
 
 
 def begin() -> str:
@@ -37,7 +37,7 @@ def begin() -> str:
 
 @lru_cache(maxsize=1)
 def operators() -> dict[str, OperatorFunction]:
-    """The functions of operators by their public names; of operators of one name the first."""
+    """Return the functions of all operators by public name. If operators share a name, the first one counts."""
     from freezing.torch.operators import functions_of
     from torch.testing._internal.common_methods_invocations import op_db
 

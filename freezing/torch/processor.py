@@ -1,8 +1,8 @@
-"""Processor: how another processor may compute a call of torch, with the rounding and the order that it would have.
+"""Compute a call of torch as another processor may, with other rounding and another order of operations.
 
-The CPU computes float16 and bfloat16 in float32 and rounds once, at the end; it adds and multiplies from the first
-element to the last. A device may round the result of each operation, and join the elements pairwise. Both are right, so
-a case whose result does not survive them says nothing about a device.
+The CPU computes float16 and bfloat16 in float32 and rounds once at the end. It adds and multiplies from the first
+element to the last. A device may round after each operation, and may combine elements pairwise. Both are right. If they
+change a result too much, a case with this result would prove nothing about a device.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _WHOLE: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {"floor": torch.f
 
 
 def other_processors() -> Sequence[AbstractContextManager[None]]:
-    """All ways in which a call is computed once more."""
+    """Return the context managers within which a call is computed again."""
     return several_threads(), in_steps()
 
 
 @contextmanager
 def several_threads() -> Iterator[None]:
-    """Compute with two threads: for some operations torch has other kernels then."""
+    """Compute with two threads, because torch then uses other kernels for some operations."""
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -40,7 +40,7 @@ def several_threads() -> Iterator[None]:
 
 @contextmanager
 def in_steps() -> Iterator[None]:
-    """Compute each operation by its parts, and round after each of them."""
+    """Compute each operation by its decomposition, and round after each step."""
     computation_dtype = common.get_computation_dtype
     common.get_computation_dtype = lambda dtype: dtype
     try:
@@ -51,7 +51,7 @@ def in_steps() -> Iterator[None]:
 
 
 class _InSteps(TorchDispatchMode):  # type: ignore[misc]
-    """Replaces each operation on real floats by its parts, where the library says what these are."""
+    """Replaces each operation on real floats by torch's decomposition of it, if there is one."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -63,13 +63,16 @@ class _InSteps(TorchDispatchMode):  # type: ignore[misc]
             try:
                 with self:
                     result = decomposition(*args, **kwargs)
-            except Exception:  # it does not take these arguments, and the operation does
+            except Exception:  # the decomposition may not support these arguments
                 result = NotImplemented
         return func(*args, **kwargs) if result is NotImplemented else result
 
 
 def _in_other_order(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """The result of a running sum or product joined pairwise, or of a quotient that is rounded before it is cut."""
+    """Compute a cumulative sum or product pairwise, or round a quotient before it is truncated.
+
+    Return ``NotImplemented`` for any other operation.
+    """
     name = func._schema.name.rpartition("::")[2]
     own_name = name.rstrip("_")
     first = args[0]
@@ -86,7 +89,7 @@ def _in_other_order(func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
 
 
 def _scan(array: torch.Tensor, axis: int, join: Callable[..., torch.Tensor]) -> torch.Tensor:
-    """All running sums or products along an axis, each joined with the one at double the distance."""
+    """Compute the cumulative sums or products along an axis pairwise, with doubling distances."""
     result = array.clone()
     length, distance = array.shape[axis], 1
     while distance < length:

@@ -1,4 +1,4 @@
-"""Samples: the calls with which torch tests one operator, read from its OpInfo and written down."""
+"""Draw samples: the calls with which torch tests an operator, from its OpInfo."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from runners.torch.ways import tensors_in
 from runners.torch.writing import numpy_of, plain, strides_of
 
 MOST_READ = 150
-"""Samples of an operator and dtype that are looked at."""
+"""The maximum number of samples of an operator and dtype that are read."""
 OTHER_DTYPES = ("int64", "bfloat16", "complex64", "float16", "bool", "float64", "int32")
-"""Beside float32 each operator is asked for one of these, drawn by its name among those that it declares."""
+"""Besides float32, an operator is drawn in one of these dtypes that it supports. Its name seeds the choice."""
 
 
 def dtypes_of(op: Any) -> list[str]:
-    """The dtypes to ask an operator for: float32 and another that it declares for the CPU."""
+    """Return the dtypes in which an operator is drawn: float32 and one more, as supported on the CPU."""
     dtypes = {str(dtype).removeprefix("torch.") for dtype in op.supported_dtypes("cpu")}
     others = [dtype for dtype in OTHER_DTYPES if dtype in dtypes]
     random.Random(op.name).shuffle(others)
@@ -41,7 +41,7 @@ def seed() -> None:
 
 
 def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
-    """Read the operator's samples in a dtype. Raises what its generator raises."""
+    """Read the operator's samples in a dtype. Errors of its generator are not caught."""
     seed()
     draws = Drawn()
     read = op.sample_inputs("cpu", getattr(torch, dtype), requires_grad=False)
@@ -62,12 +62,12 @@ def draw(op: Any, dtype: str, pack: PackWriter) -> Drawn:
 
 
 def prefix_of(op: Any, dtype: str) -> str:
-    """The beginning of the names of an operator's samples."""
+    """Return the prefix of the names of an operator's samples."""
     return "-".join(filter(None, (dtype, op.variant_test_name)))
 
 
 def reverse_axes(tree: Any) -> Any:
-    """The tree with the axes of each array in reverse order in memory, or None if it has no array of two axes."""
+    """Copy the tree with the axes of each array reversed in memory. Return None if no array has several axes."""
     members = []
 
     def turn(member: Any) -> Any:
@@ -95,10 +95,10 @@ def write(
     inputs: Any = None,
     kinds: Sequence[str] = (),
 ) -> Sample:
-    """Write a call down. Raises ``UnfreezableError`` with the reason why that cannot be done.
+    """Write a call as a sample, and add its arrays to the pack. Raise ``UnfreezableError`` if it cannot be written.
 
-    ``way`` is how it is called, unless plainly. The kinds of its arrays are those of ``inputs``, or else of its
-    arguments and options; ``kinds`` are added to them.
+    ``way`` is the name of another way to call the function, or empty for a plain call. The arrays in ``inputs``, or by
+    default in the arguments and options, decide the kinds of input. ``kinds`` are added to these.
     """
     tensors = list(tensors_in(call[:2] if inputs is None else inputs))
     elements = sum(tensor.numel() for tensor in tensors_in(call))

@@ -1,4 +1,4 @@
-"""Subjects: public functions that are called in another way than plainly, as the gate takes them."""
+"""Public functions that are called in another way than plainly (for example differentiated), as ``GatedFunction``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runners.torch.ways import Way
 
 
 class WaySubject(GatedFunction):
-    """A public function that is called in a way of its own: the parts of a written call are its arguments."""
+    """A public function that is called in another way. Its arguments are the parts of a written call."""
 
     def __init__(self, name: str, function: Callable[..., Any], way: Way) -> None:
         super().__init__(name, called_by(way, function), Cpu())
@@ -32,5 +32,5 @@ class WaySubject(GatedFunction):
 
 
 def called_by(way: Way, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the parts of a written call, which calls in that way."""
+    """Return a function that takes the parts of a written call and calls ``function`` in this way."""
     return lambda *parts: way(function, *parts)()

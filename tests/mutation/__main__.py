@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.list:
         print("\n".join(map(str, drawn_mutants)))
         return 0
-    # A shell has what it starts in the background ignore it, and then nothing would remove the copy.
+    # A process that a shell starts in the background ignores Ctrl-C, and then nothing would remove the copy.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     survivors = 0
@@ -54,9 +54,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000), help="of the draw")
     parser.add_argument("--area", action="append", choices=list(AREAS), help="draw from this area only")
     parser.add_argument("--limit-s", type=float, default=LIMIT_S, help="seconds of tests for one mutant (900)")
-    parser.add_argument("--quick", action="store_true", help="only unit and integration tests: survivors may be none")
-    parser.add_argument("--only", default="", help="of the drawn, those whose line in the report has this text")
-    parser.add_argument("--list", action="store_true", help="name the drawn mutants and run nothing")
+    parser.add_argument(
+        "--quick", action="store_true", help="run only unit and integration tests; the others may detect survivors"
+    )
+    parser.add_argument("--only", default="", help="only drawn mutants whose line in the report contains this text")
+    parser.add_argument("--list", action="store_true", help="list the drawn mutants and run no tests")
     return parser.parse_args(arguments)
 
 

@@ -44,7 +44,7 @@ def candidates(area: str) -> Iterator[Mutant]:
     """Every mutant of an area's modules. Raises ``CandidateError``."""
     for file in AREAS[area].modules:
         if not (PROJECT / file).is_file():
-            raise CandidateError(f"area {area!r} names {file}, which is not there: correct tests/mutation/areas.py")
+            raise CandidateError(f"area {area!r} names {file}, which does not exist: correct tests/mutation/areas.py")
         source = (PROJECT / file).read_bytes()
         predicates = [_of_predicate(source, predicate) for predicate in PREDICATES if predicate.file == file]
         lines = source.decode().splitlines()
@@ -69,7 +69,7 @@ def draw(mutants: Sequence[Mutant], number: int, seed: int, left_out: Set[Mutant
     chance = random.Random(seed)
     by_area: dict[str, dict[str, list[Mutant]]] = defaultdict(lambda: defaultdict(list))
     for mutant in mutants:
-        # The few predicates of SQL would not be drawn among the hundreds of the rest.
+        # Draw the few predicates of SQL separately, or hundreds of other mutants would crowd them out.
         group = "SQL" if " becomes " in mutant.change.operator and _is_predicate(mutant) else mutant.file
         by_area[mutant.area][group].append(mutant)
     turns = [_in_turn(list(groups.values()), chance) for groups in by_area.values()]

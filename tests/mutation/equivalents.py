@@ -24,7 +24,7 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "coordinator/access/listeners.py",
         'reason = await self._listeners.refusal(scope["method"], scope["path"], address, port or 0)',
         "0 becomes 1",
-        "any number that is no port of a listener says that a request came by none",
+        "any number that is not the port of a listener means that the request came through no listener",
     ),
     Equivalent(
         "coordinator/configuration/backoff.py",
@@ -36,19 +36,19 @@ EQUIVALENTS: tuple[Equivalent, ...] = (
         "coordinator/results/statistics.py",
         "at_once = max(1, BLOCK // RESAMPLES)",
         "max becomes min",
-        "how many sets are computed at a time: the same figures, in another time and memory",
+        "the number of sets that are computed at a time changes only the time and the memory, not the figures",
     ),
     Equivalent(
         "coordinator/causes/patterns.py",
         "MEMORY_BYTES = 16 << 20",
         "16 becomes 17",
-        "the memory at which a set of patterns begins anew: the same matches",
+        "the memory at which a new set of patterns begins does not change the matches",
     ),
     Equivalent(
         "coordinator/causes/patterns.py",
         "MEMORY_BYTES = 16 << 20",
         "20 becomes 40",
-        "the same, and RE2 takes no more than it needs",
+        "the memory limit does not change the matches, and RE2 uses no more memory than it needs",
     ),
 )
 
@@ -61,7 +61,7 @@ def read_equivalents(mutants: Sequence[Mutant], areas: Collection[str] | None = 
     files = {file for area in areas or AREAS for file in AREAS[area].modules}
     for entry in EQUIVALENTS:
         if entry.file in files and entry[:3] not in matching:
-            raise CandidateError(f"{entry.file} has no [{entry.text}] with {entry.operator!r}: take the entry out")
+            raise CandidateError(f"{entry.file} has no [{entry.text}] with {entry.operator!r}: remove the entry")
     return equivalent
 
 

@@ -143,7 +143,7 @@ class _Finder(ast.NodeVisitor):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Not):
             start = self._span(node)[0]
-            # The space that stays separates what is before from what is negated.
+            # Keep the space after ``not``, which separates the operand from the word before it.
             self._add(node, start, start + len(b"not"), b"", "not dropped")
         self.generic_visit(node)
 
@@ -167,7 +167,7 @@ class _Finder(ast.NodeVisitor):
         start, end = self._span(node.elts[0])[0], self._span(node.elts[-1])[1]
         for place, element in enumerate(node.elts):
             rest = b", ".join(text for other, text in enumerate(texts) if other != place)
-            # A tuple of one needs its comma.
+            # A tuple with one element needs its comma.
             self._add(element, start, end, rest + b",", f"{texts[place].decode()} dropped")
 
     def _replace_between(self, left: ast.expr, right: ast.expr, word: str, other: str) -> None:

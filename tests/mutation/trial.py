@@ -134,7 +134,7 @@ class TreeCopy:
     def _passes_without(self, run: TestRun, limit_s: float) -> bool:
         test = run.culprit
         if not test.startswith("tests/"):
-            # The tests could not even be collected.
+            # The tests could not be collected, so there is no single test to repeat.
             return self._run(["--collect-only", *run.tests], limit_s).exit_code == 0
         if test not in self._passes:
             self._passes[test] = self._run([test], limit_s).exit_code == 0

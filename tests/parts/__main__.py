@@ -55,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.parts", description=__doc__)
     names = [part.name for part in parts(1)]
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of these alone: {', '.join(names)}")
-    parser.add_argument("--cost", action="store_true", help="show what the last run cost")
-    parser.add_argument("--sizes", action="store_true", help="keep the numbers of tests of the last run")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"run only these parts: {', '.join(names)}")
+    parser.add_argument("--cost", action="store_true", help="show the cost of the last run")
+    parser.add_argument("--sizes", action="store_true", help="store the numbers of tests of the last run")
     options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(names):
         parser.error(f"{', '.join(sorted(unknown))}: no part has this name; the parts are {', '.join(names)}")
@@ -116,7 +116,7 @@ def _size_complaint(run: Run) -> str | None:
 
 def _show_last(show: Callable[[Record], str]) -> int:
     if not LAST_RUN.is_file():
-        print("no run is kept in build/tests: run make test first", file=sys.stderr)
+        print("build/tests has no record of a run: run make test first", file=sys.stderr)
         return 2
     print(show(json.loads(LAST_RUN.read_text())))
     return 0
@@ -134,7 +134,7 @@ def _write_sizes(record: Record) -> str:
     sizes.PATH.write_text(sizes.sizes_as_toml(stored_sizes))
     if record["level"] == 1:
         durations.PATH.write_text(durations.merge(record, durations.read()))
-    return f"wrote {sizes.PATH.relative_to(ROOT)} and {durations.PATH.relative_to(ROOT)}: look at their difference"
+    return f"wrote {sizes.PATH.relative_to(ROOT)} and {durations.PATH.relative_to(ROOT)}: review their changes"
 
 
 def _idle_s() -> float:

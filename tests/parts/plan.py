@@ -32,12 +32,12 @@ class Part:
 
 def parts(cores: int) -> tuple[Part, ...]:
     """All parts, for this number of cores."""
-    # Most tests of the coordinator wait for processes of their own more than half of their time.
+    # Use two workers per core, because most tests of the coordinator wait for processes over half of their time.
     spread = ("--numprocesses", str(2 * cores), "--dist", "loadfile", "--no-loadscope-reorder")
     return (
         Part("lint", program=("make", "--no-print-directory", "lint")),
         Part("containers", ("tests/containers",), workers=0),
-        # It mostly waits, but at times that a fault chooses it needs a core at once: one other part may run beside it.
+        # This part mostly waits, but a fault may need a core immediately. So only one other part may run beside it.
         Part("faults", (MATRIX,), workers=cores, first=True),
         Part("coordinator", (*ROTATION, *spread, "--ignore", MATRIX, *COORDINATOR_FOLDERS), workers=cores),
         Part("unit", ("tests/unit",)),
@@ -49,7 +49,7 @@ def parts(cores: int) -> tuple[Part, ...]:
 
 def framework_part(name: str, environment: tuple[str, ...]) -> Part:
     folder = f"tests/frameworks/{name}"
-    # The folder asks for the levels as well, too late for what imports them.
+    # The folder's conftest.py names the plugin, too, but that is too late for modules that import the levels.
     plugins = ("-p", "tests.levels", *ROTATION)
     return Part(name, (*plugins, "-c", f"{folder}/pytest.ini", folder), environment=environment)
 

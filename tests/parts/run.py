@@ -40,7 +40,7 @@ class Run:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
         with self.log.open("wb") as log:
-            # A session of its own: a Ctrl-C reaches it through us alone, and its whole family can be ended.
+            # In a session of its own, the part gets Ctrl-C only from this process, which can end all of its processes.
             self.process = subprocess.Popen(
                 ["bash", "-c", command(self.part)],
                 cwd=ROOT,
@@ -92,7 +92,7 @@ class Run:
 def environment(folder: Path) -> dict[str, str]:
     """The variables of a part whose counts go to this folder."""
     variables = {**os.environ, census.FOLDER_VARIABLE: str(folder)}
-    # Each of hundreds of processes would compile our sources again.
+    # With this variable, each of hundreds of processes would compile our sources again.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return variables
 

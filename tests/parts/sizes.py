@@ -16,7 +16,7 @@ PATH = Path(__file__).with_name("sizes.toml")
 HEAD = """\
 # How many tests each part has at each level, run or left to other changes, and how many members of lists they check one
 # by one. A run with another number of tests, or with a tenth fewer members, fails. `make test-sizes` writes what the
-# last run had; the difference belongs into the change that made it.
+# numbers of the last run. Commit the difference with the change that causes it.
 """
 
 
@@ -30,7 +30,7 @@ class Size:
 
 
 Sizes = Mapping[int, Mapping[str, Size]]
-"""By level and part."""
+"""The sizes of parts, by level and part."""
 
 
 def read_sizes() -> Sizes:
@@ -50,19 +50,19 @@ def sizes_as_toml(sizes: Sizes) -> str:
 
 
 def complaint(expected_size: Size | None, actual: Size, *, grown_by_change: bool, is_whole: bool = True) -> str | None:
-    """The difference to the stored numbers; None if there is none.
+    """Describe the difference to the stored numbers; None if there is none.
 
-    A change of suites adds members to its draws, which is no difference. If tests were left to other changes, fewer
-    members are checked, and they are not compared.
+    A change of suites may add tests and members. If tests were left to other changes (``is_whole`` is false), the
+    members are not compared, because fewer were checked.
     """
     if expected_size is None:
-        return "no size is written down for it: run make test-sizes after this run"
+        return "sizes.toml has no size for it: run make test-sizes after this run"
     fewer_members = is_whole and actual.members < OF_THE_MEMBERS * expected_size.members
     missing = actual.tests < expected_size.tests or fewer_members
     if not missing and (actual.tests == expected_size.tests or grown_by_change):
         return None
     return (
-        f"it had {actual.tests} tests and {actual.members} members of lists, and {expected_size.tests} and about "
-        f"{expected_size.members} are written down: find what is missing, or run make test-sizes if the change "
-        "made it so"
+        f"it had {actual.tests} tests and {actual.members} members of lists, but sizes.toml has {expected_size.tests} "
+        f"and about {expected_size.members}: find the missing ones, or run make test-sizes if the change explains "
+        "the difference"
     )

@@ -1,4 +1,4 @@
-"""The recipes: how functions of one signature are called, by family. ``by_function`` has them all."""
+"""The recipes, one module for each family of functions. ``by_function`` returns all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FAMILIES = (elementwise, reductions, shaping, creation, linalg, signals, chances
 
 
 def by_function() -> Mapping[str, Recipe]:
-    """The recipe of each function by its name. Raises ``ValueError`` where a function has two."""
+    """Return the recipe of each function, by its name. Raise ``ValueError`` if a function has two recipes."""
     by_name: dict[str, Recipe] = {}
     for family in FAMILIES:
         for recipe in family.RECIPES:

@@ -1,4 +1,4 @@
-"""Recipes of distributions of ``jax.scipy.stats``, and of random numbers, of which only the form is charted."""
+"""Recipes of distributions of ``jax.scipy.stats``, and of random numbers, whose values are not compared."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from freezing.jax.recipes.recipe import Call, Calls, Recipe, call, recipe
 STATS, RANDOM, INITIALIZERS = "jax.scipy.stats", "jax.random", "jax.nn.initializers"
 FLOATS = "float32 bfloat16"
 SHAPES = ((3, 4), (), (0, 3))
-OF_A_CHANCE = frozenset({"ppf", "isf"})
-"""Functions of a probability, and not of a value."""
+PROBABILITY_METHODS = frozenset({"ppf", "isf"})
+"""Methods of distributions that take a probability instead of a value."""
 
 
 def distribution(
     name: str, methods: str, *parameters: tuple[float, float], low: float = 0.1, high: float = 3
 ) -> Recipe:
-    """A distribution's functions, of values between two bounds and parameters within theirs."""
+    """Make the recipe of a continuous distribution. Values are from ``low`` to ``high``; each parameter has bounds."""
 
     def calls_of(method: str) -> Calls:
         def calls(draw: Draw) -> Iterator[Call]:
             for shape in SHAPES:
-                value = draw.unit(*shape) if method in OF_A_CHANCE else draw.within(low, high, *shape)
+                value = draw.unit(*shape) if method in PROBABILITY_METHODS else draw.within(low, high, *shape)
                 yield call(value, *(draw.within(*bounds, *shape) for bounds in parameters))
 
         return calls
@@ -34,7 +34,8 @@ def distribution(
 
 
 def of_counts(name: str, method: str, *parameters: tuple[float, float], numbers: int = 0) -> Recipe:
-    """The same of whole values; of the parameters the first ``numbers`` are whole, too."""
+    """Make the recipe of a discrete distribution, with integer values and ``numbers`` further integers before the
+    parameters."""
 
     def calls(draw: Draw) -> Iterator[Call]:
         for shape in SHAPES:
@@ -99,7 +100,7 @@ def _shares(draw: Draw) -> Array:
 
 
 def _of_shares(draw: Draw) -> Iterator[Call]:
-    # Shares have to add up to 1 in the dtype itself.
+    # The sum of the probabilities must be exactly 1 in the dtype.
     yield call(np.array([0.25, 0.25, 0.5]), draw.positive(3))
 
 
@@ -113,7 +114,7 @@ def _of_vectors(draw: Draw) -> Iterator[Call]:
 
 
 def of_a_key(*parameters: tuple[float, float], shape: str = "shape") -> Calls:
-    """A key, arrays of parameters, and the shape as an option."""
+    """Call with a random key, a scalar for each parameter, and the shape as an option."""
 
     def calls(draw: Draw) -> Iterator[Call]:
         for size in ((3, 4), (0, 3), (4,)):

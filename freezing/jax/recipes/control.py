@@ -1,6 +1,6 @@
 """Recipes of functions that take other functions: loops, branches, maps, windows and solvers.
 
-The functions that they are given are public ones of JAX, which are written down by their names.
+Their arguments are public functions of JAX, because a case stores a function by its public name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recipes of functions of each element by itself, of one, two and three arrays."""
+"""Recipes of elementwise functions of one, two and three arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def binary(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
 
 
 def binary_alike(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
-    """Of arrays of one shape: ``jax.lax`` broadcasts none."""
+    """Call with two arrays of the same shape, because ``jax.lax`` does not broadcast."""
     for shape in ((3, 4), (), (0, 3), (2, 5)):
         yield call(draw.within(low, high, *shape), draw.within(low, high, *shape))
 
@@ -82,7 +82,7 @@ def shifted_alike(draw: Draw) -> Iterator[Call]:
 
 
 def of_units(count: int) -> Calls:
-    """Of so many arrays between 0 and 1."""
+    """Call with ``count`` arrays of values between 0 and 1."""
 
     def calls(draw: Draw) -> Iterator[Call]:
         for shape in ((3, 4), (), (0, 3)):
@@ -148,7 +148,7 @@ def selections(draw: Draw) -> Iterator[Call]:
 
 
 def with_counts(draw: Draw) -> Iterator[Call]:
-    """A whole number as a float, and an argument: orders of functions."""
+    """Call with the order of the function, an integer as a float, and its argument."""
     for shape in ((3, 4), (4,), ()):
         yield call(draw.integers(*shape, low=1, high=3).astype(float), draw.positive(*shape))
 

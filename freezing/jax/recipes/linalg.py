@@ -1,4 +1,4 @@
-"""Recipes of linear algebra: products, decompositions, solutions, and matrices of a form."""
+"""Recipes of linear algebra: products, decompositions, solutions, and special matrices."""
 
 from __future__ import annotations
 

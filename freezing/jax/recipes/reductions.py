@@ -1,4 +1,4 @@
-"""Recipes of functions along axes: reductions, cumulative ones, order and quantiles."""
+"""Recipes of functions along axes: reductions, cumulative reductions, sorting and quantiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes of functions that rearrange arrays: shapes, joins, splits, and what is taken from places or put there."""
+"""Recipes of functions that rearrange arrays: reshape, join, split, and read or write by index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY = "float32 int32 bool complex64 bfloat16"
 
 
 def with_arguments(shape: tuple[int, ...], *choices: tuple[object, ...]) -> Calls:
-    """One array of a shape, with each choice of further arguments; and an empty one with the first."""
+    """Call with an array and each choice of further arguments, and with an empty array and the first choice."""
 
     def calls(draw: Draw) -> Iterator[Call]:
         for choice in choices:
@@ -36,7 +36,7 @@ def with_options(shape: tuple[int, ...], *choices: dict[str, object]) -> Calls:
 
 
 def of_shapes(*shapes: tuple[int, ...]) -> Calls:
-    """One array of each shape alone."""
+    """Call with one array of each shape."""
     return lambda draw: [call(draw.array(*shape)) for shape in shapes]
 
 

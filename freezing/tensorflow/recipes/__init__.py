@@ -1,4 +1,4 @@
-"""The recipes for inputs: one module a family of functions, each with its ``RECIPES``."""
+"""The recipes. Each module has the ``RECIPES`` of one family of functions."""
 
 from __future__ import annotations
 

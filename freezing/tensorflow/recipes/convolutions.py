@@ -1,4 +1,4 @@
-"""Convolutions of lines, planes and volumes, and their gradients."""
+"""Recipes of convolutions in one, two and three dimensions, and of their gradients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONVOLUTIONS = (
 )
 
 RECIPES = [
-    # Of one, two and three axes of space: with a stride for each axis of the array, for each of space, or one for all.
+    # In one, two and three dimensions, with a stride for each axis of the array, for each dimension, or one for all.
     recipe(
         "line",
         lambda d: {X: d.array(2, 8, 3), W: d.array(3, 3, 4), "strides stride": 1, "padding": "VALID"},

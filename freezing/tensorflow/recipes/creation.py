@@ -1,4 +1,4 @@
-"""Functions that make arrays: constants, ranges, grids, windows of numbers, random numbers."""
+"""Recipes of functions that make arrays: constants, ranges, grids, windows, random numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementwise functions and reductions: one array, two that go together, three, and limits of values."""
+"""Recipes of elementwise functions and reductions: of one array, of two or three that can be broadcast, of limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients that raw operations compute, and other arrays that only they take."""
+"""Recipes of raw operations that compute gradients or take other arrays that no public function takes."""
 
 from __future__ import annotations
 

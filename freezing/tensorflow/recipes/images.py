@@ -1,4 +1,4 @@
-"""Images and boxes: colours, sizes, crops, warps, filters, and the choice among boxes."""
+"""Recipes of functions of images and boxes: colors, sizes, crops, warps, filters, and the selection of boxes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def boxes() -> Array:
 
 
 def places() -> Array:
-    """Boxes by their corners in an image of eight by eight."""
+    """Return boxes as corners, for an image of 8 by 8 pixels."""
     return np.array([[[0.0, 0.0, 4.0, 4.0], [1.0, 2.0, 6.0, 7.0], [5.0, 4.0, 8.0, 8.0]]])
 
 

@@ -1,4 +1,4 @@
-"""Functions that take and put values by their places: gathering, scattering, segments, sequences, searching."""
+"""Recipes of functions that read or write values by index: gather, scatter, segments, sequences, searches."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def whole(*numbers: int) -> Array:
 
 
 def distinct_rows() -> Array:
-    """Three rows of six, none of them twice."""
+    """Return three distinct rows out of six."""
     return np.array([[4], [0], [3]], np.int32)
 
 
 def coordinates() -> Array:
-    """Three places in a sparse array of four rows and three columns, in order."""
+    """Return three sorted places in a sparse array with four rows and three columns."""
     return np.array([[0, 1], [1, 0], [3, 2]], np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Matrices: products, decompositions, inverses and systems of equations."""
+"""Recipes of functions of matrices: products, decompositions, inverses and systems of equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses and metrics: predictions beside what is true, as values, shares, scores and sequences."""
+"""Recipes of losses and metrics: predictions and true values, as numbers, probabilities, scores and sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of networks: pools, normalisations, activations, attention and embeddings."""
+"""Recipes of the layers of networks: pooling, normalization, activations, attention and embeddings."""
 
 from __future__ import annotations
 

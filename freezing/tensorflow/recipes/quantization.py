@@ -1,4 +1,4 @@
-"""Numbers in few bits: values rounded to steps between two limits."""
+"""Recipes of quantization: values rounded to steps between two limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that lay out arrays anew: reshaping, joining, splitting, padding, repeating, cutting, ordering."""
+"""Recipes of functions that rearrange arrays: reshape, join, split, pad, repeat, slice, sort."""
 
 from __future__ import annotations
 

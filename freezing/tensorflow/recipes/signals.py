@@ -1,4 +1,4 @@
-"""Signals: Fourier and cosine transforms, windows, frames, spectra."""
+"""Recipes of functions of signals: Fourier and cosine transforms, windows, frames, spectra."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_a_declared_equivalent_is_not_drawn_and_one_that_fits_nothing_is_refused
     drawn_mutants = draw(mutants, 30, 1)
     assert set(drawn_mutants) - set(draw(mutants, 30, 1, {drawn_mutants[0]})) == {drawn_mutants[0]}
     monkeypatch.setattr(equivalents, "EQUIVALENTS", (entry._replace(text="no such line"),))
-    with pytest.raises(CandidateError, match="take the entry out"):
+    with pytest.raises(CandidateError, match="remove the entry"):
         read_equivalents(mutants)
 
 

@@ -56,7 +56,7 @@ def test_a_number_of_tests_that_shrinks_fails_and_says_what_to_do() -> None:
     size = Size(tests=10, members=5)
     assert complaint(size, size, grown_by_change=False) is None
     for smaller in (Size(9, 5), Size(10, 4), Size(0, 0), Size(12, 4)):
-        assert "10 and about 5 are written down" in (complaint(size, smaller, grown_by_change=True) or "")
+        assert "sizes.toml has 10 and about 5" in (complaint(size, smaller, grown_by_change=True) or "")
     assert "make test-sizes" in (complaint(size, Size(11, 5), grown_by_change=False) or "")
     assert "make test-sizes" in (complaint(None, size, grown_by_change=False) or "")
 

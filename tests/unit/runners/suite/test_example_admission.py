@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from freezing.common import admission
-from freezing.common.admission import Admitted, LeftOpen, admit
+from freezing.common.admission import ExampleDecision, LeftOpen, admit
 from freezing.common.docstrings import read
 from freezing.common.observation import Conditions, ObservationFile, Unit, observe
 from freezing.common.parts import ENDED, NEVER_ENDS, drawn_apart
@@ -24,7 +24,7 @@ from tests.unit.runners.suite.toy_examples import ToyDialect, device
 LEFT_OPEN = LeftOpen(frozenset({"eig"}))
 
 
-def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> Admitted:
+def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> ExampleDecision:
     """What becomes of a docstring by two runs, each in a process of its own."""
     unit = Unit(names or ("toy.double",), read(text))
     observations: list[ObservationFile] = []
@@ -39,7 +39,7 @@ def admit_docstring(folder: Path, text: str, *names: str, limit_s: int = 30) -> 
     return admit(unit, observations[0], observations[1], LEFT_OPEN, PackWriter())
 
 
-def reasons(decision: Admitted) -> set[str]:
+def reasons(decision: ExampleDecision) -> set[str]:
     return {reason for _, _, reason, _ in decision.left_out}
 
 
