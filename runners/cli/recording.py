@@ -19,7 +19,7 @@ from protocol.enums import HOST
 from protocol.model import first_fault
 from protocol.recording import Recording
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, ReportedEntry, ChildReport, run_child
+from runners.cli.command_child import ChildOrder, ChildReport, ReportedEntry, run_child
 from runners.errors import RecordingError, UsageError
 from runners.isolation.fork_server import Interpreter
 from runners.recording.command import AT, RECORD, RECORD_VALUES, Command
