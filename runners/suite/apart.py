@@ -3,6 +3,8 @@
 ``shift(fft(x)).tolist()`` has three calls. If ``shift`` is the function under test, ``fft(x)`` is computed before it
 and ``.tolist()`` after it. Each such expression becomes a function of its own, so that a run can pause the watch for
 it, and a traceback names it. Pure.
+
+Below, the functions that are made from expressions are called *helpers*, to tell them from the function under test.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 ASIDE = "__aside__"
-"""The name of the helper that evaluates an argument or receiver before the function's call."""
+"""Generated code calls this name to evaluate an argument or receiver before the function's call."""
 AROUND = "__around__"
-"""The name of the helper that evaluates the rest of an expression after the function's call."""
+"""Generated code calls this name to evaluate the rest of an expression after the function's call."""
 _VALUE = "__value__"
-"""The parameter of a rest that takes the result of the function's call."""
+"""The parameter of a helper that holds the result of the function's call."""
 _SHOWING = frozenset({"print", "__shown__", "__moved__"})
-"""Helpers of the harness and ``print``. Their calls compute nothing."""
+"""``print``, and functions that the harness adds to examples. Their calls compute nothing."""
 _SCOPES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -35,7 +37,7 @@ _COMPUTING = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 
 
 def set_apart(tree: ast.Module, name: str, place: int) -> ast.Module:
-    """Rewrite a statement so that every expression besides the function's call is a function of its own.
+    """Rewrite a statement so that every expression except the function's call becomes a helper.
 
     ``name`` is the function's last name, and ``place`` the position of the statement in the example.
     """
@@ -45,12 +47,12 @@ def set_apart(tree: ast.Module, name: str, place: int) -> ast.Module:
 
 
 def is_apart(scope: str) -> bool:
-    """Whether a code object's name is the name of an expression that was made a function."""
+    """Whether the name of a code object is the name of a helper."""
     return scope.startswith("__expression_")
 
 
 def words_of(tree: ast.Module) -> dict[str, str]:
-    """Return the source of each expression that was made a function, by the function's name."""
+    """Return the source of the expression of each helper, by the helper's name."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and is_apart(node.name)]
     returned = {function.name: function.body[0] for function in functions}
     return {name: ast.unparse(node.value or node) for name, node in returned.items() if isinstance(node, ast.Return)}
@@ -83,14 +85,14 @@ def _names_of(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 class _Expressions:
-    """The functions that were made from the expressions of a statement. Their names contain the statement's number."""
+    """The helpers made from the expressions of a statement. Their names contain the number of the statement."""
 
     def __init__(self, place: int) -> None:
         self._place = place
         self.functions: list[ast.stmt] = []
 
     def add(self, parameters: str, expression: ast.expr) -> ast.Name:
-        """Make a function that returns an expression. Returns its name as a node."""
+        """Make a helper that evaluates an expression. Returns the helper's name as a syntax node."""
         name = f"__expression_{self._place}_{len(self.functions) + 1}__"
         function = ast.parse(f"def {name}({parameters}): return None").body[0]
         assert isinstance(function, ast.FunctionDef)
@@ -100,7 +102,7 @@ class _Expressions:
 
 
 class _Arguments(ast.NodeTransformer):
-    """Makes functions of the arguments of the function's calls, and of the other arguments of calls around them."""
+    """Makes helpers from the arguments of the function's calls, and from other arguments of the calls around them."""
 
     def __init__(self, name: str, expressions: _Expressions) -> None:
         self._name = name
@@ -134,7 +136,7 @@ class _Arguments(ast.NodeTransformer):
 
 
 class _Rest(ast.NodeTransformer):
-    """Makes a function of the rest: the part of an expression that uses the result of the function's call."""
+    """Makes a helper from the rest: the part of an expression that uses the result of the function's call."""
 
     def __init__(self, name: str, expressions: _Expressions) -> None:
         self._name = name
@@ -191,7 +193,7 @@ class _Rest(ast.NodeTransformer):
 
 
 class _Replacing(ast.NodeTransformer):
-    """Replaces expressions with the parameters that hold their values. The expression ``but`` stays."""
+    """Replaces expressions in a helper with the parameters that hold their values. The expression ``but`` stays."""
 
     def __init__(self, expressions: Mapping[str, ast.expr], but: ast.expr | None = None) -> None:
         self._names = {id(node): name for name, node in expressions.items() if node is not but}

@@ -25,7 +25,7 @@ from runners.suite.checks import TOLERANCES, Tolerance
 MakeArguments = Callable[["Inputs"], Sequence[Any]]
 """Makes the positional arguments of a case: NumPy arrays, which are moved to the device, or plain values."""
 Prepare = Callable[..., Callable[[], Any]]
-"""``prepare(context, *arguments, **options)``: works before the clock starts, and returns the call to time."""
+"""``prepare(context, *arguments, **options)``: runs before the clock starts, and returns the call to time."""
 Check = Callable[..., None]
 """``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
 InPlace = Union[bool, tuple[int, ...]]
@@ -40,7 +40,7 @@ class Context:
     device: Any
     """The framework's own device object (``torch.device('xla:0')``)."""
     target: str
-    """The device's word in a target: ``cpu``, ``cuda``, ``xla``, …"""
+    """The device's name in a target: ``cpu``, ``cuda``, ``xla``, …"""
     dtype: Any
     """The framework's own dtype object for the case's dtype."""
     to_device: Callable[[Any], Any]

@@ -54,7 +54,7 @@ class Proof:
     not a fallback. Set before ``counting`` and ``tracing`` end.
     """
     goes_on: bool = False
-    """Whether the device continues to work after the watched call, as for a constructor, whose object is called later.
+    """Whether the device continues to work after the watched call. True for a constructor: its object is called later.
     """
     doubts: set[Unproven] = field(default_factory=set)
     """The reasons why the watch did not see the whole call."""
@@ -141,7 +141,7 @@ class Device(Protocol):
         """The framework's own dtype object for ``float32``, ``bfloat16``, …"""
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """Apply the settings for a case of this dtype. Entered before its inputs are made, left after the case."""
+        """Apply the settings for a case of this dtype during the block, in which its inputs are made and it runs."""
 
     def to_device(self, tree: Any, dtype: str) -> Any:
         """Move every NumPy array of a tree to the device; floating and complex arrays become ``dtype``."""
@@ -224,7 +224,7 @@ class Untouched(Protocol):
 
 
 class Explaining(Protocol):
-    """The methods of a device that add evidence to a failure. A device without them only has less evidence."""
+    """The methods of a device that add evidence to a failure. Optional: without them, there is only less evidence."""
 
     def host(self) -> Device | None:
         """Return the host as a device of this process's framework; ``None`` if the process cannot use the host."""

@@ -104,7 +104,7 @@ class Dialect(Protocol):
         """Make this device the default for new arrays during the block."""
 
     def rewritten(self, tree: ast.Module) -> ast.Module:
-        """Wrap those calls of a statement in helpers that would ignore the default device of ``forced``."""
+        """Wrap calls in a statement that ignore the default device of ``forced``, so that they use it."""
 
     def settings(self) -> Sequence[Setting]:
         """Return the settings of the framework that examples change."""
@@ -332,7 +332,7 @@ class OwnStatements:
         return name in self._values and not self._values[name] and name not in self._objects
 
     def is_made_beside(self, label: str) -> bool:
-        """Whether a statement computed the value of a label from the function's result, so that it is no result."""
+        """Whether the value of a label is not a result of the function, but was computed from one by its statement."""
         step = self._made_at.get(label)
         return step is not None and step.has_only_rests
 

@@ -39,7 +39,7 @@ PACK = "frozen.npz"
 VARIANTS_PACK = "variants.npz"
 """The name of the file of variants, in the same folder."""
 QUICK = "quick"
-"""The tag of cases in the suite's quick form, which has about half of each function's cases: the most different."""
+"""The tag of cases in the suite's quick form. It has about half of each function's cases: those that differ most."""
 MANIFEST = "manifest"
 DIGEST_LENGTH = 12
 BFLOAT16 = "bfloat16"
@@ -431,7 +431,7 @@ class Refusing:
 
 @dataclass(frozen=True)
 class FrozenRefusal:
-    """Checks that a call raised an error, whichever. If it did not, the message names the host's error."""
+    """Checks that a call raised any error. If it raised none, the message names the error that the host raises."""
 
     error: str
 

@@ -152,9 +152,10 @@ class _Ledger:
         return numbers
 
     def _count_picked(self) -> int:
-        """Count the numbers that were read one by one from arrays, if at least half or many of an array were read.
+        """Count the numbers that were read one by one from arrays.
 
-        Several reads of values that were computed from the same numbers of an array count once.
+        An array counts only if at least half of its numbers, or ``MANY_NUMBERS`` of them, were read. Several reads of
+        values that were computed from the same numbers of an array count once.
         """
         read: dict[Source, set[frozenset[Pick]]] = defaultdict(set)
         for picks in (one.picks for one in self._carried if one.numbers == 1):

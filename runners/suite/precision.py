@@ -32,7 +32,7 @@ ROUNDOFF: Mapping[str, float] = {
 }
 """The relative error of one rounding."""
 SPREAD = 4.0
-"""The accumulated error of n additions is at most SPREAD * sqrt(n) roundings, since errors up and down cancel.
+"""An error of n additions counts as rounding up to SPREAD * sqrt(n) roundings, since errors up and down cancel out.
 
 The worst case, n roundings in one direction, would explain too much: a variance of n samples that is divided by n
 instead of n - 1 is off by 1 / n, which is less than n roundings of float32 from n = 4096 on.

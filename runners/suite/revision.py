@@ -1,4 +1,4 @@
-"""Computes the digest of a case and the revision of a suite. Neither changes while the same results are possible.
+"""Computes the digest of a case and the revision of a suite. Both change only with code or data that decides a result.
 
 A case's digest covers everything that decides its result: its id, function, kind, dtype, options, tolerance,
 ``host_only``, ``in_place``, ``unrepeatable`` and tags, and the source of its inputs, ``prepare``, reference and check.

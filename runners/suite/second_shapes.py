@@ -20,7 +20,7 @@ from runners.suite.cases import Case, Context, Function, Prepare
 from runners.suite.frozen import QUICK, FrozenArguments, pack_of, shape_in
 
 UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
-"""The tags of variants with unusual values. A failure of theirs could come from the values instead of the shape."""
+"""The tags of variants with unusual values. Their failures could come from the values instead of the shape."""
 Remake = Callable[[Function, Any], Prepare]
 """Makes from a function and a ``prepare`` of it the ``prepare`` that both calls of a case share."""
 _UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}

@@ -362,7 +362,7 @@ class Recorder:
     def _watch_backward(
         self, call: _DistinctCall, entry: Entry, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
     ) -> None:
-        """Record it in the book if the program goes backward through this call."""
+        """Record in the book whether the program goes backward through this call."""
         dialect = self._dialect
         call.looks += 1
         call.may_differentiate = call.looks < MOST_LOOKS
@@ -418,7 +418,7 @@ class Recorder:
 def _stood_in(
     claimed_device: ClaimedDevice, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """Make the substitute of a call that raised. If the substitute also raises, raise the call's own error."""
+    """Make a substitute for a call that raised. If the substitute also raises, raise the call's own error."""
     with suppress(Exception):
         return claimed_device.stand_in(func, args, kwargs)
     raise error

@@ -3,7 +3,7 @@
 A recording is data that may come from somebody else. The names in it are looked up and called. A call is allowed if
 
 1. its function is public and belongs to one of the framework's modules and classes in ``HOMES``;
-2. a name that begins with two underscores is the name of an operator;
+2. if its name begins with two underscores, it is an operator;
 3. neither the table ``REFUSED`` nor a word of ``_WORDS`` forbids the last part of the function's name;
 4. its arguments are arrays, plain values, and names of the few kinds of values in ``_VALUES``.
 
