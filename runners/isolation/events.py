@@ -60,7 +60,7 @@ class EventLog:
         return Heartbeat(n=after, queued=queue_length, running=running).model_dump_json().encode() + b"\n"
 
     def after(self, n: int) -> tuple[int, bytes]:
-        """Return the number of the last of the next events after ``n``, and these events, one per line."""
+        """Return the next events after ``n``, one per line, preceded by the number of the last of them."""
         if n < self.acknowledged:
             raise TrimmedError(
                 f"events up to {self.acknowledged} were acknowledged and discarded; ask for those after that",

@@ -62,7 +62,10 @@ def _or_else(
 
 
 def _operation(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """Add the operation at which the call fails. For a wrong result, add the first that differs from the host's."""
+    """Add the operation at which the call fails.
+
+    If the result is wrong, add the first operation whose result differs from the host's.
+    """
     if observation.ending is not Ending.raised and evidence.exception is None:
         operation = _diverging(device, case)
     else:

@@ -370,9 +370,9 @@ class ForkServer:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Make the zygote's environment: the supervisor's, with the mark, but without secrets and Portolan's own folder.
+    """Make the zygote's environment variables: those of the supervisor and the mark, without secrets.
 
-    Portolan's folder is removed from PYTHONPATH, because other files in it could hide modules of the framework's
+    Portolan's own folder is removed from PYTHONPATH, because other files in it could hide modules of the framework's
     environment.
     """
     without_secrets = without_own_secrets(variables)

@@ -44,8 +44,8 @@ from runners.suite.trees import numbers_in
 MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
 MARGIN = 2
-"""Further calls are made only if the time left is this many times the last call's time for each of them, because other
-cases may slow them down."""
+"""Further calls are made only if this many times their expected duration is left, because other cases may slow them
+down."""
 LEFT_TO_THE_DEVICE = "the function's documentation leaves it to each device whether this call is refused"
 """The reason if the call was accepted, so that the case is not applicable."""
 FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES

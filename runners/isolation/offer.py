@@ -1,7 +1,7 @@
 """Keeps the catalogue that a zygote reported, as compressed text.
 
 A catalogue of twenty thousand cases takes 100 MB as objects and 10 MB as text. So the zygote sends it in pieces, and it
-is kept compressed. The service needs only its index for every job.
+is kept compressed. For every job, the service needs only the index.
 """
 
 from __future__ import annotations

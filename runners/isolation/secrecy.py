@@ -16,10 +16,10 @@ _libc.getenv.argtypes = [ctypes.c_char_p]
 
 
 def hide_own_variables() -> None:
-    """Overwrite this process's secrets where ``/proc/PID/environ`` shows them. Read their values before.
+    """Overwrite this process's secrets where ``/proc/PID/environ`` shows them. Read their values before this call.
 
-    Deleting a variable is not enough, because the kernel shows the memory in which the process received it. Other
-    processes of the same user can then no longer read this process's memory, unless they may read everything.
+    Deleting a variable is not enough, because the kernel shows the memory in which the process received it. After this
+    call, other processes of the same user cannot read this process's memory either, unless they may read everything.
     """
     for name in os.environ.keys() - without_own_secrets(os.environ).keys():
         place = _libc.getenv(name.encode())

@@ -46,7 +46,7 @@ class CancelledEvent(SlotEvent):
 
 @dataclass(frozen=True)
 class SlotTickEvent(SlotEvent):
-    """Time has passed."""
+    """A time limit may have expired."""
 
 
 @dataclass(frozen=True)

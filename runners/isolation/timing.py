@@ -34,7 +34,7 @@ one moment.
 MIN_SAMPLES = 10
 MAX_SAMPLES = 200
 FEWEST_SAMPLES = 3
-"""The number of samples for a call that is slower than the budget."""
+"""The minimum number of samples, even for a call that takes longer than the budget."""
 SAMPLE_NS = 100_000
 """The minimum duration of a sample, so that the time of reading the clock does not matter."""
 MAX_CALLS = 10_000
