@@ -1,5 +1,4 @@
-"""Records how handwritten cases call their functions. It is needed for cases whose calls are determined only by the
-cases' own code.
+"""Records how handwritten cases call their functions. Only the code of such a case determines its calls.
 
     python -m runners.calls_by_hand FRAMEWORK
 
@@ -45,13 +44,13 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
     except LookupError:
         return None
     calls: list[SeenCall] = []
-    noting = replace(case, given=_noting(function, case.looked_up.rpartition(".")[2], calls))
-    observation = run_case(device, noting, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    wrapped_case = replace(case, given=_wrap(function, case.looked_up.rpartition(".")[2], calls))
+    observation = run_case(device, wrapped_case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     has_passed = observation.verdict is Verdict.passed
     return recorded_options(case, calls) if has_passed and calls else None
 
 
-def _noting(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
+def _wrap(function: Any, name: str, calls: list[SeenCall]) -> Callable[..., Any]:
     """Wrap a function so that each call's arguments are recorded in ``calls``, under this name."""
 
     def call_and_note(*arguments: Any, **keywords: Any) -> Any:

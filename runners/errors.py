@@ -110,7 +110,7 @@ class BusyError(RequestError):
 
 
 class TrimmedError(RequestError):
-    """The client asked for events after a number, but some of these events were already acknowledged and discarded."""
+    """The client asked for events that were already acknowledged and discarded."""
 
     status = 410
     title = "Trimmed"

@@ -40,19 +40,18 @@ class Accelerator(Protocol):
 
 
 def names() -> list[str]:
-    """Every framework that can be loaded. Portolan's own frameworks come first."""
+    """Return the name of every framework that can be loaded. Portolan's own frameworks come first."""
     return [*OURS, *sorted({entry.name for entry in entry_points(GROUP)})]
 
 
 def roots() -> dict[str, str]:
-    """The framework for each first part of public function names (``tf`` for ``tensorflow``). No framework is
-    imported."""
+    """Map the first part of public function names to the framework (``tf`` to ``tensorflow``). Imports nothing."""
     own = {framework.surface.name: name for name, framework in OURS.items() if framework.surface is not None}
     return {**{name: name for name in names()}, **own}
 
 
 def load(name: str) -> Framework:
-    """The framework's declaration. The framework itself is not imported."""
+    """Return the framework's declaration. The framework itself is not imported."""
     require(name)
     if name in OURS:
         return OURS[name]
@@ -67,7 +66,7 @@ def load(name: str) -> Framework:
 
 
 def variables(framework: Framework, device: str) -> Mapping[str, str]:
-    """The environment variables to set before the framework is imported for this device."""
+    """Return the environment variables to set before the framework is imported for this device."""
     if device in framework.devices:
         return framework.devices[device].variables
     return _accelerator(framework, device).VARIABLES
@@ -81,8 +80,10 @@ def load_device(framework: Framework, name: str) -> Device:
 
 
 def devices(framework: Framework) -> list[str]:
-    """Every device for which a runner can be started, the framework's own devices first. This machine may not have the
-    device."""
+    """Return all devices for which a runner can be started, the framework's own devices first.
+
+    This machine may not have all of them.
+    """
     prefix = f"{framework.name}."
     devices_of_packages = {
         entry.name.removeprefix(prefix) for entry in entry_points(DEVICE_GROUP) if entry.name.startswith(prefix)
@@ -91,23 +92,23 @@ def devices(framework: Framework) -> list[str]:
 
 
 def packages_to_spare(framework: str, device: str = "", whole: bool = False) -> SparedPackages | None:
-    """The packages that a device's environment omits; None if the environment omits none, or is built whole."""
+    """Return the packages that a device's environment omits; None if it omits none or is built whole."""
     packages = OURS[framework].spared if framework in OURS else None
     return None if packages is None or whole or device in packages.used_by else packages
 
 
 def unknown_device(framework: str, device: str, devices: Sequence[str]) -> UnknownFrameworkError:
-    """The error for a device that is not among the framework's ``devices``."""
+    """Make the error for a device that is not among the framework's ``devices``."""
     close = difflib.get_close_matches(device, devices, n=1)
     hint = f"; did you mean {close[0]}?" if close else ";"
     return UnknownFrameworkError(
         f"framework {framework!r} has no device {device!r}{hint} it has {', '.join(devices)}, and "
-        f"'portolan-runner setup {framework} --with PACKAGE' adds what a package brings"
+        f"'portolan-runner setup {framework} --with PACKAGE' adds the devices of a package"
     )
 
 
 def _accelerator(framework: Framework, device: str) -> Accelerator:
-    """The module of a device from an installed package."""
+    """Load the module that an installed package provides for a device."""
     known_devices = devices(framework)
     if device not in known_devices:
         reason = framework.unserved.get(device)
@@ -128,7 +129,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
 
 
 def entry_points(group: str) -> list[metadata.EntryPoint]:
-    """The entry points of installed packages in a group. Imports nothing."""
+    """Return the entry points of installed packages in a group. Imports nothing."""
     if sys.version_info >= (3, 10):
         return list(metadata.entry_points(group=group))
     return list(metadata.entry_points().get(group, []))

@@ -1,10 +1,9 @@
-"""Users' own suites: modules outside of Portolan that a runner serves in addition to the framework's suites.
+"""Loads users' own suites: modules outside of Portolan that a runner serves in addition to the framework's suites.
 
 The person who starts the runner names a suite by its path (``--suite ./my_suite``), or installs a package that offers a
 suite. Such a package has an entry point ``<framework>.<suite>`` in the group ``portolan.suites``, which names the
-suite's module. In both cases the suite has a name, a module, and ``FUNCTIONS`` as in Portolan's suites. Requests cannot
-add such suites. A path can also name a recording (``runners/suite/recording/``). A recording is a suite that consists
-of data.
+suite's module. In both cases, the suite's module defines ``FUNCTIONS`` as in Portolan's suites. Requests cannot add
+such suites. A path can also name a recording (``runners/suite/recording/``), which is a suite that consists of data.
 
 A suite at a path is imported from this path, under its own name. Its folder is not put on ``sys.path``. So files next
 to the suite, such as a folder ``torch``, hide no module of the framework's environment.
@@ -60,8 +59,10 @@ def is_path(text: str) -> bool:
 
 
 def at(path: str) -> OwnSuite:
-    """The suite in a module's file or a package's folder. Nothing is imported. Raises ``SuiteError`` if there is no
-    suite."""
+    """Find the suite in a module's file or a package's folder. Imports nothing.
+
+    Raises ``SuiteError`` if there is no suite.
+    """
     place = Path(os.path.abspath(os.path.expanduser(path)))
     # ``os.path`` is used, because ``Path`` raises an error if a folder on the way cannot be entered.
     if not os.path.exists(place):
@@ -78,7 +79,7 @@ def at(path: str) -> OwnSuite:
 
 
 def suites_of_packages(framework: Framework) -> list[OwnSuite]:
-    """The suites that installed packages offer for a framework, by name. Nothing is imported."""
+    """Return the suites that installed packages offer for a framework, sorted by name. Imports nothing."""
     prefix = f"{framework.name}."
     entries = {(entry.name, entry.value) for entry in frameworks.entry_points(GROUP) if entry.name.startswith(prefix)}
     return [
@@ -129,7 +130,7 @@ def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
         if own.file is not None:
             _import_from(own.file, own.module)
         suite = load_suite(own.name, own.module)
-        # The error may come from its source, which may not be readable.
+        # Computed here, because its source may be unreadable, which must be reported now.
         _ = suite.revision
     except (Exception, SystemExit) as error:
         raise SuiteError(f"{own} cannot be imported: {_describe_error(error, own)}") from error
@@ -178,7 +179,7 @@ def _import_from(file: Path, name: str) -> None:
 
 
 def _describe_error(error: BaseException, own: OwnSuite) -> str:
-    """The error's own message, with the line of the suite that raised it."""
+    """Return the error's own message, with the line of the suite that raised it."""
     words = f"{type(error).__name__}: {error}"
     if own.file is None or isinstance(error, SyntaxError):
         return words

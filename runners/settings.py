@@ -20,7 +20,7 @@ SECRET = "PORTOLAN_RUNNER_SECRET"
 HEARTBEAT = "PORTOLAN_HEARTBEAT_S"
 SHORTEST_HEARTBEAT_S = 0.05
 LONGEST_HEARTBEAT_S = 10.0
-"""The maximum interval of heartbeats by the contract."""
+"""The maximum interval between heartbeats that the runner API allows."""
 
 
 class RunnerVariables(BaseModel):
@@ -43,7 +43,7 @@ def variables() -> RunnerVariables:
 
 
 def heartbeat_s() -> float:
-    """The interval of heartbeats. Raises ``UsageError``."""
+    """Return the interval between heartbeats in seconds. Raises ``UsageError`` if the variable is invalid."""
     text = variables().heartbeat_s
     try:
         seconds = float(text or HEARTBEAT_S)
@@ -56,11 +56,11 @@ def heartbeat_s() -> float:
 
 
 def inherited_variables() -> dict[str, str]:
-    """The whole environment, for another process."""
+    """Return a copy of all environment variables, for another process."""
     return dict(os.environ)
 
 
 def cache() -> Path:
-    """The cache folder."""
+    """Return the folder for cached files."""
     values = variables()
     return Path(values.cache or values.system_cache or "~/.cache").expanduser().absolute()

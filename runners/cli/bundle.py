@@ -37,7 +37,7 @@ class BundleWriter:
         self.failing = 0
         self._digest = hashlib.sha256()
         self._stream = self._open()
-        self._found_empty = not os.fstat(self._stream.fileno()).st_size
+        self._was_empty = not os.fstat(self._stream.fileno()).st_size
 
     def _open(self) -> BinaryIO:
         self._require_free()
@@ -89,16 +89,18 @@ class BundleWriter:
             raise BundleError(
                 f"{self.part} is not an unfinished bundle of this version: remove it, or choose another --out"
             ) from None
-        differing = differences(earlier, header)
-        if differing:
+        changes = differences(earlier, header)
+        if changes:
             raise BundleError(
-                f"{self.part} was begun with other settings ({'; '.join(differing)}): "
+                f"{self.part} was begun with other settings ({'; '.join(changes)}): "
                 "remove it, choose another --out, or repeat the command with its settings"
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:
-        """The outcomes from the beginning of the file up to the first line that is not a complete outcome: the end of
-        the bundle, or a line that a crash truncated."""
+        """Yield the outcomes up to the first line that is not a complete outcome.
+
+        This line is the end of the bundle, or was truncated by a crash.
+        """
         for line in self._stream:
             try:
                 outcome = BundledOutcome.model_validate_json(line)
@@ -126,7 +128,7 @@ class BundleWriter:
 
     def close(self) -> None:
         """Close the file. If this run created it and it has no outcomes, it is deleted."""
-        if self._found_empty and not self.done:
+        if self._was_empty and not self.done:
             self.part.unlink(missing_ok=True)
         self._stream.close()
 
@@ -149,7 +151,7 @@ class BundleWriter:
 
 
 def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
-    """The differences between two headers that cannot share one bundle, as text for people."""
+    """Describe the differences that prevent two headers from sharing one bundle; empty if they can share it."""
     one, other = _comparable(earlier), _comparable(now)
     fields = [f"{name} {_short(one[name])}, now {_short(other[name])}" for name in one if one[name] != other.get(name)]
     if not fields and earlier.suite.cases != now.suite.cases:
@@ -158,8 +160,10 @@ def differences(earlier: BundleHeader, now: BundleHeader) -> list[str]:
 
 
 def _comparable(header: BundleHeader) -> dict[str, Any]:
-    """The header's values that must be equal, as a flat mapping. The boot and the start time are not included, because
-    they differ at every start."""
+    """Return the header's values that must be equal, as a flat mapping.
+
+    The boot and the start time are left out, because they differ at every start.
+    """
     runner = header.runner.model_dump(mode="json", exclude={"boot_id", "fingerprint"})
     return {
         "suite": header.suite.name,

@@ -37,8 +37,7 @@ from runners.isolation.fork_server import Interpreter
 from runners.isolation.supervisor import Supervisor
 
 AHEAD = 64
-"""The maximum number of tasks in the supervisor. It must be small, because the supervisor searches its queue for every
-case."""
+"""The maximum number of tasks in the supervisor. It is small, because the supervisor searches its queue often."""
 LOOK_EVERY_S = 1.0
 WRITE_OVER_EVERY_S = 0.2
 WRITE_EVERY_S = 10.0
@@ -98,7 +97,7 @@ async def chart(order: ChartingOptions) -> None:
 
 
 def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
-    """The header of the bundle. Raises ``BundleError`` for a value that a bundle cannot contain."""
+    """Make the header of the bundle. Raises ``BundleError`` for a value that a bundle cannot contain."""
     try:
         return BundleHeader(
             portolan=_version(),
@@ -118,12 +117,12 @@ def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo)
 async def _run(
     supervisor: Supervisor, log: EventLog, bundle: BundleWriter, header: BundleHeader, progress: Progress
 ) -> None:
-    waiting = tasks(header, bundle)
+    remaining_tasks = tasks(header, bundle)
     running: dict[str, Task] = {}
     last_seen = 0
     while len(bundle.done) < header.outcomes:
         if len(running) <= AHEAD // 2:
-            more = {task.job.id: task for task in itertools.islice(waiting, AHEAD - len(running))}
+            more = {task.job.id: task for task in itertools.islice(remaining_tasks, AHEAD - len(running))}
             running |= more
             supervisor.submit(more.values())
         await log.wait_for_event(last_seen, LOOK_EVERY_S)
@@ -138,7 +137,7 @@ async def _run(
 
 
 def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
-    """The remaining tasks, run by run."""
+    """Yield the tasks that the bundle does not have yet, run by run."""
     cases = header.suite.cases
     to_time = representatives(cases) if header.timed_cases is TimedCases.representative else {case.id for case in cases}
     for run in range(1, header.runs + 1):
@@ -156,8 +155,10 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
 
 
 def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, tuple[str, ...]]:
-    """The suite with the cases of these functions, and the globs that match nothing. Raises ``BundleError`` if no glob
-    matches."""
+    """Return the suite with only the cases of these functions, and the globs that match nothing.
+
+    Raises ``BundleError`` if no glob matches.
+    """
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
@@ -219,8 +220,10 @@ class Progress:
 
 
 def progress_line(jobs_done: int, total: int, failing: int, jobs_kept: int, elapsed_s: float) -> str:
-    """The progress in words: ``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``. The rate counts only jobs that ran
-    since this start."""
+    """Return the progress as text: ``120/573 done, 4 failing, 2.3/s, 3 min 17 s left``.
+
+    The rate counts only jobs that ran since this start.
+    """
     line = f"{jobs_done:,}/{total:,} done, {failing:,} failing"
     if jobs_done == jobs_kept or elapsed_s <= 0:
         return line

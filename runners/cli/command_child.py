@@ -58,7 +58,7 @@ class ReportedEntry:
 
 
 @dataclass
-class Told:
+class ChildReport:
     """Everything that a child has reported so far."""
 
     version: str | None = None
@@ -99,7 +99,7 @@ class Ended:
     """The exit code that ``portolan-runner`` returns for this ending."""
 
 
-def run_child(order: ChildOrder, report: Told) -> Ended:
+def run_child(order: ChildOrder, report: ChildReport) -> Ended:
     """Run the command until its end, its deadline or Ctrl-C."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(order.framework), order.device)
@@ -137,7 +137,7 @@ def run_child(order: ChildOrder, report: Told) -> Ended:
     return early_end or Ended(code, f"the command ended with {how}", FAILED if code else 0)
 
 
-def _take(lines: Iterable[bytes], report: Told) -> None:
+def _take(lines: Iterable[bytes], report: ChildReport) -> None:
     for line in lines:
         with suppress(ValueError, KeyError, TypeError):
             report.take(line)

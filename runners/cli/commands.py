@@ -145,8 +145,10 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
 
 def _secret(file: Path | None) -> str | None:
-    """The secret from the file, or if no file is named, from the variable. If there is neither, None, and a new secret
-    is generated."""
+    """Read the secret from the file or, if no file is named, from the variable.
+
+    None if there is neither; then the service generates a secret.
+    """
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
@@ -187,8 +189,11 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """The Python that has the framework: the Python that an option names; without such an option, Portolan's own Python
-    if it has the framework, otherwise the Python of the framework's environment."""
+    """Choose the Python that runs the framework.
+
+    This is the Python that ``--python`` names. Without this option, it is the Python that runs Portolan if it has the
+    framework, otherwise that of the framework's environment.
+    """
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:
@@ -372,7 +377,7 @@ async def _cases(options: argparse.Namespace) -> int:
 
 
 def outcome_lines(outcome: Outcome) -> list[str]:
-    """An outcome as lines for people, the most important line first."""
+    """Write an outcome as lines for people, the most important line first."""
     lines = [f"{outcome.verdict} ({outcome.ending}) in {outcome.duration_s:.3f} s"]
     fallbacks = ", ".join(f"{name} x{count}" for name, count in outcome.proof.fallbacks.items())
     devices = ", ".join(outcome.proof.devices)

@@ -1,7 +1,7 @@
-"""``portolan-runner enumerate``: lists the public surface of an installed framework as lines of JSON.
+"""``portolan-runner enumerate``: lists the public API of an installed framework as lines of JSON.
 
-A child process imports the framework. If a module makes the child crash or hang, the module is reported, and a new
-child skips it. So only the entries of this module are missing.
+A child process imports the framework and its modules. If a module makes the child crash or hang, the module is
+reported, and a new child skips it. So only the entries of this module are missing.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Walk:
 
 
 def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: float = SILENCE_S) -> bytes:
-    """Return the surface as lines of JSON: a header, then one entry per line, sorted by name."""
+    """Return the public API as lines of JSON: a header, then one entry per line, sorted by name."""
     if frameworks.load(framework).surface is None:
         raise UsageError(f"{framework} declares no public surface: give its Framework a PublicSurface")
     walk = Walk()
@@ -91,7 +91,7 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
 
 
 def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:
-    """Run one child until it ends. Returns in words how it ended."""
+    """Run one child until it ends. Returns a text that says how it ended."""
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(framework), "cpu")
     process = subprocess.Popen(
@@ -125,7 +125,7 @@ def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: 
 
 
 def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
-    """The lines of a pipe until its end. Raises ``TimeoutError`` if no line arrives for this long."""
+    """Yield the lines of a pipe until its end. Raises ``TimeoutError`` if no line arrives for this long."""
     rest = b""
     deadline = time.monotonic() + silence_s
     while True:
@@ -142,7 +142,7 @@ def _lines_within(pipe: int, silence_s: float) -> Iterator[bytes]:
 
 
 def _lines(framework: str, walk: Walk) -> bytes:
-    """The lines of the surface's file. Equal installations give equal bytes."""
+    """Return the content of the output file. Equal installations give equal bytes."""
     assert walk.end is not None
     try:
         header = SurfaceHeader(

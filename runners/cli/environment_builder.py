@@ -78,8 +78,8 @@ class Builder:
         except StepFailedError as error:
             if spared_packages is None or not locks.lack_only(error.words, spared_packages):
                 raise
-        # No device is needed for this. All symbols are bound at once, so that a symbol that no library has is detected
-        # now.
+        # This import needs no device. With LD_BIND_NOW, all symbols are bound at once, so that a symbol that no library
+        # has is detected now.
         variables = {"CUDA_VISIBLE_DEVICES": "", **({} if spared_packages is None else {"LD_BIND_NOW": "1"})}
         self._call([self.python, "-P", "-c", f"import {self._framework}"], variables)
 
@@ -136,7 +136,7 @@ def _advice(tail: str) -> str:
 
 
 def find_uv() -> str:
-    """The path of uv next to this Python or, if there is none, on the search path."""
+    """Return the path of uv next to this Python or, if there is none, on the search path."""
     beside = Path(sys.executable).with_name("uv")
     program = str(beside) if beside.exists() else shutil.which("uv")
     if not program:

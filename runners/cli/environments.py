@@ -1,10 +1,10 @@
-"""Environments: installations of a framework. An environment is built once. Its key is computed from everything that
-determines its content.
+"""Sets up environments: installations of a framework, each with a key that is computed from all that determines it.
 
-An environment contains exactly the packages of a lock, by version and hash. The lock is in the framework's folder:
-``lock-cuda.txt`` for a device that needs other packages, otherwise ``lock.txt``. The key of an environment also depends
-on the Python, the machine, and the packages that add devices. Targets with equal keys share an environment. An
-environment contains only third-party packages, because the project itself is imported from its own folder.
+An environment is built once. It contains exactly the packages of a lock, by version and hash. The lock is in the
+framework's folder: ``lock-DEVICE.txt`` for a device that needs other packages (``lock-cuda.txt``), otherwise
+``lock.txt``. The key of an environment also depends on the Python, the machine, and the packages that add devices.
+Targets with equal keys share an environment. An environment contains only third-party packages, because the project
+itself is imported from its own folder.
 
 Some packages are used only by some devices, such as CUDA's packages in torch. Environments for other devices omit these
 packages. A *whole* environment has all packages and serves all devices.
@@ -38,7 +38,7 @@ from runners.suite.framework import SparedPackages
 
 PROJECT = Path(__file__).resolve().parents[2]
 _BUILT = frozenset({"build", "dist", "__pycache__", ".git"})
-"""Files and folders in a package's folder that building creates. They do not belong to the package."""
+"""Names of files and folders that a build creates in a package's folder. They do not belong to the package."""
 LOCK = "portolan-lock.txt"
 """The file in an environment that lists its packages, if they differ from the framework's lock."""
 LEFT_OUT = "portolan-left-out.txt"
@@ -46,20 +46,21 @@ LEFT_OUT = "portolan-left-out.txt"
 
 
 def name(framework: str, device: str = "") -> str:
-    """The name of the environment for a device: the framework's name, unless the device declares an environment of its
-    own."""
+    """Return the name of the environment for a device: the framework's name, unless the device has an environment of
+    its own.
+    """
     device_target = OURS[framework].devices.get(device) if framework in OURS else None
     return f"{framework}-{device}" if device_target is not None and device_target.own_environment else framework
 
 
 def lock(framework: str, device: str = "") -> Path:
-    """The lock of an environment: its packages, each with a version and the hashes of its files."""
+    """Return the path of an environment's lock: its packages, each with a version and the hashes of its files."""
     variant = name(framework, device).removeprefix(framework)
     return PROJECT / "runners" / framework / f"lock{variant}.txt"
 
 
 def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> str:
-    """The key of an environment: 12 hexadecimal digits of a hash over everything that determines its content.
+    """Compute the key of an environment: 12 hexadecimal digits of a hash over everything that determines its content.
 
     Raises ``OSError`` if there is no lock.
     """
@@ -78,8 +79,7 @@ def key(framework: str, device: str = "", packages: Sequence[str] = (), whole: b
 
 
 def _content(package: str) -> str:
-    """A digest of an additional package. For a local folder or file, it is the digest of the content. For a
-    requirement, it is the digest of the requirement's text."""
+    """Return a digest of an additional local folder or file. A requirement is returned as it is."""
     source = Path(package).expanduser()
     if not source.exists():
         return package
@@ -94,16 +94,15 @@ def _content(package: str) -> str:
 
 
 def path(framework: str, device: str = "", packages: Sequence[str] = (), whole: bool = False) -> Path:
-    """The folder for the environment of the current lock. The folder may not exist yet."""
+    """Return the folder for the environment of the current lock. The folder may not exist yet."""
     return _folder() / f"{name(framework, device)}-{key(framework, device, packages, whole)}"
 
 
 def find(framework: str, device: str = "") -> Path | None:
-    """Return the fully installed environment for a device of the framework.
+    """Find the complete environment for a device of the framework; None if there is none.
 
-    If there is none, return the fully installed *whole* environment: the one with all packages of the framework. For a
-    device that a package adds, return the newest environment with this package. None if no environment is fully
-    installed.
+    If the device's own environment is not complete, return the *whole* environment, which has all packages of the
+    framework. For a device that a package adds, return the newest environment with this package.
     """
     try:
         bringing = devices_of_packages(framework).get(device)
@@ -119,7 +118,7 @@ def _is_complete(environment: Path) -> bool:
 
 
 def devices_of_packages(framework: str) -> dict[str, Path]:
-    """The devices that packages add in the framework's environments. Each device has its newest environment."""
+    """Return the devices that packages add in the framework's environments, each with its newest environment."""
     by_device: dict[str, Path] = {}
     try:
         plain_keys = {key(framework, whole=whole) for whole in (False, True)}
@@ -199,7 +198,7 @@ def _print(line: str) -> None:
 
 @contextlib.contextmanager
 def _naming_the_place(what: str) -> Iterator[None]:
-    """Turn errors of the file system into an error whose message names the folder."""
+    """Raise ``SetupFailedError`` with the name of the folder for errors of the file system in the block."""
     try:
         yield
     except OSError as error:
@@ -210,7 +209,7 @@ def _naming_the_place(what: str) -> Iterator[None]:
 
 
 def _requirement(package: str) -> str:
-    """A package in the form that uv expects. The path of a local folder or file is made absolute."""
+    """Return a package in the form that uv expects: the absolute path of a local folder or file, or a requirement."""
     source = Path(package).expanduser()
     if package and source.exists():
         return str(source.resolve())
@@ -303,8 +302,10 @@ def _give_up(builder: Builder, error: StubError) -> None:
 
 
 def _unseen(package: Path) -> list[str]:
-    """Options that make uv rebuild the package of a folder. Without them, uv reuses an earlier build unless
-    pyproject.toml has changed."""
+    """Return options that make uv rebuild the package of a folder.
+
+    Without them, uv reuses an earlier build unless pyproject.toml has changed.
+    """
     try:
         return ["--refresh-package", tomllib.loads((package / "pyproject.toml").read_text())["project"]["name"]]
     except (OSError, ValueError, KeyError):
@@ -312,7 +313,7 @@ def _unseen(package: Path) -> list[str]:
 
 
 def _entry_points(framework: str, packages: Path, group: str) -> list[str]:
-    """The devices or suites that installed packages add to the framework, as their entry points name them."""
+    """Return the names of the entry points by which installed packages add devices or suites to the framework."""
     distributions = metadata.distributions(path=[str(packages)])
     entries = [entry for distribution in distributions for entry in distribution.entry_points]
     return sorted(entry.name for entry in entries if entry.group == group and entry.name.startswith(f"{framework}."))

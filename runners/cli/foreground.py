@@ -32,7 +32,7 @@ async def open_supervisor(
 
 
 def read_finishes(lines: bytes) -> Iterator[Finished]:
-    """The finished events among the lines of a log."""
+    """Yield the finished events among the lines of a log."""
     events = map(EVENT.validate_json, lines.splitlines())
     return (event for event in events if isinstance(event, Finished))
 

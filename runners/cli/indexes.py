@@ -16,7 +16,7 @@ def any_build(variables: Mapping[str, str]) -> bool:
 
 
 def index_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables for uv. The variables of pip are used unless uv's own are set."""
+    """Return the environment variables for uv. Variables of pip are used unless uv's own are set."""
     variables = dict(environment)
     for ours, theirs in (
         ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"),

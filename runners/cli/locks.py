@@ -1,5 +1,4 @@
-"""Lock files: packages with their versions and hashes, in the format of uv and pip. All functions here take and return
-texts, and do no I/O."""
+"""Reads lock files: packages with their versions and hashes, in the format of uv and pip. Takes and returns texts."""
 
 from __future__ import annotations
 
@@ -7,20 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 _COMPLAINT = re.compile(r"\brequires?\b|\brequirement\b|\bnot compatible\b|\bincompatible\b")
-"""Matches a line of the output of ``pip check`` or ``uv pip check``: about one package, or about the number of faulty
-packages."""
+"""Matches a line of ``pip check`` or ``uv pip check`` about a problem of one package or the number of problems."""
 _COUNT = re.compile(r"Found \d+ incompatibilit")
 _UNMET = re.compile(r"requires `?([A-Za-z0-9._-]+)")
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def names(lock: str) -> list[str]:
-    """The normalized names of the packages in a lock."""
+    """Return the normalized names of the packages in a lock."""
     return [name for name, _ in _entries(lock) if name]
 
 
 def without(lock: str, packages: str) -> str:
-    """The lock without the packages whose whole name matches a pattern."""
+    """Return a lock without the packages whose whole name matches the pattern ``packages``."""
     return "".join(text for name, text in _entries(lock) if not (name and re.fullmatch(packages, name)))
 
 
@@ -33,12 +31,12 @@ def lack_only(lines: Iterable[str], packages: str) -> bool:
 
 
 def normalize(name: str) -> str:
-    """A package's name in the spelling that file names and indexes use."""
+    """Normalize a package's name, as indexes and file names do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _entries(lock: str) -> Iterator[tuple[str, str]]:
-    """Each package's name with its lines, of which the first begins with the name. Comments have an empty name."""
+    """Yield each package's name with its lines in the lock. Comments have an empty name."""
     name, text = "", ""
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):

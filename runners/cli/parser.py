@@ -1,5 +1,4 @@
-"""Defines the commands of ``portolan-runner`` and their options. It imports only modules that the commands' help
-needs."""
+"""Defines the commands of ``portolan-runner`` and their options. Imports only modules that ``--help`` needs."""
 
 from __future__ import annotations
 

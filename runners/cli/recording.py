@@ -19,7 +19,7 @@ from protocol.enums import HOST
 from protocol.model import first_fault
 from protocol.recording import Recording
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, ReportedEntry, Told, run_child
+from runners.cli.command_child import ChildOrder, ChildReport, ReportedEntry, run_child
 from runners.errors import RecordingError, UsageError
 from runners.isolation.fork_server import Interpreter
 from runners.recording.command import AT, RECORD, RECORD_VALUES, Command
@@ -58,7 +58,7 @@ def record(order: RecordOrder) -> int:
     if framework.recorder is None:
         raise UsageError(f"the calls of {order.framework} cannot be recorded; those of jax, tensorflow and torch can")
     require_writable(order.out)
-    began, moment, report = time.monotonic(), datetime.now(UTC), Told()
+    began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()
     job = f"{RECORD_VALUES if order.with_values else RECORD}{AT}{order.spoken_device}"
     end = run_child(
         ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), report
@@ -78,7 +78,9 @@ def record(order: RecordOrder) -> int:
     return end.code
 
 
-def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: datetime, seconds: float) -> Recording:
+def _recording(
+    order: RecordOrder, report: ChildReport, exit_code: int | None, moment: datetime, seconds: float
+) -> Recording:
     try:
         return Recording.model_validate(
             {
@@ -102,7 +104,7 @@ def _recording(order: RecordOrder, report: Told, exit_code: int | None, moment: 
 
 
 def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
-    """The calls in order. Calls with equal descriptions are merged."""
+    """Return the calls in order. Calls with equal descriptions are merged."""
     calls: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in entries:
         key = entry.facts["function"], entry.facts["name"]

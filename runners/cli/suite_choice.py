@@ -28,15 +28,15 @@ class ChosenSuites:
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The suites in which a case is searched. Empty if all suites are searched. A path adds a suite to the search
-        and does not exclude others, so that one command can repeat any case of a runner that also serves the suite of
-        this path.
+        """The suites in which a case is searched; empty if all suites are searched.
+
+        Only names restrict the search. A path adds a suite and does not exclude others, so that one command can repeat
+        any case of a runner that also serves this suite.
         """
         return self.names if self.by_name else ()
 
     def only(self) -> str | None:
-        """The only suite that the command line names; None if it names none. Raises ``UsageError`` if it names
-        several."""
+        """Return the only suite that the command line names, or None. Raises ``UsageError`` if it names several."""
         if len(self.names) > 1:
             raise UsageError("--out runs one suite: give --suite once, and run each suite into its own file")
         return next(iter(self.names), None)
@@ -51,7 +51,7 @@ class ChosenSuites:
 
 
 def chosen_suites(texts: Sequence[str]) -> ChosenSuites:
-    """The suites that the values of ``--suite`` select. Raises ``SuiteError`` for a path without a suite."""
+    """Return the suites that the values of ``--suite`` select. Raises ``SuiteError`` for a path without a suite."""
     return ChosenSuites(
         by_name=tuple(text for text in texts if not own_suites.is_path(text)),
         own=tuple(own_suites.at(text) for text in texts if own_suites.is_path(text)),

@@ -10,7 +10,7 @@ from runners.errors import UnknownFrameworkError
 
 
 def target_names() -> list[str]:
-    """The names of all targets. This machine may lack a target's device or environment."""
+    """Return the names of all targets. This machine may lack a target's device or environment."""
     return [f"{framework}/{device}" for framework in frameworks.names() for device in _devices(framework)]
 
 
@@ -34,7 +34,9 @@ def require_target(framework: str, device: str) -> None:
 
 
 def _devices(framework: str) -> list[str]:
-    """The framework's own devices, followed by devices of packages that are installed here or in one of its
-    environments."""
+    """Return the framework's own devices, then the devices of packages.
+
+    These packages are installed here or in one of the framework's environments.
+    """
     devices = frameworks.devices(frameworks.load(framework))
     return list(dict.fromkeys([*devices, *environments.devices_of_packages(framework)]))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from protocol.watched_run import WatchedEvent, WatchedRun
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, Told, run_child
+from runners.cli.command_child import ChildOrder, ChildReport, run_child
 from runners.cli.recording import require_writable, write
 from runners.errors import RecordingError, UsageError
 from runners.isolation.fork_server import Interpreter
@@ -39,10 +39,10 @@ def watch(order: WatchOrder) -> int:
     watched."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
-            f"no whole command can be run on a device of {order.framework}; of jax, tensorflow and torch it can"
+            f"commands cannot be watched on a device of {order.framework}, only of jax, tensorflow and torch"
         )
     require_writable(order.out)
-    began, moment, report = time.monotonic(), datetime.now(UTC), Told()
+    began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()
     job = f"{WATCH}{AT}{order.device}"
     end = run_child(
         ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), report

@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 
 class Access:
-    """Decides whether a request's secret is accepted. During enrollment, the runner accepts its own secret and the
-    provisional secret of its latest enrollment request. The coordinator responds with a new secret, which becomes the
-    runner's own. The first request with the new secret shows that the coordinator has stored it; from then on, only the
-    new secret is accepted.
+    """Decides whether a request's secret is accepted.
+
+    During enrollment, the runner accepts its own secret and the provisional secret of its latest enrollment request.
+    The coordinator responds with a new secret, which becomes the runner's own. The first request with the new secret
+    shows that the coordinator has stored it. From then on, only the new secret is accepted.
     """
 
     def __init__(self, secret: str) -> None:

@@ -1,4 +1,4 @@
-"""The description of a runner and its device. Commands that start no service also use this description."""
+"""Makes the description of a runner and its device, for the service and for commands that start no service."""
 
 from __future__ import annotations
 

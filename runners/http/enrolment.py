@@ -35,8 +35,8 @@ MAX_NAME = 64
 MAX_ANSWER = 4 << 20
 MAX_TOKEN_FILE = 4 << 10
 ANSWER_S = 60.0
-"""The seconds for a whole response. Before it responds, the coordinator sends a request to this runner, and to the
-runner that had the name before."""
+"""The maximum seconds until the whole response has arrived. Before the coordinator responds, it sends a request to this
+runner, and to the runner that had the name before."""
 TRY_AGAIN = frozenset({408, 425, 429})
 
 Address = tuple[str, int]
@@ -51,8 +51,8 @@ class EnrolmentOptions:
     token_file: Path
     name: str
     advertise: str | None = None
-    """The URL at which the coordinator reaches the runner. If None, the URL has the address from which the runner
-    reaches the coordinator."""
+    """The URL at which the coordinator reaches the runner. If None, the runner uses the address of its own connection
+    to the coordinator."""
     confirmed_within_s: float = 60.0
     """The seconds to wait for the coordinator's first request. The request arrives immediately, unless another
     coordinator was killed and this one must take over first (30 s)."""
@@ -96,14 +96,16 @@ def read_token(path: Path) -> str:
 
 
 def reached_at(listening: Address, local: str) -> str:
-    """The runner's URL for a coordinator that the runner reaches from the address ``local``. Raises
-    ``RefusedError``."""
+    """Return the runner's URL for the coordinator. ``local`` is the address from which the runner connects to it.
+
+    Raises ``RefusedError`` if the coordinator cannot reach the runner.
+    """
     host, port = listening
     own, outgoing = ipaddress.ip_address(host.partition("%")[0]), ipaddress.ip_address(local.partition("%")[0])
     if own.is_loopback and not outgoing.is_loopback:
         raise RefusedError(
             f"the runner listens on {host} and the coordinator is on another machine: "
-            "listen where it can reach it, with --host 0.0.0.0, or say where with --advertise URL"
+            "listen on an address that the coordinator can reach, with --host 0.0.0.0, or name one with --advertise URL"
         )
     address = outgoing if own.is_unspecified else own
     if own.is_unspecified and own.version < outgoing.version:
@@ -227,5 +229,5 @@ async def _in_thread(work: Callable[[], Value]) -> Value:
 
 
 def _line(text: str) -> str:
-    """The text of another program in a form that is safe in a one-line message."""
+    """Make a text of another program safe for a one-line message."""
     return printable(" ".join(text.split()), 500)

@@ -1,6 +1,6 @@
 """Accepts recordings over HTTP, if the runner was started with ``--accept-recordings``.
 
-A recording is data, and each of its calls must follow the rule in ``suite/recording/rule.py``. An accepted recording
+A recording is data, and the rule in ``suite/recording/rule.py`` must allow each of its calls. An accepted recording
 becomes an additional suite of the runner's next boot, which begins immediately. If this boot fails, the runner
 continues without the recording. The files are deleted when the runner ends.
 """

@@ -133,13 +133,13 @@ class Service:
             try:
                 last, lines = self.log.after(after)
             except TrimmedError:
-                # The reader of another stream has acknowledged them meanwhile.
+                # The reader of another stream has acknowledged these events in the meantime.
                 return
             if lines:
                 after = last
                 yield lines
-                # Waiting events are sent at once. Later ones are gathered for a moment, so that short cases need few
-                # writes.
+                # If more events wait, they are sent at once. Otherwise, new events are collected for a moment, so that
+                # short cases need few writes.
                 await asyncio.sleep(GATHERED_S if after == self.log.last else 0)
             elif not await self.log.wait_for_event(after, self.heartbeat_s) and not self.log.closed:
                 waiting = self.executor.queued + self.executor.starting
@@ -310,7 +310,7 @@ def _answer_with_problems(app: FastAPI) -> None:
 
 
 def _allowed_methods(request: Request) -> str:
-    """All methods of a path. FastAPI itself names only the methods of the first route that has this path."""
+    """Return all methods of a path. FastAPI itself names only the methods of the first route with this path."""
     routes, scope = request.app.routes, request.scope
     return ", ".join(m for m in METHODS if any(r.matches({**scope, "method": m})[0] is Match.FULL for r in routes))
 
@@ -322,8 +322,10 @@ def _summary(errors: Any) -> str:
 
 
 def _without_input(errors: Any) -> list[dict[str, Any]]:
-    """The location and reason of each error, without the rejected input, because the input may contain secrets or long
-    text."""
+    """Return the location and reason of each error, without the rejected input.
+
+    The input may contain secrets or long texts.
+    """
     return [
         {"loc": [part if isinstance(part, int) else printable(str(part), 200) for part in error["loc"]],
          "msg": printable(str(error["msg"]), 500), "type": error["type"]}
@@ -335,8 +337,7 @@ _SCHEMA = "#/components/schemas/{model}"
 
 
 def _body(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of a request body. FastAPI cannot describe this body, because the route reads it as
-    bytes."""
+    """Make the OpenAPI description of a request body. FastAPI cannot do it, because the route reads bytes."""
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _referring(model.__name__)}}}}
 
 

@@ -41,7 +41,7 @@ from runners.isolation.supervisor import Supervisor
 
 KEPT_IDLE_S = 75
 """The seconds after which the server closes an idle connection. Clients stop using a connection much earlier, because a
-request that arrives while the connection is closed is lost."""
+request that arrives while the server closes the connection is lost."""
 _BOUND_ALREADY = "another program listens there; choose another --port, or 0 for any free one"
 
 

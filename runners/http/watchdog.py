@@ -11,8 +11,8 @@ import asyncio
 import faulthandler
 
 LIMIT_S = 120.0
-"""The maximum seconds without progress of the event loop. Even on a busy host the event loop makes progress earlier,
-and the coordinator gives up a runner after 30 s."""
+"""The maximum seconds without progress of the event loop. Even on a busy host, the event loop makes progress earlier.
+The coordinator gives up a runner after 30 s."""
 
 
 async def watch(limit_s: float | None = None) -> None:

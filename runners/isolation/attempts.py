@@ -1,7 +1,7 @@
-"""The attempts that a runner has, and the answer to a posted job. Pure, no I/O.
+"""Keeps the attempts of a runner, and decides the answer to a posted job. Pure, no I/O.
 
-An attempt is here from its acceptance until the acknowledgement of its outcome, so a
-coordinator that posts again after a lost answer never has a job executed twice.
+An attempt is kept from its acceptance until its outcome is acknowledged. So if a coordinator does not get an answer and
+posts the job again, the job is not executed twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from protocol.jobs import Job, JobStatus
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An accepted job, with what the catalogue knows of its case."""
+    """An accepted job, with its suite and the function of its case."""
 
     job: Job
     suite: str
@@ -25,7 +25,7 @@ class Task:
 
     @property
     def group(self) -> tuple[str, str, int]:
-        """Tasks of one group may share a process: one function, one run."""
+        """The suite, function and run. Tasks of one group may share a process."""
         return self.suite, self.function, self.job.run
 
     @property
@@ -33,7 +33,7 @@ class Task:
         return self.job.timing is TimingPolicy.off
 
     def is_shareable_with(self, other: Task) -> bool:
-        """Whether a task of another function may run in the same process: neither is timed, suite and run are one."""
+        """Whether a task of another function may run in the same process: both are untimed, of one suite and run."""
         return self.is_untimed and other.is_untimed and (self.suite, self.job.run) == (other.suite, other.job.run)
 
     @property
@@ -42,12 +42,12 @@ class Task:
 
     @property
     def identity(self) -> tuple[str, str, int]:
-        """The suite, case and run that a job's id stands for, over all its attempts."""
+        """The suite, case and run of the job, which are the same in all its attempts."""
         return self.suite, self.job.case, self.job.run
 
 
 class Executor(Protocol):
-    """The interface of what executes tasks in order and reports to the event log."""
+    """Executes tasks in order and reports to the event log."""
 
     @property
     def queued(self) -> int:
@@ -55,19 +55,19 @@ class Executor(Protocol):
 
     @property
     def starting(self) -> int:
-        """The number of tasks that have left the queue and not begun: their process is being made."""
+        """The number of tasks that have left the queue but not begun, because their process is being made."""
 
     def running(self) -> list[Running]:
-        """The attempts that run now, and for how long."""
+        """Return the attempts that run now, with the time for which they have run."""
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        """Take tasks on. Every one of them gets a finished event, whatever happens."""
+        """Accept tasks. Each task gets a finished event, whatever happens."""
 
     def cancel(self, id: str, attempt: int) -> None:
-        """Stop a task, waiting or running; nothing happens if it is not here."""
+        """Stop a task, whether it waits or runs. Does nothing for an unknown task."""
 
     async def close(self) -> None:
-        """Stop at once and leave nothing behind."""
+        """Stop at once and leave no process behind."""
 
 
 class Attempts:
@@ -78,7 +78,7 @@ class Attempts:
         self._newest: dict[str, Task] = {}
 
     def answer(self, task: Task, queue_length: int) -> JobStatus:
-        """The answer to a posted attempt when ``queue_length`` tasks wait already."""
+        """Decide the answer to a posted attempt, while ``queue_length`` tasks wait."""
         newest = self._newest.get(task.job.id)
         if newest is not None:
             if newest.identity != task.identity:
@@ -90,7 +90,7 @@ class Attempts:
         return JobStatus.full if queue_length >= self.queue_limit else JobStatus.queued
 
     def add(self, task: Task) -> tuple[str, int] | None:
-        """Add an accepted attempt; returns the older one that it replaces, which has to be stopped."""
+        """Add an accepted attempt. Returns the older attempt that it replaces, which the caller must stop."""
         older = self._newest.get(task.job.id)
         self._newest[task.job.id] = task
         return None if older is None else older.key

@@ -1,9 +1,9 @@
-"""The attribution of an accusation: whether a failure or a fallback is the function's doing.
+"""Decides whether a failure or a fallback is really the function's fault.
 
-An outcome that accuses is repeated on the device and on the host after it was explained (``explanation.py``) and
-reported, as a repetition may end the process. An example whose function got other inputs than on the host is not
-judged. A function whose result is on the host by its nature has read an array because its caller wants that there.
-Nothing here raises.
+The case is repeated on the device and on the host. Before that, the outcome is explained (``explanation.py``) and
+reported, because a repetition may end the process. If the function in an example got other inputs than on the host, it
+is not judged. If the function's result is always on the host, reading an array there is not a fallback. No function
+here raises.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from runners.suite.readings import arrays_of
 from runners.suite.trees import numbers_in
 
 _READS = "host read "
-"""How the name of a fallback begins that is no operation, but a read by the host."""
+"""The prefix of a fallback's name if it is a read by the host and not an operation."""
 
 
 def accuses(observation: Observation) -> bool:
-    """Whether an observation accuses the function of a failure or a fallback."""
+    """Whether an observation blames the function for a failure or a fallback."""
     return observation.ending in EXPLAINED or observation.placement is Placement.fell_back
 
 
 def attribute(device: Device, case: Case, observation: Observation) -> Observation:
-    """The observation, unless it accuses the function of something that the function did not do."""
+    """Correct an observation that blames the function for something that is not its fault; otherwise return it."""
     host = host_of(device)
     if host is None or not accuses(observation) or case.host_only is not None or _fails_on_host(observation):
         return observation
@@ -53,7 +53,7 @@ def attribute(device: Device, case: Case, observation: Observation) -> Observati
 
 
 def _fails_on_host(observation: Observation) -> bool:
-    """Whether the explanation says already that no device is to blame."""
+    """Whether the explanation already shows that the device is not to blame."""
     evidence = observation.evidence
     if evidence is None:
         return False
@@ -61,7 +61,7 @@ def _fails_on_host(observation: Observation) -> bool:
 
 
 def _others_fault(device: Device, host: Device, case: Case, observation: Observation) -> str | None:
-    """Why another line of the example is to blame; None if it may be the function."""
+    """Return the reason why another line of the example is to blame; None if the function may be to blame."""
     example = case.prepare
     if not isinstance(example, FrozenExample):
         return None
@@ -91,7 +91,7 @@ def _inputs_elsewhere(device: Device, readings: ExampleReadings) -> Iterator[str
 
 
 def _device_not_asked(observation: Observation, readings: ExampleReadings) -> str | None:
-    """The reason if a function takes no array and makes its own on the host, as it would on any device."""
+    """Return a reason if the function takes no array and computes only with its own arrays on the host; else None."""
     proof = observation.proof
     is_host_alone = proof.executed == 0 and all(name.endswith(HOST_ARRAYS) for name in proof.fallbacks)
     if observation.placement is not Placement.fell_back or not is_host_alone:
@@ -112,7 +112,7 @@ def _not_judged(observation: Observation, reason: str) -> Observation:
 
 
 def _is_read_for_caller(host: Device, case: Case, observation: Observation) -> bool:
-    """Whether only reads accuse the function, and the same call returns no array of the framework on the host."""
+    """Whether the only fallbacks are reads, and the same call on the host returns no array of the framework."""
     if observation.placement is not Placement.fell_back:
         return False
     if not all(name.startswith(_READS) for name in observation.proof.fallbacks):
@@ -127,7 +127,7 @@ def _is_read_for_caller(host: Device, case: Case, observation: Observation) -> b
 
 
 def is_of_host(result: Any) -> bool:
-    """Whether a result holds arrays of NumPy, texts or several numbers, and no array of the framework."""
+    """Whether a result holds NumPy arrays, texts or several numbers, but no array of the framework."""
     arrays = leaves(result)
     if any(array.device != "host" for array in arrays):
         return False

@@ -1,7 +1,7 @@
-"""The channel between supervisor, zygote and child: JSON messages, one a line, over a socket.
+"""The channel between supervisor, zygote and child: JSON messages over a socket, one message per line.
 
-The form of a message is here, and the blocking end that zygote and child have; the supervisor's is in
-``loop_channel.py``. File descriptors travel beside a message (``SCM_RIGHTS``) when a child is forked.
+This module defines the form of messages and the blocking end of the channel, for zygote and child. The supervisor's end
+is in ``loop_channel.py``. The message that requests a fork carries file descriptors (``SCM_RIGHTS``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from protocol.lines import EndlessLineError, LineReader
 from runners.errors import ChannelLostError
 
 MAX_LINE = 8 << 20
-"""Maximum length of a message. A sender of a longer one loses its channel."""
+"""The maximum length of a message in bytes. If one end sends a longer message, the other closes the channel."""
 CHANNEL_LOST = 74
 """Exit code of a child that can no longer report (EX_IOERR)."""
 ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
@@ -24,7 +24,7 @@ ENDLESS, NOT_JSON, NO_OBJECT = UNREADABLE = (
     "a message is not JSON",
     "a message is not an object",
 )
-"""Why this side closes a channel that the other end has not closed."""
+"""The reasons why this end closes a channel that the other end has left open."""
 READ = 1 << 16
 
 Message = dict[str, Any]
@@ -39,13 +39,13 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-# Made once: ``json.dumps`` and ``json.loads`` make one for each message whenever an option is given.
+# Made once, because ``json.dumps`` and ``json.loads`` with options make an encoder or decoder for each message.
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 class MessageReader:
-    """Bytes in, complete messages out."""
+    """Makes complete messages from the bytes that arrive."""
 
     def __init__(self, longest: int = MAX_LINE) -> None:
         self._lines = LineReader(longest)
@@ -66,7 +66,7 @@ class MessageReader:
 
 
 class Channel:
-    """The blocking end, in zygote and child."""
+    """The blocking end of a channel, for zygote and child."""
 
     def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(True)
@@ -78,7 +78,7 @@ class Channel:
         self._identity = self._look()
 
     def send(self, message: Message) -> None:
-        # A case may have closed every descriptor, and opened files of its own in their place.
+        # A case may have closed this descriptor and opened a file that got the same number.
         if self._look() != self._identity:
             raise ChannelLostError("the channel's file descriptor was closed")
         lines, self._held = self._held + encode(message), b""
@@ -92,7 +92,7 @@ class Channel:
         self._held += encode(message)
 
     def receive(self) -> Message | None:
-        """The next message, or None if the other end is gone."""
+        """Wait for the next message and return it, or None if the other end is gone."""
         while not self._ready:
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._socket, READ, 16)
@@ -106,7 +106,7 @@ class Channel:
 
     @property
     def has_message(self) -> bool:
-        """Whether ``receive`` would answer without reading."""
+        """Whether ``receive`` would return a message without reading the socket."""
         return bool(self._ready)
 
     @property

@@ -1,6 +1,6 @@
-"""The handle of one forked process: its channel, its output and the events that it reports.
+"""The supervisor's handle of one forked process: its channel, its output and its events.
 
-``slot_state.py`` decides which cases it gets, and what its end means.
+``slot_state.py`` decides which cases the process gets, and what its end means.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Hear = Callable[[MessageEvent | ChannelLostEvent | ExitedEvent], None]
 
 
 class Child:
-    """Every message of the process, the loss of its channel and its exit go to ``hear``, under its number."""
+    """Calls ``hear`` for every message of the process, for the loss of its channel, and for its exit."""
 
     def __init__(self, number: int, connection: socket.socket, outputs: Sequence[int], room: str, hear: Hear) -> None:
         self.number = number
         self.pid = 0
         self.room = room
         self.found_alone_at: int | None = None
-        """The machine's newest pid at the last check that found no leftover processes of its cases."""
+        """The machine's newest pid at the last check for leftover processes that found none."""
         self.gone = asyncio.Event()
         self.status: int | None = None
         """The wait status after its end; None if its zygote died with it."""
         self.channel = LoopChannel(connection, self._take, self._lose)
         self._hear = hear
-        # Two pipes, so that the output of a case sent ahead is not taken for that of the case before it.
+        # Two pipes, because the next case may already print while the output of the current case is read.
         self._outputs = [OutputPipe(output, KEEP_OUTPUT) for output in outputs]
 
     @property
@@ -44,16 +44,16 @@ class Child:
         self.channel.send(message)
 
     def give(self, order: Message, turn: int) -> None:
-        """Order the child to run the case of this turn, and discard old output in the turn's pipe."""
+        """Send the order for the case of this turn, and discard old output in the turn's pipe."""
         self._outputs[turn % 2].take()
         self.channel.send(order)
 
     def take_output(self, turn: int) -> Output:
-        """The output of this turn since the last call."""
+        """Return the output of this turn since the last call."""
         return self._outputs[turn % 2].take()
 
     def note_end(self, status: int | None) -> None:
-        """Note that the process has ended, after the messages that it had sent before."""
+        """Report the end of the process, after reading all messages that it had sent."""
         self.channel.drain()
         self.channel.close()
         self.status = status

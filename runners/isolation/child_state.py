@@ -1,4 +1,4 @@
-"""One child from the view of its slot: the cases that it got, and whether it can take another. Pure."""
+"""The state of one child as its slot sees it: its cases, and whether it can take another one. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from runners.isolation.attempts import Task
 from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent
 
 FUNCTIONS_PER_CHILD = 32
-"""Maximum number of functions whose untimed cases one child runs. More save little, and their compiled code stays in
-its memory."""
+"""The maximum number of functions whose untimed cases one child runs. More functions save little time, and their
+compiled code stays in the child's memory."""
 
 
 @dataclass
@@ -25,22 +25,22 @@ class ChildState:
     prime_by: float | None = None
     """The deadline of its priming; None if it is not being primed."""
     turn: int = -1
-    """The number of its current case; it is primed before the first."""
+    """The number of its current case, from 0; -1 before its first case."""
     begun: int = 0
-    """The number of its cases that have begun; a case sent ahead can begin before its turn."""
+    """How many of its cases have begun. A case that was sent ahead can begin before its turn."""
     task: Task | None = None
     """Its current or last task."""
     functions: int = 0
-    """The functions of which it has run cases."""
+    """The number of functions whose cases it has run."""
     has_idled: bool = False
-    """Whether it has been idle; then it accepts no other function."""
+    """Whether it has been idle. Then it accepts no other function."""
     ahead: Task | None = None
-    """The task that was sent to it ahead of its turn."""
+    """The task that was sent ahead, before its turn."""
     is_gone: bool = False
     status: int | None = None
-    """Its wait status once it is gone; null if its zygote died with it."""
+    """The wait status after its end; None if its zygote died with it."""
     inbox: deque[MessageEvent | ChannelLostEvent | ExitedEvent] = field(default_factory=deque)
-    """Messages that it sent too early, such as those of the case ahead."""
+    """Messages whose turn has not come, such as those of a case that was sent ahead."""
 
     @property
     def is_being_made(self) -> bool:
@@ -51,27 +51,28 @@ class ChildState:
         return self.prime_by is not None and self.prime_by <= now
 
     def take_turn(self, task: Task) -> None:
-        """Make this task the next turn's."""
+        """Begin the next turn with this task."""
         if self.task is None or self.task.group != task.group:
             self.functions += 1
         self.task, self.ahead = task, None
         self.turn += 1
 
     def admits(self, task: Task) -> bool:
-        """Whether the task may run here after those before it."""
+        """Whether the task may run in this child after its earlier tasks."""
         if self.task is None:
             return True
         if task.group == self.task.group:
-            # A cold time is that of a process that did nothing for another function.
+            # A cold time must come from a process that has run nothing for another function.
             return task.is_untimed or self.functions == 1
         has_room = self.functions < FUNCTIONS_PER_CHILD and not self.has_idled
         return has_room and task.is_shareable_with(self.task)
 
     def is_fit(self, task: Task | None = None) -> bool:
-        """Whether the process has this task already and lives or began it, or has been idle since its last case.
+        """Whether the process can serve the task.
 
-        A case that ends its process before its turn has its own outcome. If the zygote ended the process, the case is
-        not to blame.
+        If a task was sent ahead, the process can serve only this task. It may even have ended, if the task began
+        before: then the outcome is how the process ended. Otherwise the process must be alive and have no unread
+        messages. A process that ended together with its zygote can never serve, because the case is not to blame.
         """
         if self.is_gone and self.status is None:
             return False

@@ -1,9 +1,10 @@
-"""Confirming the result of a case that ran after other cases in one process. Pure: outcomes in, an outcome out.
+"""Decides when an outcome must be confirmed in a fresh process, and which of the two outcomes counts. Pure.
 
-Cases of one function share a process, and untimed ones of several functions do. What one of them leaves there (a
-pending graph, a changed default, memory) can make the next one fail, or run elsewhere, and that is no fault of the
-device. Where several cases run at once, one may take what the next one needs. So the outcome that counts is that of the
-case in a fresh process, with nothing beside it if that could matter; how it failed after or beside the others is kept.
+Cases of one function share a process; untimed cases of several functions may share one too. A case can leave something
+behind (a pending graph, a changed default, memory) that makes the next case fail or run on another device. Cases that
+run at the same time compete for resources. Neither is the device's fault. So a suspect case runs again in a fresh
+process, and alone if other cases may have disturbed it. The outcome of this second run counts, and the first failure is
+kept as evidence.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ NO_THREAD = "can't start new thread"
 
 
 def is_suspect(outcome: Outcome, *, earlier: int, functions: int) -> bool:
-    """Whether earlier cases of the process may have caused an outcome, so that the case has to be repeated alone.
+    """Whether earlier cases in the process may have caused an outcome, so that the case must run again alone.
 
-    ``earlier`` cases ran in the process before, of ``functions`` functions with this one. After cases of the same
-    function only a failure is suspect. After those of another function, everything but a pass on the device is.
+    ``earlier`` is the number of cases that ran in the process before, and ``functions`` the number of functions of all
+    its cases. After cases of the same function, only a failure is suspect. After cases of other functions, everything
+    but a pass on the device is suspect.
     """
     if earlier == 0:
         return False
@@ -48,9 +50,10 @@ def is_crowded(outcome: Outcome) -> bool:
 
 
 def confirm(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
-    """The outcome of the case alone, with how it had failed after others; ``suspect`` if alone it came to no outcome.
+    """Return the outcome of the case alone, with evidence of how it failed after other cases.
 
-    Both runs share one deadline, so that only the second passes it says nothing of the case.
+    Returns ``suspect`` if the run alone has no outcome. It also does so if only the run alone timed out: both runs
+    share one deadline, so such a timeout says nothing about the case.
     """
     if alone.ending is Ending.cancelled or suspect.verdict is not Verdict.failed:
         return alone
@@ -74,7 +77,7 @@ def _failed_alike(one: Outcome, other: Outcome) -> bool:
 
 
 def _describe_failure(suspect: Outcome, earlier: int) -> str:
-    """How the case failed after others, in one line."""
+    """Describe in one line how the case failed after or beside other cases."""
     evidence = suspect.evidence or Evidence()
     details = (evidence.exception, evidence.message or evidence.mismatch or evidence.signal or evidence.reason)
     words = ": ".join(detail for detail in details if detail)

@@ -1,8 +1,7 @@
 """Measures how long threads of this process waited for a core, and how busy other processes kept the cores.
 
-A call that uses several threads ends with the slowest of them. On a busy host, one of them may wait for a core for a
-time slice of the scheduler or more, so a call of microseconds takes milliseconds. The host caused that time, not the
-call.
+A call with several threads ends when its slowest thread ends. On a busy host, a thread may wait for a core for a time
+slice of the scheduler or longer, so a call of microseconds takes milliseconds. This time is the host's, not the call's.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ CORES = "/proc/stat"
 _LINE = 64
 _NS_A_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _IDLE = (3, 4)
-"""The places of idle and iowait among a core's counts; the last two, of guests, are in user and nice already."""
+"""The indices of idle and iowait in a core's line. (The last two counts, guest times, are already part of others.)"""
 
 
 class CoreWaits:
-    """Reads the kernel's counts for each thread that exists when it is created; for no thread if the kernel does not
-    count.
+    """Reads the kernel's wait times of the threads that existed when this object was created.
+
+    If the kernel does not count wait times, the total is 0.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class CoreWaits:
                     self._files.append(os.open(f"{TASKS}/{task}/schedstat", os.O_RDONLY | os.O_CLOEXEC))
 
     def total_ns(self) -> int:
-        """Total waiting time of all current threads since each began, in nanoseconds. Ended threads do not count."""
+        """Return the total wait time of these threads since they began, in nanoseconds, without ended threads."""
         total = 0
         for file in self._files:
             with suppress(OSError, IndexError, ValueError):
@@ -46,16 +46,16 @@ class CoreWaits:
 
 
 class OthersOnCores:
-    """Measures, from its creation on, how much of the cores that this process may use was taken by others."""
+    """Measures how many of the cores that this process may use were taken by others since this object was created."""
 
     def __init__(self) -> None:
         self._cores = {f"cpu{core}" for core in os.sched_getaffinity(0)}
         self._began = self._now()
 
     def cores(self) -> float:
-        """The number of cores that others kept busy on average; infinite if the kernel does not count.
+        """Return how many cores others kept busy on average; infinite if the kernel does not count.
 
-        The kernel counts in ticks of 10 ms, so the number is imprecise for less than a tenth of a second.
+        The kernel counts in ticks of 10 ms, so the number is imprecise for times below a tenth of a second.
         """
         (busy, own, clock), (busy_then, own_then, clock_then) = self._now(), self._began
         if not busy or clock == clock_then:
@@ -66,7 +66,7 @@ class OthersOnCores:
         return self._busy_ns(), time.process_time_ns(), time.perf_counter_ns()
 
     def _busy_ns(self) -> int:
-        """Nanoseconds in which these cores were not idle, including the time that the hypervisor took."""
+        """Return the nanoseconds in which these cores were not idle, including time that the hypervisor took."""
         busy = 0
         with suppress(OSError, ValueError), open(CORES) as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""The clock of one job: the time since its case began, without waits for the timing lock. Pure."""
+"""The clock of one job: measures the time since its case began, without waits for the timing lock. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class Clock:
-    """All times are monotonic seconds of this machine; the child's and ours are the same clock."""
+    """All times are seconds of this machine's monotonic clock, which children and supervisor share."""
 
     def __init__(self, timeout_s: float, now: float) -> None:
         self.timeout_s = timeout_s
@@ -15,7 +15,7 @@ class Clock:
         self._waiting_since: float | None = None
 
     def begin(self, at: float) -> None:
-        """Start the clock, because the child has reported the beginning of its case."""
+        """Set the start to the time at which the child began its case."""
         self._began = max(at, self._began)
 
     def pause(self, at: float) -> None:

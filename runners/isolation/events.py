@@ -1,7 +1,7 @@
-"""The event log: the numbered events of this boot, each kept until it is acknowledged.
+"""The event log: the numbered events of this boot. Each event is kept until it is acknowledged.
 
-Each event is serialized once, when it happens, and any number of streams can read it. The log is bounded: if nobody
-acknowledges events, ``room`` makes the execution wait, and no event is dropped.
+Each event is serialized once, when it happens. Any number of streams can read it. The size of the log is limited: if
+nobody acknowledges events, the execution waits for ``room``, and no event is dropped.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ BATCH = 1_000
 
 
 _Entry = tuple[bytes, tuple[str, int] | None]
-"""A line of the log, with the attempt that it finishes, if any."""
+"""A line of the log, with the attempt that the event finishes, if any."""
 
 
 class EventLog:
-    """Numbered from 1, without gaps."""
+    """The log of events. They are numbered from 1, without gaps."""
 
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_BYTES) -> None:
         self.acknowledged = 0
@@ -42,8 +42,8 @@ class EventLog:
     def has_room(self) -> bool:
         return len(self._entries) < self._max_events and self._bytes < self._max_bytes
 
-    # Two lines a job on the hot path: put together by hand, at a quarter of what the models cost.
-    # Ids need no escaping (protocol.jobs.Job), and the outcome is serialised by its own model.
+    # Two lines per job, written by hand, because the models would take four times as long.
+    # Ids need no escaping (protocol.jobs.Job). The outcome is serialized by its own model.
 
     def record_start(self, id: str, attempt: int) -> None:
         line = f'{{"type":"started","n":{self.last + 1},"id":"{id}","attempt":{attempt}}}\n'
@@ -56,11 +56,11 @@ class EventLog:
 
     @staticmethod
     def heartbeat(after: int, queue_length: int, running: list[Running]) -> bytes:
-        """A line for a stream that has come up to ``after``; it takes no number and is not kept."""
+        """Make a heartbeat for a stream that has read the events up to ``after``. It has no number and is not kept."""
         return Heartbeat(n=after, queued=queue_length, running=running).model_dump_json().encode() + b"\n"
 
     def after(self, n: int) -> tuple[int, bytes]:
-        """The next events after ``n``, one a line, and the number of the last of them."""
+        """Return the next events after ``n``, one per line, preceded by the number of the last of them."""
         if n < self.acknowledged:
             raise TrimmedError(
                 f"events up to {self.acknowledged} were acknowledged and discarded; ask for those after that",
@@ -73,7 +73,7 @@ class EventLog:
         return n + len(batch), b"".join([line for line, _ in batch])
 
     def acknowledge(self, n: int) -> list[tuple[str, int]]:
-        """Discard events up to ``n``; returns the attempts whose ids can be forgotten with them."""
+        """Discard events up to ``n``. Returns the attempts that these events finished, whose ids can be forgotten."""
         if n > self.last:
             raise AheadError(f"the last event is {self.last}, so {n} cannot have been stored")
         count = n - self.acknowledged
@@ -87,14 +87,14 @@ class EventLog:
         return [attempt for _, attempt in entries if attempt]
 
     async def wait_for_event(self, after: int, timeout_s: float) -> bool:
-        """Wait until there is an event after ``after``; False if there was none in time."""
+        """Wait until there is an event after ``after``. Returns False if there was none in time."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self.last <= after and not self.closed:
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            # An event may have come between the end of the wait and our turn.
+            # An event may still have arrived between the timeout and this line.
             pass
         return self.last > after
 
@@ -105,7 +105,7 @@ class EventLog:
             await self._changed.wait()
 
     def close(self) -> None:
-        """End every wait for events: the service is stopping."""
+        """End all waits for events, because the service is stopping."""
         self.closed = True
         self._changed.set()
 

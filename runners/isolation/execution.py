@@ -1,6 +1,6 @@
-"""The task that a slot executes, from start to outcome: its clock, and the evidence of a failure. Pure.
+"""The state of a task that a slot executes, from start to outcome: its child, clock and evidence. Pure.
 
-A task may run twice, to confirm a failure. Both runs then share one deadline.
+A task may run a second time to confirm a failure. Both runs share one deadline.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from runners.isolation.deadline import Clock
 
 
 class Stage(Enum):
-    """The phase of an execution. A confirmation goes through all phases but ``done`` once more."""
+    """The stage of an execution. To confirm an outcome, the execution goes through the stages again."""
 
     admission = "waits for the lock"
     child = "waits for a primed child"
@@ -32,7 +32,8 @@ class Stage(Enum):
 
 @dataclass(frozen=True)
 class Closing:
-    """The lost channel of a child whose exit is awaited for a while: the reason, and ``elapsed_s`` at the loss."""
+    """The channel of a child was lost, and its exit is awaited until ``exit_by``. ``elapsed_s`` is the time of the case
+    at the loss."""
 
     reason: str
     elapsed_s: float
@@ -51,19 +52,19 @@ class Execution:
     child: ChildState | None = None
     """The child that runs it, or is being created for it."""
     clock: Clock | None = None
-    """The clock of the case; None until it has started."""
+    """The clock of the case; None until the case has started."""
     earlier: int = 0
-    """The cases that its child ran before it."""
+    """The number of cases that its child ran before it."""
     functions: int = 0
-    """The functions of its child's cases, its own among them."""
+    """The number of functions of its child's cases, including its own."""
     is_last_try: bool = False
     """Whether a child was lost before the case began. If that happens again, no other child is made."""
     was_killed: bool = False
     """Whether its child ended by SIGKILL, which the kernel may have sent for lack of memory."""
     spent_s: float = 0.0
-    """Seconds of the deadline that the run which had to be confirmed took."""
+    """How many seconds of the deadline the first run used, if its outcome must be confirmed."""
     waited_s: float = 0.0
-    """Seconds between that run and the next, which no clock counts."""
+    """Seconds between the first run and the second, which count for no deadline."""
     failure: Outcome | None = None
     """The reported failure, while its process repeats the call to explain it."""
     explained_by: float = math.inf
@@ -73,7 +74,7 @@ class Execution:
     """The outcome that is being confirmed."""
 
     def running(self, now: float) -> Running | None:
-        """How long it has run; null before it has begun."""
+        """Report how long the task has run; None before it has begun."""
         if self.clock is None:
             return None
         id, attempt = self.task.key
@@ -86,20 +87,20 @@ class Execution:
 
     @property
     def left_s(self) -> float:
-        """Seconds of the deadline that earlier runs left."""
+        """Seconds of the deadline that an earlier run has not used."""
         return self.task.job.timeout_s - self.spent_s
 
     def start_clock(self, limit_s: float, now: float) -> None:
-        """The case has started, for the first time or to be confirmed."""
+        """Start the clock of the case, for its first or its second run."""
         if self.clock is not None:
             self.waited_s += self.clock.waited_s(now)
         self.clock = Clock(limit_s, now)
 
     def settle(self, outcome: Outcome) -> None:
-        """The case has ended with this outcome.
+        """Set the outcome of the case.
 
-        If the failure was being explained, the end of the explanation does not count: the failure stays the outcome,
-        unless another line of its example is to blame.
+        If a failure has been reported and was being explained, the way in which the explanation ended does not count:
+        the failure stays the outcome, unless another line of its example is to blame.
         """
         if self.failure is None or outcome.ending in (self.failure.ending, Ending.not_applicable, Ending.cancelled):
             self.outcome = outcome
@@ -107,9 +108,9 @@ class Execution:
             self.outcome = self.failure
 
     def begin_anew(self, suspect: Outcome, now: float) -> None:
-        """Run the case once more, in another child. No clock runs until that begins."""
+        """Prepare a second run of the case in another child. The clock stands still until this run begins."""
         if self.clock is not None:
-            # Not what it took to kill it since: of a fork bomb that may be longer than the deadline.
+            # Without the time that it took to kill the child: for a fork bomb, it may be longer than the deadline.
             self.spent_s = min(suspect.duration_s, self.clock.elapsed_s(now))
             self.clock = Clock(self.left_s, now)
             self.clock.pause(now)
@@ -119,10 +120,11 @@ class Execution:
 
 
 def order(task: Task, turn: int, left_s: float) -> Message:
-    """The order to run a case.
+    """Make the order to run a case.
 
-    A failure after other cases is confirmed alone, and explained there. A case that runs beside others may be stopped
-    before its deadline; it then starts again, alone, with the remaining time.
+    Only the first case of a child explains its failure (``explain``): a failure after other cases is confirmed alone,
+    and explained there. A case that runs beside others may be stopped before its deadline. Then it runs again alone,
+    for the remaining time (``left_s``).
     """
     message = {"type": "case", "suite": task.suite, "case": task.job.case, "timing": task.job.timing}
     return message | {"timeout_s": left_s, "explain": turn == 0}

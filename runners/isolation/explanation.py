@@ -1,9 +1,9 @@
-"""Explaining a failure by structure: the operation in flight, its kernels, and the same call elsewhere.
+"""Explains a failure: names the failing operation and its kernels, and repeats the call in other ways.
 
-The calls here repeat what has just failed, in the process where it failed: a fork would be an outcome's best
-protection, but no framework survives one once its device works (torch_xla hangs, TensorFlow and JAX lose their
-threads). So the outcome as it stood is reported first, and a repetition that kills, hangs or floods its process
-costs the rest of the explanation and nothing else. Nothing here raises.
+The call is repeated in the process where it failed. A forked process would be safer, but no framework survives a fork
+after its device was used (torch_xla hangs, TensorFlow and JAX lose their threads). So the failure is reported first. If
+a repetition kills or hangs the process or floods its output, only the rest of the explanation is lost. No function here
+raises.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from runners.suite.device import Device, Operation
 from runners.suite.trees import mapped
 
 EXPLAINED = frozenset({Ending.raised, Ending.mismatched, Ending.accepted})
-"""Endings for which the function or the device is to blame, in a process that is still alive."""
+"""The endings that blame the function or the device and leave the process alive, so that the call can be repeated."""
 SINGLE = "float32"
-"""The dtype that every device computes in."""
+"""The dtype that every device supports."""
 
 
 def add_explanation(device: Device, case: Case, observation: Observation) -> Observation:
-    """The observation completed by repetitions of the failed call; unchanged if there is nothing to explain."""
+    """Return the observation with the results of all repetitions; unchanged if there is nothing to explain."""
     explained = observation
     for completed in explanations(device, case, observation):
         explained = completed
@@ -38,11 +38,11 @@ def add_explanation(device: Device, case: Case, observation: Observation) -> Obs
 
 
 def explanations(device: Device, case: Case, observation: Observation) -> Iterator[Observation]:
-    """The observation, more complete after each repetition of the failed call."""
+    """Repeat the failed call in several ways. Yields the observation with more evidence after each repetition."""
     evidence = observation.evidence
     if observation.ending not in EXPLAINED or evidence is None:
         return
-    # A graph often refuses a call before anything is computed, and on the host a heavy one may pass its time limit.
+    # The graph comes first, because it often fails before it computes anything. On the host, a heavy call may time out.
     for explain in (_in_graph, _on_host, _operation, _in_float32):
         evidence = _or_else(evidence, explain, device, case, observation)
         yield replace(observation, evidence=evidence)
@@ -62,8 +62,10 @@ def _or_else(
 
 
 def _operation(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The operation at which the call fails again; for a wrong result, the first whose result differs from the
-    host's."""
+    """Add the operation at which the call fails.
+
+    If the result is wrong, add the first operation whose result differs from the host's.
+    """
     if observation.ending is not Ending.raised and evidence.exception is None:
         operation = _diverging(device, case)
     else:
@@ -76,14 +78,14 @@ def _diverging(device: Device, case: Case) -> Operation | None:
     diverging, host = getattr(device, "diverging", None), host_of(device)
     if diverging is None or host is None:
         return None
-    # What moves the inputs is no part of it: arrays that are made under a framework's watch may take another way.
+    # The inputs are moved before the watch begins, because a watch may change how arrays are made.
     here, there = prepared_call(device, case), prepared_call(host, case)
     operation: Operation | None = diverging(here, there) if here and there else None
     return operation
 
 
 def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The result of the same call on the host. If it fails in the same way there, a graph adds nothing."""
+    """Add the result of the same call on the host. If it fails alike there, drop the result in a graph."""
     host = host_of(device)
     if host is None:
         return evidence
@@ -94,13 +96,13 @@ def _on_host(evidence: ObservedEvidence, device: Device, case: Case, observation
 
 
 def _in_graph(evidence: ObservedEvidence, device: Device, case: Case, observation: Observation) -> ObservedEvidence:
-    """The result of the same call in a graph on the host. If the host refuses it too, the compiler is not to blame."""
+    """Add the result of the same call in a graph on the host. If it fails there too, the compiler is not to blame."""
     graph: Device | None = getattr(device, "graph", lambda: None)()
     return evidence if graph is None else replace(evidence, in_graph=_repeat(graph, case, observation))
 
 
 def host_of(device: Device) -> Device | None:
-    """The host, if it can be reached and is not this device."""
+    """Return the host as a device; None if this device is the host, or the process cannot use the host."""
     host: Device | None = getattr(device, "host", lambda: None)() if not device.is_host else None
     return host
 
@@ -111,7 +113,7 @@ def _in_float32(evidence: ObservedEvidence, device: Device, case: Case, observat
 
 
 def in_single(case: Case) -> Case | None:
-    """The case in float32; None if float32 is its dtype, or its dtype says nothing about its inputs."""
+    """Return the case in float32 (or complex64); None if that is its dtype, or if it has no numeric dtype."""
     single = "complex64" if case.dtype == "complex128" else SINGLE
     if case.dtype in (SINGLE, "complex64", "bool", "string"):
         return None
@@ -130,7 +132,7 @@ def in_single(case: Case) -> Case | None:
 
 
 def _repeat(device: Device, case: Case, before: Observation) -> Repetition | None:
-    """The result of the case on a device, compared with its first result; None if that shows nothing."""
+    """Run the case on a device and compare with its first result. None if the repetition shows nothing."""
     again = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
     if again.ending is Ending.returned:
         return Repetition.passed

@@ -1,7 +1,7 @@
-"""The fork server: it starts a zygote, has children forked from it and ends them.
+"""The fork server: starts a zygote, makes it fork children, and ends them.
 
-The supervisor's process belongs to the fork server alone: every child of that process but the zygote is taken for an
-orphan of a case.
+No other code may start processes in the supervisor: every child of the supervisor except the zygote counts as an orphan
+of a case.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from runners.isolation.offer import Offer, OfferBuilder
 from runners.settings import inherited_variables
 
 IMPORT_LIMIT_S = 300.0
-"""Seconds for the import of a framework; cold disks took 60 s for torch."""
+"""The maximum time to import a framework. On a cold disk, torch took 60 s."""
 FORK_LIMIT_S = 30.0
 FORK_PAUSE_S = 0.05
-"""Seconds before another fork is tried after a process limit. The processes of a case that is being killed still
-count."""
+"""The pause before another fork if the limit of processes is reached. The processes of a case that is being killed
+still count towards this limit."""
 START_LIMIT_S = 150.0
-"""Seconds for the start of a Python interpreter, also on a slow and busy disk."""
+"""The maximum time to start a Python interpreter, even on a slow and busy disk."""
 PROJECT = Path(__file__).absolute().parents[2]
 LAUNCHER = Path(__file__).absolute().parents[1] / "launch.py"
 ZYGOTE = "runners.isolation.zygote"
-"""The script that starts the zygote."""
+"""The module that the launcher runs as the zygote."""
 UNEXPECTED = "a message of an unknown form"
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """The Python that has the framework. Ours supervises; this one runs the zygote and its children."""
+    """The Python that has the framework. It runs the zygote and its children; the supervisor may run in another one."""
 
     path: str = sys.executable
     is_chosen: bool = False
@@ -61,7 +61,7 @@ class Interpreter:
 
     @property
     def options(self) -> str:
-        """The command-line options for the same settings, each after a space; empty if none is needed."""
+        """The command-line options for these settings, each with a leading space; empty if none are needed."""
         words = ["--python", self.path] if self.is_chosen else []
         for path in self.suites:
             words += ["--suite", path]
@@ -82,9 +82,9 @@ class ForkServer:
         self._on_death = on_death
         self._children: dict[int, Child] = {}
         self._waiting: dict[int, tuple[Child, asyncio.Future[bool]]] = {}
-        """The children that are being forked, by request. The future says whether the child was forked or refused."""
+        """The children that are being forked, by request. The future is true if the child was forked, false if not."""
         self._requests = itertools.count(1)
-        # Held while forking and while killing: a child whose pid is not known yet is no orphan.
+        # Held while forking and while killing: a new child whose pid is not known yet must not be killed as an orphan.
         self._forking = asyncio.Lock()
         self._pids = processes.PidCounter()
         self._closing = False
@@ -92,7 +92,7 @@ class ForkServer:
         self.alive = False
 
     async def start(self) -> Offer:
-        """Start the zygote and import the framework; returns what it offers."""
+        """Start the zygote and import the framework. Returns the catalogue."""
         processes.become_subreaper()
         try:
             self._scratch = scratch.Scratch()
@@ -122,7 +122,7 @@ class ForkServer:
                 stderr=log_write,
                 pass_fds=[theirs.fileno()],
                 env=environment(inherited_variables()) | {scratch.VARIABLE: self._scratch.folder},
-                # A Ctrl-C in the terminal is for the supervisor, which then ends us in order.
+                # A Ctrl-C in the terminal must reach only the supervisor, which then ends the zygote in order.
                 start_new_session=True,
             )
         except OSError as error:
@@ -143,28 +143,26 @@ class ForkServer:
             raise self._broken(f"no Python interpreter started in it within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
-                # Taken out of the future, which lives on: the offer may go when the caller has read it.
+                # Popped from the list, because the future lives on: the offer's memory is freed after its use.
                 return (await ready).pop()
         except TimeoutError:
             reason = f"{self._importing} was not imported within {IMPORT_LIMIT_S:g} s; try importing it by hand"
             raise self._broken(reason) from None
 
     def _broken(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> FrameworkError:
-        """The reason, with the interpreter's path if the user chose one."""
+        """Make the error for this reason, with the interpreter's path if the user chose the interpreter."""
         return kind(one_line(f"{self._interpreter.path}: {reason}" if self._interpreter.is_chosen else reason))
 
     def _give_up(self, reason: str, kind: type[FrameworkError] = FrameworkBrokenError) -> None:
-        """Clean up after a start that failed. A zygote that has ended, or that nobody waits for any more, needs no
-        cleaning.
-        """
+        """Report that the start has failed, unless the start is already over or nobody waits for it any more."""
         if not self._ready.done() and not self._closing:
             self._ready.set_exception(self._broken(reason, kind))
         self._greeted.set()
 
     async def fork(self, number: int, hear: Hear) -> Child:
-        """Fork a new child, which has done nothing yet; while a limit of processes is reached, try again.
+        """Fork a new child. While the limit of processes is reached, try again.
 
-        Raises ``FrameworkBrokenError`` if none can be forked.
+        Raises ``FrameworkBrokenError`` if no child can be forked.
         """
         give_up_at = time.monotonic() + FORK_LIMIT_S
         while (child := await self._fork_once(number, hear)) is None:
@@ -174,7 +172,7 @@ class ForkServer:
         return child
 
     async def _fork_once(self, number: int, hear: Hear) -> Child | None:
-        """The forked child; None if no process could be started."""
+        """Fork a child once. Returns None if the limit of processes is reached."""
         async with self._forking:
             if not self.alive:
                 raise FrameworkBrokenError("the zygote is gone")
@@ -193,8 +191,8 @@ class ForkServer:
                     has_process = await answer
             except (TimeoutError, ChannelLostError) as error:
                 child.dispose()
-                # Not by its own ``kill()``: that first looks whether it has ended, and so takes the end of a zygote
-                # that just has from the one who waits for it.
+                # ``Process.kill()`` is not used: it would reap a zygote that has just ended, and ``_watch``, which
+                # waits for the zygote, would miss the end.
                 if (zygote := processes.look(self._process.pid)) is not None:
                     processes.send(zygote, signal.SIGKILL)
                 raise FrameworkBrokenError(f"the zygote forks no more ({error or 'no answer'})") from error
@@ -209,9 +207,9 @@ class ForkServer:
             return None
 
     async def end(self, child: Child) -> None:
-        """Kill a child and its descendants; return when they are gone."""
+        """Kill a child and its descendants. Returns when they are gone."""
         if not child.gone.is_set() and child.pid:
-            # The quick way: almost every child is alone, and idle or just finished.
+            # The fast way, for almost all children: no other processes, and no case is running.
             process = processes.look(child.pid)
             if process and not processes.children(child.pid):
                 processes.send(process, signal.SIGKILL)
@@ -228,14 +226,17 @@ class ForkServer:
         await asyncio.to_thread(self._scratch.clear, child.room)
 
     def is_surely_alone(self, child: Child) -> bool:
-        """Whether no process was started since the last check without leftovers. Almost no case starts one."""
+        """Whether no process at all was started since the last check that found no leftovers of this child.
+
+        This is the fast check, because almost no case starts a process.
+        """
         newest = self._pids.read()
         return newest is not None and child.found_alone_at == newest
 
     async def has_orphans(self, child: Child) -> bool:
-        """Whether a case left processes behind, below its child or already reparented to the zygote.
+        """Whether a case left processes behind: descendants of its child, or orphans below the zygote.
 
-        Asked after every case, unless it ``is_surely_alone``.
+        Called after every case, unless the child ``is_surely_alone``.
         """
         newest = self._pids.read()
         has_orphans = await self._look_for_orphans(child)
@@ -247,7 +248,7 @@ class ForkServer:
             return True
         if not self._strangers():
             return False
-        # A child that is being forked right now is a stranger too, until the zygote has named it.
+        # A child that is being forked is also unknown until the zygote reports its pid. So wait, then look again.
         async with self._forking:
             return bool(self._strangers())
 
@@ -260,7 +261,7 @@ class ForkServer:
             await asyncio.wait([self._watcher])
 
     async def close(self) -> None:
-        """Kill the zygote, its children and every other process below us that bears our mark."""
+        """Kill the zygote, its children and every other process below this one."""
         self._closing = True
         self._pids.close()
         if not self._started:
@@ -276,7 +277,7 @@ class ForkServer:
         await asyncio.to_thread(self._scratch.close)
 
     def log_tail(self) -> str:
-        """The zygote's output since the last call: the traceback of a broken import."""
+        """Return the zygote's output since the last call, such as the traceback of a failed import."""
         return self._log.take()[0].decode("utf-8", "replace")
 
     async def _kill_others(self, aim: int) -> None:
@@ -322,7 +323,7 @@ class ForkServer:
             case {"type": "suite", "suite": piece} if not self._ready.done():
                 self._receive_suite(piece)
             case {"type": "ready"} if not self._ready.done():
-                # What it was put together from is as large again, and would stay as long as the zygote.
+                # Drop the builder: its parts are as large as the offer, and would stay in memory as long as the zygote.
                 offer, self._offer = self._offer.build(), OfferBuilder()
                 self._ready.set_result([offer])
                 self._greeted.set()
@@ -369,9 +370,10 @@ class ForkServer:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """The zygote's environment: ours, marked, without our secrets and without the folder that we may be imported from.
+    """Make the zygote's environment variables: those of the supervisor and the mark, without secrets.
 
-    That folder may hold more than our packages, and could hide modules of the framework's environment.
+    Portolan's own folder is removed from PYTHONPATH, because other files in it could hide modules of the framework's
+    environment.
     """
     without_secrets = without_own_secrets(variables)
     paths = [path for path in without_secrets.pop("PYTHONPATH", "").split(os.pathsep) if path and Path(path) != PROJECT]

@@ -1,7 +1,7 @@
-"""Executing one case: inputs, call, check, placement and samples, and the outcome of it all.
+"""The harness: executes one case (inputs, call, check, placement, samples) and returns an observation.
 
-``run_case`` works in a process that already holds its device, and never raises for what a
-case does. Isolation, deadlines and output are the worker's and the supervisor's.
+``run_case`` runs in a process that has already primed its device. It catches everything that a case raises. The worker
+and the supervisor handle isolation, deadlines and output.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic  # ours, whatever a case puts in its place
+from time import monotonic  # imported by name, because a case may replace it in the module
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,19 +44,19 @@ from runners.suite.trees import numbers_in
 MAX_MESSAGE = 8 * 1024
 MAX_FRAMES = 40
 MARGIN = 2
-"""Further calls are made only if this many times the previous duration is left, because other cases may slow the next
-one."""
+"""Further calls are made only if this many times their expected duration is left, because other cases may slow them
+down."""
 LEFT_TO_THE_DEVICE = "the function's documentation leaves it to each device whether this call is refused"
-"""Why a case is not applicable where its call was accepted."""
+"""The reason if the call was accepted, so that the case is not applicable."""
 FEWEST_TIMED_CALLS = 2 + clock.FEWEST_SAMPLES
-"""The calls of the shortest warm-up, and one a sample."""
+"""The minimum number of timed calls: two for the warm-up, and one for each sample."""
 
 
 class CaseProcess(Protocol):
     """The part of a worker that the harness uses."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
-        """Hold the timing lock, so that targets of one host do not disturb each other; gives the wait in ms."""
+        """Hold the timing lock, so that targets of one host do not disturb each other. Yields the wait in ms."""
 
 
 def run_case(
@@ -69,9 +69,10 @@ def run_case(
     init_ms: float,
     timeout_s: float = math.inf,
 ) -> Observation:
-    """Run one case to its outcome. ``position`` counts the cases before it in this process.
+    """Run one case and return the observation.
 
-    ``timeout_s`` is what is left until the case's deadline, which another process holds it to.
+    ``position`` is the number of cases that ran before in this process. ``timeout_s`` is the time left until the case's
+    deadline, which the supervisor enforces.
     """
     attempt = ObservedAttempt(device, case, timing, report, timeout_s)
     try:
@@ -96,7 +97,7 @@ def run_case(
             contended=attempt.samples.contended,
             contended_share=attempt.samples.contended_share if attempt.samples.milliseconds else None,
             lock_wait_ms=lock_wait_ms,
-            # The call in another shape is that of a case before.
+            # The preparation of such a case has already made a call, so the case counts as a later one.
             position=position + (RECOMPILED in case.tags),
         ),
         evidence=evidence,
@@ -105,7 +106,7 @@ def run_case(
 
 
 def repetition(device: Device, case: Case) -> Callable[[], object]:
-    """Repeat the whole case, untimed; it raises what the case raises."""
+    """Return a function that repeats the whole case untimed, and raises what the case raises."""
 
     def call() -> object:
         with device.scope(case.dtype):
@@ -115,7 +116,7 @@ def repetition(device: Device, case: Case) -> Callable[[], object]:
 
 
 def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
-    """The call of a case whose inputs are already on the device; ``None`` if there is nothing to call there."""
+    """Prepare a case's call, with its inputs on the device. ``None`` if the case has nothing to call there."""
     attempt = ObservedAttempt(device, case, TimingPolicy.off, Alone())
     with device.scope(case.dtype):
         context = attempt.begin()
@@ -132,7 +133,7 @@ def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
 
 
 def _count_executions(device: Device, proof: Proof) -> int | None:
-    """The number of counted executions. On the host everything runs there, so a missing count means nothing."""
+    """Return the number of executions. On the host a count of 0 becomes None, because it would mean nothing there."""
     return proof.executed or None if device.is_host else proof.executed
 
 
@@ -151,7 +152,7 @@ VERDICTS = {
 
 @dataclass
 class ObservedAttempt:
-    """One attempt and its observations so far; ``stage`` is its current step."""
+    """One attempt to run a case, with its observations so far. ``stage`` is the current step."""
 
     device: Device
     case: Case
@@ -160,7 +161,7 @@ class ObservedAttempt:
     timeout_s: float = math.inf
     stage: str = "inputs"
     ours: bool = False
-    """Whether the harness's own code is running. The function is not to blame for its errors."""
+    """Whether the case's or the harness's own code is running, whose errors are not the function's fault."""
     proof: Proof = field(default_factory=Proof)
     arrays: list[Leaf] = field(default_factory=list)
     cold_ms: float | None = None
@@ -174,7 +175,7 @@ class ObservedAttempt:
         self.watch = PausableWatch(self.proof)
 
     def elapsed_s(self) -> float:
-        """Seconds since it began, without waits for the timing lock."""
+        """Seconds since the attempt began, without waits for the timing lock."""
         return max(0.0, monotonic() - self.begun - self.lock_wait_ms / 1e3)
 
     def run(self) -> tuple[Ending, ObservedEvidence | None]:
@@ -182,7 +183,7 @@ class ObservedAttempt:
         return self._run(context) if isinstance(context, Context) else context
 
     def begin(self) -> Context | tuple[Ending, ObservedEvidence]:
-        """Prepare the surroundings of the case. Returns an ending if the case has nothing to test here."""
+        """Prepare the context of the case. Returns an ending if the case has nothing to test here."""
         case, device = self.case, self.device
         try:
             function = case.given or device.lookup(case.looked_up)
@@ -205,7 +206,7 @@ class ObservedAttempt:
         return context
 
     def _run(self, context: Context) -> tuple[Ending, ObservedEvidence | None]:
-        # Held for the inputs and checks of a timed case, too: beside another target's samples they would take a core.
+        # Also held for the inputs and checks of a timed case, which would take a core from another target's samples.
         with self._hold_lock():
             return self._run_steps(context)
 
@@ -232,7 +233,7 @@ class ObservedAttempt:
         else:
             self.proof.doubts.add(Unproven.no_time)
         self.stage = "samples"
-        # Of a second shape only the first call is of interest: later ones take as long as those of any case.
+        # In a case of a second shape, only the first call matters: later calls take as long as in any case.
         has_samples = not self.case.refuses and RECOMPILED not in self.case.tags
         takes_samples = self.policy.takes_samples and has_samples and not self.place().is_of_host
         not_timed = None
@@ -248,13 +249,14 @@ class ObservedAttempt:
         return Ending.returned, not_timed
 
     def place(self) -> Place:
-        """Where the work was done, according to the calls so far."""
+        """Return the placement according to the calls so far."""
         return place(self.device, self.case, self.proof, self.arrays)
 
     def _has_time_for(self, calls: int) -> bool:
-        """Whether that many further calls, each as long as the last, will certainly end before the deadline.
+        """Whether this many further calls, each as long as the last one, will surely end before the deadline.
 
-        These calls are the harness's own. A call that returned in time but is too slow to be repeated accuses nothing.
+        Only the harness wants these calls. So a case whose first call returned in time must not fail because its call
+        is too slow to be repeated.
         """
         return MARGIN * calls * self.call_s <= self.timeout_s - self.elapsed_s()
 
@@ -265,7 +267,7 @@ class ObservedAttempt:
         )
 
     def describe(self, error: BaseException) -> tuple[Ending, ObservedEvidence]:
-        """The ending and the evidence of an exception, according to the stage in which it was raised."""
+        """Return the ending and the evidence for an exception. They depend on the stage in which it was raised."""
         if self.case.refuses and isinstance(error, Accepted) and DOCUMENTED_PER_DEVICE in self.case.tags:
             return Ending.not_applicable, make_evidence(stage=self.stage, reason=LEFT_TO_THE_DEVICE)
         if isinstance(error, Mismatch):
@@ -284,7 +286,7 @@ class ObservedAttempt:
             stage=self.stage,
         )
         if self.stage in ("check", "repeat") and self.ours:
-            # The check reads what the function returned; on a right result it does not raise.
+            # The check raises no other error for a right result, so the result is wrong.
             text = f"the check could not read the result: {type(error).__name__}: {evidence.message}"
             return Ending.mismatched, dataclasses.replace(evidence, mismatch=text)
         if isinstance(error, ModuleNotFoundError) or (self.ours and isinstance(error, ImportError)):
@@ -301,26 +303,24 @@ class ObservedAttempt:
         self.device.seed(self.case.seed)
 
     def _inputs(self) -> list[Any]:
-        """Fresh host arguments, with equal values each time, because the function may change them."""
+        """Make new host arguments with the same values each time, because the function may change them."""
         return list(rounded(list(self.case.arguments(self.case.inputs())), self.case.dtype))
 
     def _move_inputs(self) -> Any:
-        """Fresh arguments, on the device."""
+        """Make new arguments and move them to the device."""
         with self._our_own():
             arguments = self._inputs()
         return self.device.to_device(arguments, self.case.dtype)
 
     def prepare(self, context: Context) -> tuple[Any, clock.Call]:
-        """The arguments on the device, and the call that works on them."""
+        """Return new arguments on the device, and the prepared call with these arguments."""
         inputs_there = self._move_inputs()
         with watched_constructor(context.function, self._constructing):
             return inputs_there, self.case.prepare(context, *inputs_there, **self.case.options)
 
     @contextmanager
     def _constructing(self) -> Iterator[None]:
-        """Watch a constructor. The object later works with what the constructor takes from the device, but what the
-        constructor executes is no proof that the call runs there.
-        """
+        """Watch a constructor for fallbacks. Its executions do not count: they do not prove where the call runs."""
         proof = Proof(goes_on=True)
         with self.device.counting(proof):
             yield
@@ -341,9 +341,9 @@ class ObservedAttempt:
             check(self.case, host_result, reference, self._inputs)
 
     def _check_inputs(self, inputs_there: Any) -> None:
-        """Compare the arguments after the call with fresh ones that went to the device and back in the same way.
+        """Compare the arguments after the call with new ones that were moved to the device and back in the same way.
 
-        They are copied only now, because an earlier copy would add to what the first call finds prepared.
+        They are copied after the call, because a copy before it would change the state in which the first call runs.
         """
         if self.case.in_place is True:
             return
@@ -352,9 +352,9 @@ class ObservedAttempt:
             judge_inputs(self.case, self.device.to_host(inputs_there), self.device.to_host(fresh))
 
     def _repeat(self, context: Context, inputs_there: Any, call: clock.Call, reference: Any) -> None:
-        """Call once more, untimed, after all timed calls, to check that the result and the placement are the same.
+        """Call once more, untimed, after all timed calls, to check that the result is still right and on the device.
 
-        The seed is set again, so random numbers do not depend on the number of samples.
+        The seed is set again, so that random numbers do not depend on the number of samples.
         """
         self.seed()
         if self.case.unrepeatable:
@@ -366,13 +366,13 @@ class ObservedAttempt:
         self._check_inputs(inputs_there)
 
     def _trace(self, context: Context, call: clock.Call) -> None:
-        """Call once more under close observation. If that fails, there is only less proof."""
+        """Call once more under close watch. If that fails, the proof only has less in it."""
         try:
             arguments = self.device.to_device(self._inputs(), self.case.dtype)
             self.proof.devices |= {leaf.device for leaf in leaves(self.device.to_host(arguments))}
             if self.device.traces_anew or self.case.unrepeatable:
                 call = self.case.prepare(context, *arguments, **self.case.options)
-            # As before the cold call: with inputs still pending, a lazy framework compiles all anew.
+            # As before the cold call: if inputs are still pending, a lazy framework compiles another program.
             self.device.wait(None)
             with self.watch.watching(self.device.tracing):
                 self._call_counted(call)
@@ -389,8 +389,7 @@ class ObservedAttempt:
 
     @contextmanager
     def _our_own(self) -> Iterator[None]:
-        """Mark inputs, references and checks as the harness's own code, and ignore NumPy's warnings about NaN in
-        them."""
+        """Mark the code in the block as the case's or the harness's own. NumPy's warnings are ignored there."""
         self.ours = True
         with np.errstate(all="ignore"):
             yield
@@ -412,7 +411,7 @@ def _message(error: BaseException) -> str:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """``file:line function``, innermost last, without the harness's own."""
+    """Return the frames as ``file:line function``, innermost last, without the harness's own frames."""
     frames = [
         f"{_short_path(frame.f_code.co_filename)}:{line} {frame.f_code.co_name}"
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -426,7 +425,7 @@ _ROOT = Path(__file__).absolute().parents[2]
 
 
 def _short_path(path: str) -> str:
-    """Relative to the packages' folder or to ours, so that evidence reads alike on every machine."""
+    """Make a path relative to the packages' or Portolan's folder, so that evidence is the same on every machine."""
     _, packages_folder, rest = path.rpartition(f"site-packages{os.sep}")
     if packages_folder:
         return rest
@@ -434,7 +433,7 @@ def _short_path(path: str) -> str:
 
 
 class Alone:
-    """The worker's report interface for a process that need not share timing with other targets."""
+    """A ``CaseProcess`` without a timing lock, for a process that runs beside no other target."""
 
     def timing_lock(self) -> AbstractContextManager[float]:
         return nullcontext(0.0)

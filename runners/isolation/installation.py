@@ -1,6 +1,6 @@
-"""The Python and packages of an interpreter, and a hash over both.
+"""Reads the version of Python and the installed packages of an interpreter, and computes a hash over both.
 
-Only the framework's own interpreter can say it, so a child of the zygote does.
+A child of the zygote does this, because it runs in the framework's own interpreter.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from importlib import metadata
 from pathlib import Path
 
 ANY_BUILD = "portolan-any-build"
-"""File in an environment whose packages may be other builds than in its lock; the environment's hash then differs."""
+"""A file that marks an environment whose packages may be other builds than its lock pins. It changes the hash."""
 STAND_IN = "portolan-stand-in.json"
-"""File in an environment without some packages: what replaces them, by the name of their product (``CUDA``)."""
+"""A file in an environment without some packages: what replaces them, by the name of the product (``CUDA``)."""
 
 
 def identity() -> dict[str, str]:
-    """The version of Python, and the hash of this environment."""
+    """Return the version of Python and the hash of this environment."""
     python = platform.python_version()
     any_build = (Path(sys.prefix) / ANY_BUILD).exists()
     return {"python": python, "environment": environment_hash(installed_packages(), python, any_build=any_build)}
 
 
 def stand_ins() -> dict[str, str]:
-    """The products that stand in for packages that are not installed here, by the product's name."""
+    """Read what replaces packages that are not installed here, by the name of the product (``CUDA``)."""
     file = Path(sys.prefix) / STAND_IN
     return dict(json.loads(file.read_text())) if file.exists() else {}
 
 
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:
-    """12 hex digits over names and versions; order and spelling of names do not matter.
+    """Return 12 hex digits of a hash over names and versions. The order and the spelling of names do not matter.
 
-    Packages of equal versions are equal if a lock holds their hashes. With ``any_build`` this is unknown, so such an
-    environment never equals one that keeps to its lock.
+    If a lock pins the packages' hashes, packages of equal versions are equal. With ``any_build`` this is unknown, so
+    such an environment has another hash than an environment with the packages of its lock.
     """
     lines = sorted(
         {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}
@@ -47,7 +47,7 @@ def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, a
 
 
 def installed_packages() -> list[tuple[str, str]]:
-    """Name and version of every installed distribution but our own, which the revision covers."""
+    """Return the name and version of every installed distribution, except Portolan: the revision covers its code."""
     versions = []
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]

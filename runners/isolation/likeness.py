@@ -1,6 +1,6 @@
-"""Whether two failures of one call are the same failure. Pure.
+"""Decides whether two failures of one call are the same failure. Pure.
 
-Children compare their own observations, and the supervisor compares outcomes, so nothing here needs either form.
+Children compare observations and the supervisor compares outcomes. ``Failure`` has the fields that both have.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _words(message: str) -> str:
 
 
 _INCIDENTAL = re.compile(
-    # What AutoGraph writes before an error: the trace of what it converted, in which our watch may stand.
+    # AutoGraph writes a trace of the converted code before an error. The trace may contain Portolan's watch.
     r"\Ain user code:\n\n(?s:.*?)\n\n"
     # TensorFlow's generated names, the operation it appends, and the trace of where it was made.
     r"|\{\{[^{}]*\}\}|\[Op:[^\]]*\]( name: ?\S*)?|\[\[[^\[\]]*\]\]|0x[0-9a-fA-F]+"
     r"|(?<=compile graph )[^\s\[\]]+(\[[^\[\]]*\])?|__(inference|forward|backward)_\w+"
     r"|(?<=\])\([\w/:, ]*\)(?=' with input shapes)"
     r"|\n\nStack trace for op definition(?s:.*)|\nThe op is created at:(?s:.*)|\nException raised from (?s:.*)"
-    # Written before a protocol buffer in one of several forms, drawn at random so that nobody relies on it.
+    # Protocol buffers print this in one of several forms, chosen at random so that nobody relies on it.
     r"|goo\.gle/debug\w+"
 )
 _DEVICE = re.compile(r"(?i)(/job:\w+/replica:\d+/task:\d+/)?(device:)?\b(xla_cpu_jit|xla|cpu|cuda|gpu|tpu)(:\d+)?\b")

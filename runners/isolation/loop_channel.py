@@ -1,4 +1,4 @@
-"""The supervisor's ends of a child's channel and of the pipe that it prints to, both driven by the event loop."""
+"""The supervisor's ends of a child's channel and of its output pipe. The event loop drives both."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from runners.isolation.channel import MAX_LINE, READ, Message, MessageReader, en
 
 
 class LoopChannel:
-    """The supervisor's end. ``on_message`` is called from the event loop, ``on_end`` once.
+    """The supervisor's end of a channel. The event loop calls ``on_message`` for each message, and ``on_end`` once.
 
-    A sender of a message of more than ``longest`` bytes loses its channel.
+    If the other end sends a message of more than ``longest`` bytes, the channel is closed.
     """
 
     def __init__(
@@ -35,15 +35,14 @@ class LoopChannel:
         self._loop.add_reader(connection, self._read)
 
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """Send a message. It fits into the socket's buffer, because messages to a child are short and answered one by
-        one."""
+        """Send a message without waiting. Messages to a child are short and few, so they fit the socket's buffer."""
         try:
             socket.send_fds(self._socket, [encode(message)], list(descriptors))
         except OSError as error:
             self._end(f"cannot be written to ({error})")
 
     def drain(self) -> None:
-        """Read what has arrived: called when the process is known to be gone."""
+        """Read everything that has arrived. Called when the process has ended."""
         while self._open and self._read():
             pass
 
@@ -78,7 +77,7 @@ class LoopChannel:
 
 
 class OutputPipe:
-    """The output of a child: everything is read and counted, the tail of each case is kept."""
+    """The output of a child. Everything is read and counted, but only the tail of each case's output is kept."""
 
     def __init__(self, descriptor: int, keep: int) -> None:
         os.set_blocking(descriptor, False)
@@ -91,14 +90,14 @@ class OutputPipe:
         self._loop.add_reader(descriptor, self._read)
 
     def take(self) -> tuple[bytes, int]:
-        """Tail and size since the last call. It reads only what the pipe held at the call, so it always ends."""
+        """Return the tail and the size of the output since the last call. Reads a limited amount, so it always ends."""
         self.drain()
         piece = self._tail, self._size
         self._tail, self._size = b"", 0
         return piece
 
     def drain(self, limit: int = 1 << 20) -> None:
-        """Read what has been printed so far."""
+        """Read the output that the pipe holds, up to about ``limit`` bytes."""
         end = self._size + limit
         while self._open and self._size < end and self._read():
             pass

@@ -1,7 +1,7 @@
-"""Lowers the programs of one case for a platform that is not present, to find those without a lowering.
+"""Lowers the programs of one case for a platform that is not present, to find operations without a lowering.
 
-The case runs on the host, so that all of its programs are reached. Its values are not checked and it is not timed, so
-it neither passes nor fails.
+The case runs on the host, so that all its programs are reached. Its values are not checked and it is not timed, so it
+neither passes nor fails.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ REFUSES = "it expects a refusal, which needs no lowering"
 
 
 def lowers(device: Device, case: Case) -> bool:
-    """Whether the case is only lowered. The runner's own functions, which belong to no framework, always run."""
+    """Whether the case is only lowered. Cases of the runner's own functions (conformance) always run."""
     return hasattr(device, "lowering") and case.given is None
 
 
 def lower_case(device: Device, case: Case, report: CaseProcess) -> Observation:
-    """Run the case once on the host, and report whether the device's platform has the lowerings of its programs."""
+    """Run the case once on the host, and report whether its programs can be lowered for the device's platform."""
     start = monotonic()
     ending, evidence = _run_case(device, case, report)
     return Observation(
@@ -62,7 +62,7 @@ def _call(attempt: ObservedAttempt, context: Context) -> None:
 def conclude(
     lowerings: Lowerings, failure: tuple[Ending, ObservedEvidence] | None
 ) -> tuple[Ending, ObservedEvidence | None]:
-    """The ending of a case, from the lowerings of its programs and from its failure on the host, if any. Pure."""
+    """Decide the ending of a case from the lowerings of its programs, and from its failure on the host if any. Pure."""
     if lowerings.missing:
         return Ending.not_lowered, _missing(lowerings)
     if failure is not None and failure[0] is Ending.harness_failed:
@@ -81,7 +81,7 @@ def _nothing(reason: str) -> tuple[Ending, ObservedEvidence]:
 
 
 def _missing(lowerings: Lowerings) -> ObservedEvidence:
-    """The evidence of the first operation without a lowering; the reason names all."""
+    """Make evidence with the error of the first operation without a lowering. The reason names all such operations."""
     first = next(iter(lowerings.missing.values()))
     evidence = make_evidence(
         exception=f"{type(first.error).__module__}.{type(first.error).__qualname__}",

@@ -1,4 +1,4 @@
-"""The memory limit of a case, and whether the kernel killed a process for lack of memory."""
+"""Determines the memory limit of a case, and counts processes that the kernel killed for lack of memory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 SHARE = 0.8
-"""The share of the memory free at the runner's start that the processes of one case may use."""
+"""The processes of one case may use this share of the memory that is free when the runner starts."""
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """``512M``, ``2G``, ``1073741824`` → bytes."""
+    """Convert ``512M``, ``2G`` or ``1073741824`` to bytes. Raises ``ValueError``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match or float(match[1]) <= 0:
         raise ValueError(f"{text!r} is not a size; write for example 512M or 2G")
@@ -20,7 +20,7 @@ def parse_size(text: str) -> int:
 
 
 def default_limit() -> int:
-    """A share of the memory that is free now, within the limit of the control group."""
+    """Return ``SHARE`` of the memory that is free now, also within the limit of the control group."""
     free = [_meminfo("MemAvailable")]
     for limit, usage in (
         ("memory.max", "memory.current"),
@@ -33,7 +33,7 @@ def default_limit() -> int:
 
 
 def kernel_kills() -> int:
-    """The number of processes of our control group that the kernel has killed for lack of memory."""
+    """Return how many processes of this control group the kernel has killed for lack of memory."""
     total = 0
     for path in _kill_counters():
         for line in path.read_text().splitlines():
@@ -44,7 +44,7 @@ def kernel_kills() -> int:
 
 @cache
 def _kill_counters() -> list[Path]:
-    """The path of the counter file, looked up once because it is read for every child."""
+    """Return the paths of the files that count kills. Looked up once, because they are read for every child."""
     paths = map(_group_file, ("memory.events", "memory.oom_control"))
     return [path for path in paths if path is not None]
 
@@ -58,7 +58,7 @@ def _number(name: str) -> int | None:
 
 
 def _group_file(name: str) -> Path | None:
-    """A file of our control group, whichever version of them this machine has."""
+    """Return the path of a file of this process's control group, for version 1 or 2 of control groups."""
     try:
         groups = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -68,7 +68,7 @@ def _group_file(name: str) -> Path | None:
         if controllers and "memory" not in controllers.split(","):
             continue
         root = Path("/sys/fs/cgroup") / ("memory" if controllers else "")
-        # Inside a container the group's own path is not there and its files stand at the root.
+        # In a container, the path of the group does not exist, and its files are in the root folder.
         for folder in (root / group.lstrip("/"), root):
             try:
                 (folder / name).read_bytes()

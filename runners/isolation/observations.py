@@ -1,8 +1,8 @@
-"""The report of a child about one case, not yet checked: plain data, and its form on the channel.
+"""The child's report about one case: plain data that the supervisor has not checked yet, and its form on the channel.
 
-The fields and their names are those of ``protocol.outcomes``, which a framework's interpreter cannot import: the
-supervisor reads the report as an ``Outcome`` and trusts nothing in it. Texts are made printable and cut to size
-here, where they arise, so that a report of whatever text fits the channel.
+The fields have the names of ``protocol.outcomes``, which a framework's interpreter cannot import. The supervisor reads
+the report as an ``Outcome`` and checks everything in it. The child makes all texts printable and cuts them to size, so
+that every report fits the channel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ObservedEvidence:
     in_graph: Repetition | None = None
     in_float32: Repetition | None = None
     after_others: Repetition | None = None
-    """Set by the supervisor only: a child does not know the other outcome."""
+    """Set only by the supervisor, because a child does not know the other outcome."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class ObservedTiming:
 
 @dataclass
 class Observation:
-    """The course of one attempt, as seen by the process that made it."""
+    """The result of one attempt, as observed by the process that made it."""
 
     verdict: Verdict
     ending: Ending
@@ -97,7 +97,7 @@ def storable(text: str) -> str:
 
 
 def printable(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Text that JSON and PostgreSQL both store: no NUL, no lone surrogate, not too long."""
+    """Make a text storable in JSON and PostgreSQL: without NUL and lone surrogates, and not longer than the limit."""
     text = storable(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
@@ -114,7 +114,7 @@ def make_evidence(
     right_at: str | None = None,
     reason: str | None = None,
 ) -> ObservedEvidence:
-    """Evidence from any text: each text is made printable and cut to size; of the frames the innermost are kept."""
+    """Make evidence from any texts. Each text is made printable and cut to size; only the innermost frames are kept."""
     return ObservedEvidence(
         exception=_cut(exception, LINE_LIMIT),
         message=_cut(message, TEXT_LIMIT),
@@ -133,7 +133,7 @@ def _cut(text: str | None, limit: int) -> str | None:
 
 
 def with_operation(evidence: ObservedEvidence, operation: Operation) -> ObservedEvidence:
-    """The evidence with the operation in flight and its kernels, their names cut to size."""
+    """Add the failing operation and its kernels to the evidence, with their names cut to size."""
     return dataclasses.replace(
         evidence,
         operation=printable(operation.name, LINE_LIMIT),
@@ -150,7 +150,7 @@ def _lines(names: Sequence[str]) -> list[str]:
 def make_proof(
     devices: Iterable[str], fallbacks: Mapping[str, int], executions: int | None, unproven: Unproven | None = None
 ) -> ObservedProof:
-    """The proof of placement, its names as a framework spells them."""
+    """Make the proof of placement. Names are spelled as the framework spells them."""
     return ObservedProof(
         devices=[printable(device, LINE_LIMIT) for device in sorted(devices)],
         fallbacks={printable(operation, OPERATION_LIMIT): int(count) for operation, count in fallbacks.items()},
@@ -160,15 +160,15 @@ def make_proof(
 
 
 def harness_failed(reason: str, duration_s: float) -> Observation:
-    """The observation of a failure of the harness. It can be reported even if the clock is wrong."""
+    """Make the observation of a harness failure. It can be reported even if the clock is wrong."""
     seconds = min(max(duration_s, 0.0), SECONDS_LIMIT) if math.isfinite(duration_s) else 0.0
     return Observation(Verdict.incomplete, Ending.harness_failed, seconds, evidence=make_evidence(reason=reason))
 
 
 def as_storable(observation: Observation) -> Observation:
-    """The observation if a clock can give every number in it, else an incomplete attempt.
+    """Return the observation if all its durations are valid, otherwise an incomplete attempt.
 
-    If a clock gives another number, the case or the machine has broken it, and no other measurement in that process can
+    An invalid duration means that the case or the machine has broken the clock, so no measurement in this process can
     be trusted. The device is not to blame.
     """
     for name, value, most in _durations(observation):
@@ -186,7 +186,7 @@ def as_storable(observation: Observation) -> Observation:
 
 
 def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
-    """Every duration with its name and its maximum."""
+    """Yield the name, value and maximum of every duration."""
     timing = observation.timing
     for name in ("init_ms", "cold_ms", "lock_wait_ms"):
         value = getattr(timing, name)
@@ -198,7 +198,7 @@ def _durations(observation: Observation) -> Iterator[tuple[str, float, float]]:
 
 
 def as_message(value: Observation | ObservedEvidence | ObservedProof | ObservedTiming) -> dict[str, Any]:
-    """The fields that differ from their defaults, for the channel."""
+    """Convert a report to a message for the channel, with only the fields that differ from their defaults."""
     message: dict[str, Any] = {}
     for name, default in _DEFAULTS[type(value)]:
         content = getattr(value, name)

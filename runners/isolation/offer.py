@@ -1,7 +1,7 @@
-"""The catalogue of a boot as its zygote reported it, compressed.
+"""Keeps the catalogue that a zygote reported, as compressed text.
 
-A catalogue of twenty thousand cases takes 100 MB as objects and 10 MB as text. So it comes in pieces and is kept
-compressed, together with the index that the service uses for every job.
+A catalogue of twenty thousand cases takes 100 MB as objects and 10 MB as text. So the zygote sends it in pieces, and it
+is kept compressed. For every job, the service needs only the index.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 CHUNK = 1 << 18
 """Number of bytes to decompress at once."""
 LEVEL = 3
-"""The compression level: a tenth of the size, for 0.1 s of each start."""
+"""The compression level. It reduces the size to a tenth and takes 0.1 s at each start."""
 _CASES = TypeAdapter(list[CatalogueCase])
 
 
 @dataclass(frozen=True)
 class SuiteIndex:
-    """A suite as the service needs it: its revision, the function of every case id, and its timing policy."""
+    """The parts of a suite that the service needs: its revision, the function of each case, and its timing policy."""
 
     revision: str
     functions: Mapping[str, str]
@@ -39,11 +39,11 @@ class Offer:
 
     suites: Mapping[str, SuiteIndex]
     size: int
-    """Bytes of the catalogue's JSON."""
+    """The size of the catalogue's JSON in bytes, uncompressed."""
     compressed: bytes
 
     def text(self) -> Iterator[bytes]:
-        """The catalogue's JSON in pieces."""
+        """Yield the catalogue's JSON in pieces."""
         decompressor = zlib.decompressobj()
         rest = self.compressed
         while rest:
@@ -52,7 +52,7 @@ class Offer:
         yield decompressor.flush()
 
     def catalogue(self) -> Catalogue:
-        """The catalogue as objects, for a command that ends soon."""
+        """Return the catalogue as objects. Only short commands use this, because it takes much memory."""
         return Catalogue.model_validate_json(b"".join(self.text()))
 
 
@@ -63,11 +63,11 @@ class _OpenSuite:
     timing: TimingPolicy
     functions: dict[str, str] = field(default_factory=dict)
     size: int = 0
-    """The number of cases, including several with one id."""
+    """The number of cases. Cases with equal ids count separately."""
 
 
 class OfferBuilder:
-    """Puts an offer together from pieces of suites, each with some of a suite's cases."""
+    """Builds an offer from pieces, each with some of the cases of one suite."""
 
     def __init__(self) -> None:
         self._suites: dict[str, SuiteIndex] = {}
@@ -88,7 +88,7 @@ class OfferBuilder:
         suite.size += len(piece.cases)
         if suite.size > MAX_CASES:
             raise ValueError(f"suite {piece.name!r} has more than {MAX_CASES:,} cases: make several suites of it")
-        # One text for a function and not one for each of its cases.
+        # Interned, so that all cases of a function share one string for its name.
         suite.functions.update((case.id, sys.intern(case.function)) for case in piece.cases)
         self._write(_CASES.dump_json(piece.cases)[1:-1])
         if self._size > MAX_CATALOGUE_BYTES:

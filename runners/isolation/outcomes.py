@@ -1,7 +1,7 @@
-"""Outcomes that the supervisor decides when a case cannot report its own.
+"""Makes the outcome of a case that cannot report its own outcome.
 
-Pure: an observation goes in (deadline passed, process died, memory limit passed), the
-protocol's ``Outcome`` comes out. No cause is named here; that is the coordinator's part.
+Pure. The reason is an event that the supervisor observed: a missed deadline, a dead process, or too much memory. The
+coordinator, not this module, determines the cause of a failure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def out_of_memory(reason: str, duration_s: float) -> Outcome:
 
 
 def death(status: int | None, duration_s: float, reason: str | None = None) -> Outcome:
-    """The outcome if the child ended before its case reported. ``status`` is the wait status, if known."""
+    """Make the outcome of a case whose child ended before it reported. ``status`` is the wait status, if known."""
     if status is not None and os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name if number in set(signal.Signals) else f"SIG{number}"
@@ -60,16 +60,16 @@ def harness_failed(reason: str, *, stage: str | None = None, duration_s: float =
 
 
 def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
-    """The outcome of an attempt whose observations hold a number or text that no outcome may have.
+    """Make the outcome of an attempt whose report holds an invalid number or text.
 
-    If a clock gives such a number, the case or the machine has broken it, and no other measurement in that process can
+    An invalid duration means that the case or the machine has broken the clock, so no measurement in this process can
     be trusted. The device is not to blame, so the attempt is incomplete.
     """
     return harness_failed(f"what was observed cannot be kept: {first_fault(error)}", duration_s=duration_s)
 
 
 def _outcome(verdict: Verdict, ending: Ending, duration_s: float, evidence: Evidence | None) -> Outcome:
-    # Of an end that we report ourselves, the duration matters least: a clock that went wrong must not hide the end.
+    # An invalid duration becomes 0, because a broken clock must not prevent the report of the ending.
     seconds = min(max(duration_s, 0.0), MAX_SECONDS) if math.isfinite(duration_s) else 0.0
     return Outcome(verdict=verdict, ending=ending, duration_s=seconds, evidence=evidence)
 

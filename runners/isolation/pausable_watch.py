@@ -1,4 +1,4 @@
-"""Monitoring of a call that pauses while the case does work that is not the function's."""
+"""A watch over a call. It pauses while the case does work that is not the function's."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class PausableWatch:
     def __init__(self, proof: Proof) -> None:
         self._proof = proof
         self._watching: tuple[ExitStack, Watch] | None = None
-        """The currently active watch."""
+        """The active watch, if any."""
 
     @contextmanager
     def watching(self, watch: Watch) -> Iterator[None]:
-        """Watch a call."""
+        """Watch a call during the block."""
         with ExitStack() as stack:
             stack.enter_context(watch(self._proof))
             self._watching = stack, watch
@@ -34,8 +34,7 @@ class PausableWatch:
 
     @contextmanager
     def pause(self, so_far: Any = None) -> Iterator[None]:
-        """Pause the active watch, if any, during the block; ``so_far`` is the part of the result that exists
-        already."""
+        """Pause the active watch, if any, during the block. ``so_far`` holds the parts of the result that exist."""
         if self._watching is None:
             yield
             return

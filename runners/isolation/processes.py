@@ -1,8 +1,7 @@
-"""Processes: who descends from whom, how much memory they hold, and how they are killed.
+"""Finds descendants of processes, measures their memory, and kills them.
 
-Everything here reads ``/proc`` and sends signals; it knows nothing of cases or frameworks.
-The supervisor and the zygote are both *subreapers*: whatever a case leaves behind, ``setsid``
-or not, becomes a child of one of them and is found there.
+This module reads ``/proc`` and sends signals. It does not depend on cases or frameworks. The supervisor and the zygote
+are both *subreapers*: every process that a case leaves behind becomes a child of one of them, even after ``setsid``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "PORTOLAN_RUNNER_PROCESS"
-"""The environment variable of every process below a runner that names its supervisor."""
+"""The environment variable that names the supervisor in every process below a runner."""
 KILL_LIMIT_S = 10.0
 FREEZING_ROUNDS = 5
 MEASURED = 128
@@ -30,7 +29,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class Process:
-    """A process of the process table. ``pid`` and ``started`` together are never used again."""
+    """An entry of the process table. A pid may be reused, but the pair of ``pid`` and ``started`` is unique."""
 
     pid: int
     parent: int
@@ -43,12 +42,12 @@ class Process:
 
 
 def become_subreaper() -> None:
-    """Orphans among our descendants become our children instead of init's."""
+    """Make this process adopt orphans among its descendants, which init would adopt otherwise."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def die_with_parent(sig: int) -> None:
-    """Have the kernel send ``sig`` when the thread that forked us ends; 0 undoes that."""
+    """Let the kernel send ``sig`` to this process when the thread that forked it ends; 0 turns this off."""
     _prctl(_PR_SET_PDEATHSIG, sig)
 
 
@@ -63,19 +62,19 @@ def look(pid: int) -> Process | None:
             stat = file.read()
     except OSError:
         return None
-    # The name stands in parentheses and may hold anything, so count from the last one.
+    # The name is in parentheses and may itself contain parentheses, so the fields after the last one are read.
     fields = stat[stat.rindex(b")") + 2 :].split()
     return Process(pid, int(fields[1]), fields[0].decode(), int(fields[19]))
 
 
 def snapshot() -> dict[int, Process]:
-    """Every visible process. The list is not atomic: look again before you act on it."""
+    """Return every visible process. The list is not read atomically: check a process again before you signal it."""
     processes = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in processes if process}
 
 
 def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Process]:
-    """The existing processes among ``roots``, and all of their descendants."""
+    """Return the existing processes among ``roots``, and all their descendants."""
     children: dict[int, list[Process]] = {}
     for process in among.values():
         children.setdefault(process.parent, []).append(process)
@@ -90,9 +89,9 @@ def descendants(roots: Collection[int], among: Mapping[int, Process]) -> list[Pr
 
 
 class PidCounter:
-    """The latest pid that the kernel gave: while it stays the same, no process or thread has been started.
+    """Reads the newest pid of the machine. While it stays the same, no process or thread has been started.
 
-    The file is kept open, because opening it costs ten times as much as reading it. Some kernels have no such file.
+    The file stays open, because opening it takes ten times as long as reading it. Some kernels have no such file.
     """
 
     def __init__(self, path: str = "/proc/sys/kernel/ns_last_pid") -> None:
@@ -102,7 +101,7 @@ class PidCounter:
             self._descriptor = None
 
     def read(self) -> int | None:
-        """The last pid; None if this kernel does not tell."""
+        """Return the newest pid; None if this kernel has no such file."""
         if self._descriptor is None:
             return None
         try:
@@ -117,7 +116,7 @@ class PidCounter:
 
 
 def children(pid: int) -> set[int]:
-    """The living and unreaped children of one process. Cheaper than a snapshot."""
+    """Return the pids of a process's children, alive or not yet reaped. Faster than a snapshot."""
     pids: set[int] = set()
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -132,9 +131,12 @@ def children(pid: int) -> set[int]:
 
 
 def send(process: Process, sig: int) -> bool:
-    """Signal exactly this process. The descriptor is taken first, so a reused pid is never hit."""
+    """Send a signal to exactly this process. Returns False if it has ended.
+
+    The process is checked after its pidfd was opened, so that a new process with the same pid never gets the signal.
+    """
     if not hasattr(os, "pidfd_open"):
-        # A Python that was built for older kernels: between look and signal the pid may be used again.
+        # This Python was built for older kernels. Between the check and the signal, the pid may be reused.
         return _send_by_pid(process, sig)
     try:
         descriptor = os.pidfd_open(process.pid)
@@ -164,10 +166,10 @@ def _send_by_pid(process: Process, sig: int) -> bool:
 
 
 def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: float = KILL_LIMIT_S) -> bool:
-    """Kill what ``find`` returns until it returns nothing alive; False if the time was not enough.
+    """Kill the processes that ``find`` returns until none of them is alive. Returns False if the time was too short.
 
-    All processes are stopped before any is killed, so that none sees a relative die and starts another. A process that
-    forks faster than it is found loses its ancestors in each round.
+    All processes are stopped before the first is killed, so that none can start another when a relative dies. If
+    processes fork faster than they are stopped, all of them are killed after ``FREEZING_ROUNDS`` rounds.
     """
     with _ahead_of_others():
         end = time.monotonic() + limit_s
@@ -191,7 +193,7 @@ def kill(find: Callable[[Mapping[int, Process]], Iterable[Process]], limit_s: fl
 
 
 def bury(except_pid: int) -> None:
-    """Reap our dead children, except one that somebody else waits for."""
+    """Reap the dead children of this process, except one for which other code waits."""
     me = os.getpid()
     for process in snapshot().values():
         if process.parent == me and not process.alive and process.pid != except_pid:
@@ -201,7 +203,7 @@ def bury(except_pid: int) -> None:
 
 @contextlib.contextmanager
 def _ahead_of_others() -> Iterator[None]:
-    """Run this thread before all others, if that is allowed: beside a fork bomb, a fair share is almost nothing."""
+    """Give this thread real-time priority if allowed: beside a fork bomb, its normal share of a core is almost zero."""
     before = os.sched_getscheduler(0)
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -215,7 +217,7 @@ def _ahead_of_others() -> Iterator[None]:
 
 
 def resident(pid: int) -> int:
-    """Resident bytes of a process; pages that it shares with others count in full."""
+    """Return the resident bytes of a process. Shared pages count in full."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             return int(file.read().split()[1]) * _PAGE
@@ -224,7 +226,7 @@ def resident(pid: int) -> int:
 
 
 def proportional(pid: int) -> int:
-    """Resident bytes with shared pages divided among their holders: exact, and slow to read."""
+    """Return the resident bytes of a process, with each shared page divided among its users. Exact, but slow."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -233,10 +235,10 @@ def proportional(pid: int) -> int:
 
 
 def hold_more_than(limit: int, root: int) -> bool:
-    """Whether a process and its descendants together use more memory than ``limit`` bytes.
+    """Whether a process and its descendants together use more than ``limit`` bytes of memory.
 
-    Forked processes share most of their pages, so the sum of their sizes is only a first estimate. If there are very
-    many processes, only the largest are measured.
+    Forked processes share most pages, so the sum of their sizes is only an upper bound. If it exceeds the limit, the
+    ``MEASURED`` largest processes are measured exactly.
     """
     resident_bytes = {process.pid: resident(process.pid) for process in descendants([root], snapshot())}
     if sum(resident_bytes.values()) <= limit:
@@ -246,14 +248,14 @@ def hold_more_than(limit: int, root: int) -> bool:
 
 
 def mark() -> str:
-    """The value of ``MARK`` below this process: its pid, start and pid namespace."""
+    """Return the value of ``MARK`` for processes below this one: its pid, start time and pid namespace."""
     me = look(os.getpid())
     assert me is not None
     return f"{me.pid}.{me.started}.{os.stat('/proc/self/ns/pid').st_ino}"
 
 
 def mark_of(pid: int) -> str | None:
-    """The mark that a process was started with; None if it has none or we may not read it."""
+    """Return the mark with which a process was started; None if it has none or cannot be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             environment = file.read()
@@ -267,9 +269,9 @@ def mark_of(pid: int) -> str | None:
 
 
 def kill_orphans() -> int:
-    """Kill what dead runners of this machine left behind; returns the number of processes.
+    """Kill the processes that dead runners left on this machine. Returns their number.
 
-    This is needed only if supervisor and zygote died at the same moment: either one alone cleans up after the other.
+    This is needed only if supervisor and zygote died at the same moment. Otherwise, one cleans up after the other.
     """
     dead: set[tuple[int, int]] = set()
 
@@ -283,7 +285,7 @@ def kill_orphans() -> int:
 
 
 def is_abandoned(mark: str | None, table: Mapping[int, Process]) -> bool:
-    """Whether a mark belongs to this machine's processes as seen from here, and its supervisor is dead."""
+    """Whether a mark is of this pid namespace, and its supervisor is dead."""
     owner = (mark or "").split(".")
     if len(owner) != 3 or not owner[0].isdigit() or owner[2] != str(os.stat("/proc/self/ns/pid").st_ino):
         return False

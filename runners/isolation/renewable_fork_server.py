@@ -1,6 +1,6 @@
-"""The fork server of a supervisor, which is started again after it died.
+"""The fork server of a supervisor. If its zygote dies, a new one is started.
 
-It also checks the device once, to decide whether processes may be forked while a case runs.
+It also looks at the device once, to decide whether processes may be forked while a case runs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, Message
 from runners.isolation.slot_state import PRIME_LIMIT_S
 
 ROOM_LIMIT_S = 900.0
-"""How long a new zygote waits for a disk that is full or cannot be written to, before the runner ends."""
+"""How long a new zygote waits for space on a full or read-only disk. After that, the runner ends."""
 ROOM_POLL_S = 1.0
 
 
 class RenewableForkServer:
-    """Holds the present fork server."""
+    """Holds the current fork server and replaces it."""
 
     def __init__(self, framework: str, device: str, interpreter: Interpreter | None) -> None:
         self._framework = framework
@@ -34,14 +34,14 @@ class RenewableForkServer:
         self._revisions: dict[str, str] = {}
         """The revision of every suite in the catalogue."""
         self.failure = ""
-        """Why no process can be forked any more; None while forking is possible."""
+        """Why no process can be forked any more; empty while forking is possible."""
         self.overlap = False
         """Whether a process may be created and primed while another one runs a case."""
         self.on_death: Callable[[], None] = lambda: None
-        """Called when a zygote has ended, and with it every process forked from it."""
+        """Called when a zygote has ended, together with all processes forked from it."""
 
     async def start(self) -> Offer:
-        """Import the framework; returns what it offers. Raises ``FrameworkBrokenError``."""
+        """Import the framework and return the catalogue. Raises ``FrameworkBrokenError``."""
         offer = await self._server.start()
         self._revisions = _revisions(offer)
         return offer
@@ -49,8 +49,8 @@ class RenewableForkServer:
     async def renew(self) -> None:
         """Start a new zygote in place of the current one, which is killed if it is alive.
 
-        Raises ``FrameworkBrokenError`` if the framework can no longer be imported, or if a suite has changed: its cases
-        would run under the revision in the catalogue, which is no longer theirs.
+        Raises ``FrameworkBrokenError`` if the framework can no longer be imported, or if a suite's source has changed.
+        The outcomes of changed cases would be stored under the old revision in the catalogue.
         """
         await self._server.close()
         self.on_death()
@@ -62,7 +62,7 @@ class RenewableForkServer:
             raise
 
     async def _start_with_room(self) -> Offer:
-        """Start a new server, as soon as its temporary files have room."""
+        """Start a new server. If there is no space for its temporary files, wait and try again."""
         give_up_at = time.monotonic() + ROOM_LIMIT_S
         while True:
             server = self._new_server()
@@ -73,11 +73,11 @@ class RenewableForkServer:
                     raise
                 await asyncio.sleep(ROOM_POLL_S)
             finally:
-                # One that cannot start is to be closed, too.
+                # Also kept if it cannot start, so that it is closed later.
                 self._server = server
 
     async def fork(self, number: int, hear: Hear) -> Child:
-        """Fork a child. Raises ``FrameworkBrokenError``, after ``on_death`` if the zygote has ended."""
+        """Fork a child. Raises ``FrameworkBrokenError``; if the zygote has ended, ``on_death`` is called before."""
         server = self._server
         try:
             return await server.fork(number, hear)
@@ -86,7 +86,10 @@ class RenewableForkServer:
             raise
 
     async def end(self, child: Child) -> None:
-        """Kill a child and its descendants; return when they are gone, after ``on_death`` if the zygote has ended."""
+        """Kill a child and its descendants, and wait until they are gone.
+
+        If the zygote has ended, ``on_death`` is called before this returns.
+        """
         if child.died_with_zygote:
             child.dispose()
             return
@@ -101,7 +104,7 @@ class RenewableForkServer:
         return await self._server.has_orphans(child)
 
     async def describe(self) -> dict[str, Any]:
-        """The description of the device, from a throwaway child, because looking at a device may initialize it."""
+        """Describe the device. A throwaway child does it, because looking at a device may initialize it."""
         events: asyncio.Queue[MessageEvent | ChannelLostEvent | ExitedEvent] = asyncio.Queue()
         child = await self._server.fork(0, events.put_nowait)
         event = None
@@ -122,7 +125,7 @@ class RenewableForkServer:
         if message["type"] == "unavailable":
             raise FrameworkBrokenError(f"{name} is not available here: {message['reason']}")
         description: dict[str, Any] = message["description"]
-        # On the host a second process can be primed beside the first; an accelerator may be exclusive.
+        # On the host, two processes can use the device at once. An accelerator may allow only one.
         self.overlap = description["device_class"] == DeviceClass.cpu
         return description
 

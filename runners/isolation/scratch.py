@@ -1,7 +1,7 @@
-"""Scratch: the folder for temporary files of a runner's processes, removed when the processes end.
+"""Scratch: the folder for temporary files of a runner's processes. It is deleted when the processes have ended.
 
-Frameworks delete their temporary files at exit, but a runner's processes are killed and never exit. In the host's own
-temporary folder these files would fill the disk, and the next case would fail for a reason that is not its device's.
+Frameworks delete their temporary files at exit, but a runner kills its processes. In the host's own temporary folder,
+these files would fill the disk, and cases would fail without any fault of their device.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ VARIABLE = "TMPDIR"
 
 
 class Scratch:
-    """The folder of one runner, with a room in it for each child."""
+    """The temporary folder of one runner, with a subfolder (``room``) for each child."""
 
     def __init__(self) -> None:
-        """Raises ``OSError`` if no folder can be made."""
+        """Create the folder. Raises ``OSError`` if that is impossible."""
         self.folder = tempfile.mkdtemp(prefix=f"{PREFIX}{processes.mark()}-")
 
     def room(self, name: str) -> str:
-        """A separate folder for a child; the runner's own folder if no more can be made."""
+        """Create a subfolder for a child and return its path; the runner's folder if that is impossible."""
         path = os.path.join(self.folder, name)
         try:
             os.mkdir(path, 0o700)
@@ -35,7 +35,7 @@ class Scratch:
         return path
 
     def clear(self, room: str) -> None:
-        """Delete a child's folder, once none of its processes is alive."""
+        """Delete a child's folder. Call this when none of its processes is alive."""
         if room != self.folder:
             shutil.rmtree(room, ignore_errors=True)
 
@@ -50,7 +50,7 @@ def move_in(room: str) -> None:
 
 
 def sweep() -> None:
-    """Remove the leftovers of dead runners of this machine: their processes, then their folders."""
+    """Remove what dead runners left on this machine: first their processes, then their folders."""
     processes.kill_orphans()
     table = processes.snapshot()
     with contextlib.suppress(OSError):

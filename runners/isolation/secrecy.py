@@ -1,4 +1,4 @@
-"""Hides a runner's secrets from its cases: from the process memory that they can read, and from their reports."""
+"""Hides a runner's secrets from its cases: in process memory that they could read, and in their reports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ _libc.getenv.argtypes = [ctypes.c_char_p]
 
 
 def hide_own_variables() -> None:
-    """Overwrite this process's secrets where ``/proc/PID/environ`` shows them, after reading their values.
+    """Overwrite this process's secrets where ``/proc/PID/environ`` shows them. Read their values before this call.
 
-    Deleting a variable is not enough, because the kernel shows the memory in which the process received it. That
-    memory, and the rest of this process, are also closed to other processes of the same user, unless they may read
-    everything.
+    Deleting a variable is not enough, because the kernel shows the memory in which the process received it. After this
+    call, other processes of the same user cannot read this process's memory either, unless they may read everything.
     """
     for name in os.environ.keys() - without_own_secrets(os.environ).keys():
         place = _libc.getenv(name.encode())
@@ -41,7 +40,7 @@ class Redaction:
         self._secrets |= {secret for secret in secrets if len(secret) >= SHORTEST}
 
     def outcome(self, outcome: Outcome) -> Outcome:
-        """The outcome without secrets; nearly always the same object."""
+        """Return the outcome without secrets. It is nearly always the same object."""
         if not self._secrets:
             return outcome
         updates: dict[str, object] = {}

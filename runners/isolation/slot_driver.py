@@ -1,4 +1,4 @@
-"""The driver of the slots: it carries out the instructions of their state, and reports the results back to it."""
+"""The driver of the slots: carries out the instructions of their state machine, and reports the results to it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from runners.isolation.supervisor_state import SupervisorState
 
 
 class SlotDriver:
-    """Gives events to the state of the slots. Sets ``broken`` when nothing can be executed any more."""
+    """Passes events to the state machine of the slots. Sets ``broken`` when nothing can be executed any more."""
 
     def __init__(
         self,
@@ -61,11 +61,10 @@ class SlotDriver:
         self._broken = broken
         self._children: dict[int, Child] = {}
         self._kernel_kills: dict[int, int] = {}
-        """The kernel's kill count before the first case of each child: a child that dies later may be among the later
-        kills.
-        """
+        """For each child, how many processes the kernel had killed for lack of memory before the child's first case. If
+        the number has grown when the child dies, the kernel may have killed it."""
         self._tasks: set[asyncio.Task[None]] = set()
-        """Background work that may be left unfinished."""
+        """Background work that is cancelled when the driver closes."""
         self._ending: set[asyncio.Task[None]] = set()
         self._events: deque[SlotEvent] = deque()
         self._is_handling = False
@@ -79,7 +78,10 @@ class SlotDriver:
         return self._children[number].pid
 
     def handle(self, event: SlotEvent) -> None:
-        """Pass an event to the state, and carry out its decisions. An error stops the service, else jobs would hang."""
+        """Pass an event to the state machine, and carry out its instructions.
+
+        An error stops the service, because jobs would hang otherwise.
+        """
         self._events.append(event)
         if self._is_handling or self._is_closed:
             return
@@ -191,7 +193,7 @@ class SlotDriver:
         self.handle(LogRoomEvent(time.monotonic()))
 
     def _set_tick(self) -> None:
-        """Schedule the next tick. An earlier scheduled tick stays, and schedules the next one itself."""
+        """Schedule the next tick. If an earlier tick is already scheduled, it stays, and schedules the next one."""
         now = time.monotonic()
         left_s = self._state.left_s(now)
         if now + left_s < self._tick_at:

@@ -1,4 +1,4 @@
-"""The events for the state of a supervisor's slots: orders from outside, and reports of children and the zygote."""
+"""The events for the state machine of the slots: requests from outside, and reports of children and the zygote."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runners.isolation.attempts import Task
 from runners.isolation.channel import Message
 
 Output = tuple[bytes, int]
-"""The tail of what a case printed, and the size of the whole in bytes."""
+"""The tail of a case's output, and the size of the whole output in bytes."""
 
 
 @dataclass(frozen=True)
@@ -24,21 +24,21 @@ class OpenedEvent(SlotEvent):
 
     slots: int
     threads: int | None
-    """The threads of a child that runs cases beside others; null: no limit."""
+    """The number of threads of a child that runs cases beside others; None: no limit."""
     overlap: bool
-    """Whether a child may be made and primed while another runs a case."""
+    """Whether a child may be made and primed while another child runs a case."""
 
 
 @dataclass(frozen=True)
 class SubmittedEvent(SlotEvent):
-    """These tasks are to be run."""
+    """These tasks were submitted."""
 
     tasks: tuple[Task, ...]
 
 
 @dataclass(frozen=True)
 class CancelledEvent(SlotEvent):
-    """This task is to be stopped, if it is here."""
+    """This task must be stopped, if the supervisor has it."""
 
     id: str
     attempt: int
@@ -46,7 +46,7 @@ class CancelledEvent(SlotEvent):
 
 @dataclass(frozen=True)
 class SlotTickEvent(SlotEvent):
-    """Time has passed."""
+    """A time limit may have expired."""
 
 
 @dataclass(frozen=True)
@@ -61,34 +61,34 @@ class LogRoomEvent(SlotEvent):
 
 @dataclass(frozen=True)
 class ZygoteDiedEvent(SlotEvent):
-    """The zygote has ended, and with it every child that was forked from it; their ``ExitedEvent`` came before."""
+    """The zygote has ended, together with all its children. Their ``ExitedEvent`` came before."""
 
 
 @dataclass(frozen=True)
 class RenewedEvent(SlotEvent):
-    """A new zygote has taken the place of the one that died."""
+    """A new zygote has replaced the old one."""
 
 
 @dataclass(frozen=True)
 class NotRenewedEvent(SlotEvent):
-    """No new zygote can be started: no child can be forked any more."""
+    """No new zygote can be started, so no child can be forked any more."""
 
 
 @dataclass(frozen=True)
 class ChildEvent(SlotEvent):
-    """An event of the child of this number."""
+    """An event of the child with this number."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class ForkedEvent(ChildEvent):
-    """The child exists. It has done nothing yet."""
+    """The child has been forked. It has done nothing yet."""
 
 
 @dataclass(frozen=True)
 class NotForkedEvent(ChildEvent):
-    """The child cannot be forked: its zygote is gone, or the limit of processes is reached."""
+    """The child cannot be forked, because its zygote is gone or the limit of processes is reached."""
 
     reason: str
 
@@ -109,14 +109,14 @@ class ChannelLostEvent(ChildEvent):
 
 @dataclass(frozen=True)
 class ExitedEvent(ChildEvent):
-    """The child has ended, after all of its messages. The wait status is null if its zygote died with it."""
+    """The child has ended. All its messages came before. The wait status is None if the zygote died with the child."""
 
     status: int | None
 
 
 @dataclass(frozen=True)
 class MemoryEvent(ChildEvent):
-    """The processes of the child's case of this turn use more memory than a case may."""
+    """The processes of the child's case use more memory than a case may use."""
 
     turn: int
     reason: str
@@ -132,7 +132,7 @@ class ProcessesEvent(ChildEvent):
 
 @dataclass(frozen=True)
 class EndedEvent(ChildEvent):
-    """The answer to ``End``: the child and everything that it started are gone."""
+    """The answer to ``End``: the child and all processes that it started are gone."""
 
     output: Output = (b"", 0)
     kernel_killed: bool = False

@@ -1,4 +1,4 @@
-"""The instructions that the state of a supervisor's slots gives; ``slot_driver.py`` executes them."""
+"""The instructions from the state machine of the slots to the driver, which carries them out (``slot_driver.py``)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from runners.isolation.channel import Message
 
 
 class SlotInstruction:
-    """An order to the driver."""
+    """An instruction to the driver."""
 
 
 @dataclass(frozen=True)
 class Fork(SlotInstruction):
-    """Fork a child, known by this number; answer with a ``ForkedEvent`` or a ``NotForkedEvent``."""
+    """Fork a child and give it this number. Answer with a ``ForkedEvent`` or a ``NotForkedEvent``."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Prime(SlotInstruction):
-    """Have the child prime its device with this many threads (null: no limit)."""
+    """Let the child prime its device with this many threads (None: no limit)."""
 
     number: int
     threads: int | None
@@ -30,7 +30,7 @@ class Prime(SlotInstruction):
 
 @dataclass(frozen=True)
 class Order(SlotInstruction):
-    """Order the child to run its case of this turn. The child may still be running the case before."""
+    """Send the child the order for its case of this turn. The child may still run the previous case."""
 
     number: int
     turn: int
@@ -39,7 +39,7 @@ class Order(SlotInstruction):
 
 @dataclass(frozen=True)
 class LookForProcesses(SlotInstruction):
-    """Check whether the case of this turn left processes behind; answer with a ``ProcessesEvent``."""
+    """Check whether the case of this turn left processes behind. Answer with a ``ProcessesEvent``."""
 
     number: int
     turn: int
@@ -47,21 +47,21 @@ class LookForProcesses(SlotInstruction):
 
 @dataclass(frozen=True)
 class End(SlotInstruction):
-    """Kill the child with everything that it started; answer with an ``EndedEvent`` when all of it is gone."""
+    """Kill the child and all processes that it started. Answer with an ``EndedEvent`` when all are gone."""
 
     number: int
     turn: int
-    """The turn whose output the answer carries."""
+    """The answer carries the output of this turn."""
 
 
 @dataclass(frozen=True)
 class Renew(SlotInstruction):
-    """Begin with a new zygote; answer with a ``RenewedEvent`` or a ``NotRenewedEvent``."""
+    """Start a new zygote. Answer with a ``RenewedEvent`` or a ``NotRenewedEvent``."""
 
 
 @dataclass(frozen=True)
 class Break(SlotInstruction):
-    """Report that nothing can be executed any more."""
+    """Stop the service, because nothing can be executed any more."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,14 @@
-"""The lock that decides which slots of a supervisor may work at the same time. Pure; nobody waits here.
+"""The lock that decides which slots of a supervisor may work at the same time. Pure; no method blocks.
 
-Untimed cases share it, one in each slot. A timed case has it alone, and so has the confirmation of a failure that
-another case may have caused.
+Untimed cases share the lock, one case in each slot. A timed case holds it alone. So does the second run of a case that
+another case may have disturbed.
 """
 
 from __future__ import annotations
 
 
 class SlotLock:
-    """Shared by several slots, or held by one alone. A slot that asks to be alone goes before others that share."""
+    """Several slots share the lock, or one slot holds it alone. A slot that asks to be alone has priority."""
 
     def __init__(self) -> None:
         self._sharing: set[int] = set()
@@ -17,11 +17,11 @@ class SlotLock:
 
     @property
     def is_asked_for(self) -> bool:
-        """Whether a slot waits to be alone; then nothing new should begin that can wait."""
+        """Whether a slot waits to be alone. Then other slots should begin nothing that can wait."""
         return bool(self._asking)
 
     def share(self, slot: int) -> bool:
-        """Let the slot work beside others, if that is possible now; returns whether it works."""
+        """Let the slot work beside others if possible. Returns whether it may work now."""
         if slot not in self._sharing:
             if self._alone is not None or self._asking:
                 return False
@@ -29,9 +29,9 @@ class SlotLock:
         return True
 
     def hold_alone(self, slot: int) -> bool:
-        """Let the slot work alone, if that is possible now; returns whether it does.
+        """Let the slot work alone if possible. Returns whether it may work now.
 
-        If not, the slot stops sharing, and other slots wait until it has worked.
+        If not, the slot stops sharing. No other slot can begin before this one has worked.
         """
         if self._alone == slot:
             return True
@@ -44,7 +44,7 @@ class SlotLock:
         return True
 
     def release(self, slot: int) -> None:
-        """The slot has stopped working and requests nothing."""
+        """Release the lock, and withdraw the slot's request to be alone."""
         self._sharing.discard(slot)
         self._asking.discard(slot)
         if self._alone == slot:

@@ -1,12 +1,13 @@
 """The state machine of one slot: events in, instructions out, no I/O and no clock of its own.
 
-A ``SlotState`` takes one task after another from the queue to its outcome: it waits for the lock, gets a primed child,
-has it run the case, ends the child if necessary, and has a suspect outcome confirmed in a fresh child. All slots use
-one ``SharedSlotState``. ``supervisor_state.py`` hands events to the slots and lets each go on as far as it can.
+A ``SlotState`` takes one task after another from the queue and brings it to its outcome. It waits for the lock, gets a
+primed child, lets it run the case, and ends the child if necessary. If an outcome is suspect, the case runs again in a
+fresh child. All slots share one ``SharedSlotState``. ``supervisor_state.py`` passes events to the slots and lets each
+slot continue as far as it can.
 
-Two rules hold everywhere. A forked child leaves the state only by ``End``, so that each one is ended. And
-a slot waits until its dying child (``_dying``) has ended, because the next child may need what that one
-holds, such as an accelerator.
+Two rules hold everywhere. First, the state forgets a forked child only when it gives the instruction ``End``, so that
+every child is ended. Second, a slot waits until its dying child (``_dying``) has ended, because the next child may need
+a resource that the dying one holds, such as an accelerator.
 """
 
 from __future__ import annotations
@@ -56,18 +57,19 @@ from runners.isolation.task_queue import TaskQueue
 
 PRIME_LIMIT_S = 120.0
 EXIT_GRACE_S = 1.0
-"""Time for a child that closed its channel to exit by itself, so that its exit code is seen."""
+"""How long a child that closed its channel may take to exit by itself, so that its exit code becomes known."""
 
 SHARED_LIMIT_S = 30.0
-"""A case that takes longer beside others, or in a process that ran other functions, starts again: alone."""
+"""A case that takes longer beside other cases, or after cases of other functions, is stopped and runs again alone."""
 SHARED_LIMIT = 0.25
-"""Or longer than this share of its deadline."""
+"""The same limit as a share of the case's deadline. The shorter limit applies."""
 
 EXPLAIN_LIMIT_S = 30.0
-"""Maximum time to explain a reported failure; the case's deadline holds too."""
+"""The maximum time to explain a reported failure. The case's deadline applies too."""
 
 SPARE_AHEAD = 8
-"""The spare child is made this many functions before its turn: with small cases, making it takes as long."""
+"""The spare child is made this many functions before its turn. Small cases of so many functions take about as long as
+making a child."""
 
 CLOSED = "the case closed the channel to its runner"
 KILLED = 9
@@ -79,14 +81,14 @@ class SharedSlotState:
     """The state that the slots of a supervisor share."""
 
     threads: int | None = None
-    """The threads of a child that runs cases beside others; null: no limit."""
+    """The number of threads of a child that runs cases beside others; None: no limit."""
     overlap: bool = False
     """Whether a process may be created and primed while another one runs a case."""
     queue: TaskQueue = field(default_factory=TaskQueue)
     lock: SlotLock = field(default_factory=SlotLock)
     slots: list[SlotState] = field(default_factory=list)
     slot_of: dict[int, SlotState] = field(default_factory=dict)
-    """The slot of each child, by its number, until the child is gone."""
+    """The slot of each child by the child's number, until the child is gone."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     has_room: bool = True
     """Whether the event log has room for another attempt."""
@@ -97,7 +99,7 @@ class SharedSlotState:
         return all(slot.is_quiet for slot in self.slots)
 
     def renew(self) -> list[SlotInstruction]:
-        """Request a new zygote, unless one is on its way."""
+        """Request a new zygote, unless one is already being started."""
         if self.zygote == "renewing":
             return []
         self.zygote = "renewing"
@@ -105,7 +107,7 @@ class SharedSlotState:
 
 
 class SlotState:
-    """``handle`` takes an event of one of its children; ``step`` does the next thing."""
+    """The state machine of one slot. ``handle`` takes an event of a child; ``step`` takes the next possible step."""
 
     def __init__(self, number: int, shared_state: SharedSlotState, *, takes_timed: bool) -> None:
         self.number = number
@@ -116,14 +118,14 @@ class SlotState:
         self.present: ChildState | None = None
         """The child that ran the last case, runs one now, or is being made for the next one."""
         self.spare: ChildState | None = None
-        """The child after the present one. On the host it is made and primed at the same time."""
+        """The next child. On the host it is made and primed while the present child runs a case."""
         self._shared = shared_state
         self._left: list[ChildState] = []
-        """Children that are finished, to be ended during the next case."""
+        """Retired children, which are ended during the next case."""
         self._ending: set[int] = set()
         """Children that are being ended in the background."""
         self._dying: int | None = None
-        """The child that must be gone before anything else happens."""
+        """The child that must have ended before the slot does anything else."""
         self._cancelled_ahead: Task | None = None
 
     @property
@@ -138,10 +140,10 @@ class SlotState:
         primings = [child.prime_by - now for child in children if child.prime_by is not None]
         return min([*primings, self._left_of_run(now)])
 
-    # News
+    # Events
 
     def handle(self, event: ChildEvent) -> list[SlotInstruction]:
-        """Note an event of a child, and return the instructions that follow at once."""
+        """Update the state for an event of a child, and return the instructions that follow at once."""
         match event:
             case ForkedEvent():
                 return self._on_forked(event)
@@ -172,7 +174,7 @@ class SlotState:
         return self._end_case(self._overdue(run, now))
 
     def cancel(self, key: tuple[str, int], now: float) -> list[SlotInstruction] | None:
-        """Stop the task; null if it does not belong to this slot."""
+        """Stop the task. Returns None if it does not belong to this slot."""
         run = self.execution
         if run is not None and run.task.key == key:
             run.cancelled = True
@@ -184,7 +186,7 @@ class SlotState:
 
     def _cancel_waiting(self, task: Task) -> list[SlotInstruction]:
         if self.present is not None and self.present.ahead is task:
-            # Its child may be at it by now, and is ended when its turn comes.
+            # Its child may run it already, and is ended when the turn of the task comes.
             self._cancelled_ahead = task
             return []
         self.stretch.remove(task)
@@ -198,11 +200,11 @@ class SlotState:
         return self._prime(child, event.now) if child is self.spare and self._shared.overlap else []
 
     def _on_not_forked(self, event: NotForkedEvent) -> list[SlotInstruction]:
-        """After the first failure, try another child from a new zygote. After the second, end the task: the runner is
-        at fault.
+        """After the first failure, try another child from a new zygote. After the second failure, end the task with
+        ``harness_failed``.
         """
         if self.spare is not None and self.spare.number == event.number:
-            # Its turn has not come. If no child can be forked then either, that has its consequences.
+            # No task needs the spare yet. When a task needs a child, forking is tried again.
             self.spare = None
             return []
         self.present, run = None, self.execution
@@ -226,7 +228,7 @@ class SlotState:
         return self._read_inbox(child, event.now)
 
     def _read_inbox(self, child: ChildState, now: float) -> list[SlotInstruction]:
-        """Act on the child's messages that belong to its current turn; the others wait for their turn."""
+        """Handle the messages that belong to the child's current turn. Other messages wait for their turn."""
         out: list[SlotInstruction] = []
         while child.inbox:
             run = self.execution
@@ -246,7 +248,7 @@ class SlotState:
         if isinstance(event, MessageEvent) and event.message.get("type") == "primed":
             child.is_primed = True
         if child.is_primed or child is self.spare:
-            # Why a spare could not be primed shows again when its first case primes it.
+            # If a spare could not be primed, its first case primes it again and then reports why it fails.
             return []
         if isinstance(event, MessageEvent):
             return self._end_case(_not_primed(str(event.message.get("reason"))))
@@ -257,7 +259,7 @@ class SlotState:
     def _on_case(
         self, run: Execution, event: MessageEvent | ChannelLostEvent | ExitedEvent, now: float
     ) -> list[SlotInstruction]:
-        """Follow the case that runs; one that cannot report its end is ended."""
+        """Handle an event of the case that runs. If the case can no longer report its end, end it."""
         match event:
             case ExitedEvent():
                 elapsed_s = _elapsed_s(run, now) if run.closing is None else run.closing.elapsed_s
@@ -276,7 +278,7 @@ class SlotState:
                     return self._end_case(harness_failed(reason, duration_s=_elapsed_s(run, now)))
 
     def _on_message(self, run: Execution, message: Message, now: float) -> list[SlotInstruction]:
-        """Raises ``KeyError``, ``TypeError`` or ``ValueError`` if the message makes no sense."""
+        """Handle a message of the case. Raises ``KeyError``, ``TypeError`` or ``ValueError`` if it is invalid."""
         assert run.clock is not None
         assert run.child is not None
         match message["type"]:
@@ -321,7 +323,7 @@ class SlotState:
         if run is None or run.child is None or run.stage is not Stage.ending or run.child.number != event.number:
             return []
         if run.child.turn < 0 and self._shared.zygote != "alive" and not run.cancelled and not run.is_last_try:
-            # Its zygote took it along before the case began.
+            # The child died with its zygote before the case began. So try once more with another child.
             run.child, run.outcome, run.stage, run.is_last_try = None, None, Stage.child, True
             return []
         assert run.outcome is not None
@@ -334,7 +336,7 @@ class SlotState:
     # Decisions
 
     def step(self, now: float) -> list[SlotInstruction] | None:
-        """Do the next thing that is possible now; null if there is none."""
+        """Take the next possible step. Returns None if no step is possible now."""
         run = self.execution
         if self._dying is not None:
             return None
@@ -363,7 +365,7 @@ class SlotState:
         return []
 
     def _enter(self, run: Execution) -> list[SlotInstruction] | None:
-        """Wait for the lock."""
+        """Take the lock. Returns None if the slot must wait for it."""
         if run.cancelled:
             run.outcome, run.stage = cancellation(), Stage.done
             return self._end_present()
@@ -374,7 +376,7 @@ class SlotState:
         return []
 
     def _get_child(self, run: Execution, now: float) -> list[SlotInstruction] | None:
-        """Get a primed child for the task, and have it run the case."""
+        """Get a primed child for the task, and let it run the case."""
         child, shared_state = self.present, self._shared
         if run.cancelled:
             run.outcome, run.stage = cancellation(), Stage.done
@@ -391,7 +393,7 @@ class SlotState:
                 return self._end_present() if waits else self._leave_present()
             run.child = child
         if not run.task.is_untimed and not shared_state.is_quiet:
-            # No fork, priming or kill may go on beside a timed case.
+            # While a timed case runs, no process may be forked, primed or killed.
             return [end for slot in shared_state.slots for end in slot.end_left()] or None
         return self._start(run, child, now) if child.is_primed else self._prime(child, now)
 
@@ -416,7 +418,7 @@ class SlotState:
         return [End(spare.number, spare.turn)]
 
     def _start(self, run: Execution, child: ChildState, now: float) -> list[SlotInstruction]:
-        """Have the child run the case."""
+        """Let the child run the case."""
         is_ahead = child.ahead is not None
         child.take_turn(run.task)
         run.functions, run.stage, run.closing = child.functions, Stage.running, None
@@ -432,7 +434,7 @@ class SlotState:
             limit_s = min(limit_s, SHARED_LIMIT_S, SHARED_LIMIT * limit_s)
         run.start_clock(limit_s, now)
         out += self._give_ahead(run, child)
-        # In a child's first case its threads start, and what goes on beside it takes a core from them.
+        # A child's threads start in its first case. Other work at the same time would take a core from them.
         if child.turn > 0 or not any(map(child.admits, self._following())):
             out += self.end_left()
             if not run.alone:
@@ -442,7 +444,7 @@ class SlotState:
     def _give_ahead(self, run: Execution, child: ChildState) -> list[SlotInstruction]:
         """Send the next case to the child before its turn, so that the child does not wait between cases.
 
-        If the current case ends the child, the turn never comes, and nothing is reported for the next case.
+        If the current case ends the child, the turn of the next case never comes, and its messages are dropped.
         """
         shared_state = self._shared
         if run.alone or shared_state.lock.is_asked_for or not shared_state.has_room:
@@ -469,7 +471,7 @@ class SlotState:
         return [Fork(self.spare.number)]
 
     def _conclude(self, run: Execution, now: float) -> list[SlotInstruction]:
-        """Report the outcome, or first have it confirmed if something else may have caused it."""
+        """Report the outcome. If something else may have caused it, confirm it first by a second run."""
         outcome = run.outcome
         assert outcome is not None
         if run.suspect is not None:
@@ -482,8 +484,8 @@ class SlotState:
     def _confirm(self, run: Execution, suspect: Outcome, now: float, *, alone: bool) -> list[SlotInstruction]:
         """Run a suspect case again in a fresh child, within the same deadline.
 
-        The order of cases, leftovers of an earlier case and resources that another slot used up must not accuse a
-        device. The outcome stays if too little time is left; a failure also stays if the confirmation has no outcome.
+        A device must not be blamed for the order of cases, for leftovers of an earlier case, or for resources that
+        another slot used up. If too little time is left for a second run, the first outcome counts.
         """
         run.begin_anew(suspect, now)
         if run.left_s <= suspect.duration_s:
@@ -493,12 +495,12 @@ class SlotState:
             run.alone, run.stage = True, Stage.admission
         else:
             run.stage = Stage.child
-        # At once: it may be at the next case already, which would run beside the confirmation.
+        # End the child at once. It may already run the next case, which would run beside the confirmation.
         return self._end_present()
 
     def _report(self, run: Execution, outcome: Outcome) -> list[SlotInstruction]:
         out: list[SlotInstruction] = [ReportStart(run.task)] if run.clock is None else []
-        # Otherwise its child may be at the next case already.
+        # If a task was sent ahead, the child may already run it, so the slot keeps the lock.
         if run.alone or self.present is None or self.present.ahead is None:
             self._shared.lock.release(self.number)
         self.execution = None
@@ -507,8 +509,8 @@ class SlotState:
     def _overdue(self, run: Execution, now: float) -> Outcome:
         """The outcome of a case that did not end in time.
 
-        It is a timeout only if no other case can be the reason. Else the rest of the time is for running the case
-        alone, however late the delay was noticed.
+        It is a timeout only if no other case can be the reason. Otherwise the case runs again alone for the rest of its
+        time. For this, the first run counts at most its limit, however late the delay was noticed.
         """
         assert run.clock is not None
         elapsed_s = run.clock.elapsed_s(now)
@@ -542,14 +544,14 @@ class SlotState:
         return [prime, *self._read_inbox(child, now)]
 
     def _end_case(self, outcome: Outcome) -> list[SlotInstruction]:
-        """End the child with its case; the outcome follows when the child is gone."""
+        """End the child and its case. The outcome is reported when the child is gone."""
         assert self.execution is not None
         self.execution.settle(outcome)
         self.execution.stage = Stage.ending
         return self._end_present()
 
     def _end_unreported(self, run: Execution, elapsed_s: float) -> list[SlotInstruction]:
-        """The case will not report any more, because its process has ended or its channel is closed."""
+        """End a case that cannot report any more, because its process has ended or its channel is closed."""
         assert run.child is not None
         run.was_killed = run.child.is_gone and run.child.status == KILLED
         return self._end_case(_outcome_without_report(run.child, run.closing, elapsed_s))
@@ -560,7 +562,7 @@ class SlotState:
         run.stage = Stage.done
 
     def _end_present(self) -> list[SlotInstruction]:
-        """End the present child at once, with everything that it started."""
+        """End the present child at once, with all processes that it started."""
         child = self.present
         if child is None or not child.is_forked:
             return []
@@ -568,7 +570,7 @@ class SlotState:
         return [End(child.number, child.turn)]
 
     def _leave_present(self) -> list[SlotInstruction]:
-        """Retire the present child: it is ended during the next case."""
+        """Retire the present child. It is ended during the next case."""
         if self.present is not None:
             self._left.append(self.present)
         self.present = None
@@ -598,7 +600,7 @@ def _elapsed_s(run: Execution, now: float) -> float:
 
 
 def _moment(message: Message, now: float) -> float:
-    """The time in the child's message, but not after now: a clock that runs ahead would postpone the deadline."""
+    """Return the time in the child's message, or ``now`` if that is earlier: a later time would delay the deadline."""
     return min(float(message["at"]), now)
 
 
@@ -607,7 +609,7 @@ def _not_primed(reason: str) -> Outcome:
 
 
 def _outcome_without_report(child: ChildState, closing: Closing | None, elapsed_s: float) -> Outcome:
-    """The outcome of a case without a report, from how its process ended."""
+    """Return the outcome of a case that has not reported, according to how its process ended."""
     status = child.status
     if child.is_gone and status is None:
         return harness_failed("the zygote ended while the case ran", duration_s=elapsed_s)

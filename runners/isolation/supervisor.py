@@ -1,7 +1,7 @@
-"""The supervisor: the queue of a runner's tasks and the slots that run them, each in processes of its own.
+"""The supervisor: runs a runner's tasks in slots. Each slot has child processes of its own.
 
-It never imports a framework. ``supervisor_state.py`` decides, ``slot_driver.py`` carries out, and the HTTP server
-serves the outcomes.
+The supervisor never imports a framework. ``supervisor_state.py`` decides, ``slot_driver.py`` carries out the decisions,
+and the HTTP server serves the outcomes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from runners.isolation.supervisor_state import SupervisorState
 MEMORY_POLL_S = 0.25
 
 THREADS = 4
-"""The threads of the loop: one measures memory while another kills; the rest resolve names."""
+"""The number of threads for blocking work of the event loop: measuring memory, killing processes, resolving names."""
 
 
 class Supervisor:
@@ -56,12 +56,12 @@ class Supervisor:
         self._memory_watch: asyncio.Task[None] | None = None
 
     async def open(self) -> Offer:
-        """Import the framework; returns what it offers. The device is not touched. Raises ``FrameworkError``."""
+        """Import the framework and return the catalogue. Does not touch the device. Raises ``FrameworkError``."""
         await _start_threads()
         return await self._fork_server.start()
 
     async def look(self) -> dict[str, Any]:
-        """Look at the device and begin to execute; returns the device's description."""
+        """Look at the device, begin to execute tasks, and return the device's description."""
         description = await self._fork_server.describe()
         slots = self._most_slots if self._fork_server.overlap else 1
         threads = None if slots == 1 else max(1, (os.cpu_count() or 1) // slots)
@@ -77,7 +77,7 @@ class Supervisor:
 
     @property
     def slots(self) -> int:
-        """The untimed cases that run at once; known when the device has been looked at."""
+        """The number of untimed cases that run at once; 0 before ``look``."""
         return len(self._state.slots)
 
     @property
@@ -105,7 +105,7 @@ class Supervisor:
         await self._driver.close()
 
     def _break(self, task: asyncio.Task[None]) -> None:
-        """Stop the service if the memory watch fails, because memory would have no limit."""
+        """Stop the service if the memory watch fails, because cases would have no memory limit."""
         if not task.cancelled():
             self.broken.set()
 
@@ -121,8 +121,9 @@ class Supervisor:
 
 
 async def _start_threads() -> None:
-    """Start every thread that the loop will need. A case that forks endlessly leaves no room for more, and must be
-    killed.
+    """Start all threads that the event loop will need.
+
+    While a case forks endlessly, no new thread can be started, but killing the case needs a thread.
     """
     loop = asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "loop"))

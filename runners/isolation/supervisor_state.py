@@ -1,4 +1,4 @@
-"""The state of all slots of a supervisor: it passes each event to its slot, then lets all slots continue. Pure."""
+"""The state machine of all slots: passes each event to its slot, then lets all slots continue. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from runners.isolation.slot_state import SharedSlotState, SlotState
 
 
 class RunningCase(NamedTuple):
-    """The case of this turn of the child of this number."""
+    """The case that the child with this number runs in this turn."""
 
     number: int
     turn: int
@@ -38,14 +38,14 @@ class RunningCase(NamedTuple):
 
 
 class SupervisorState:
-    """``handle`` is the only way to change it. Timed tasks run alone, so the first slot takes all of them."""
+    """The state of all slots. Only ``handle`` changes it. Timed tasks run alone, so only the first slot takes them."""
 
     def __init__(self) -> None:
         self._shared = SharedSlotState()
 
     @property
     def slots(self) -> list[SlotState]:
-        """None before the ``OpenedEvent``."""
+        """The slots; empty before the ``OpenedEvent``."""
         return self._shared.slots
 
     @property
@@ -55,7 +55,7 @@ class SupervisorState:
 
     @property
     def starting(self) -> int:
-        """The number of tasks that have left the queue and not begun."""
+        """The number of tasks that have left the queue but not begun."""
         return sum(slot.execution is not None and slot.execution.clock is None for slot in self.slots)
 
     def running(self, now: float) -> list[Running]:
@@ -69,14 +69,14 @@ class SupervisorState:
                 yield RunningCase(run.child.number, run.child.turn, run.alone)
 
     def left_s(self, now: float) -> float:
-        """Seconds until a ``SlotTickEvent`` is due; infinite if time alone changes nothing."""
+        """Return the seconds until a ``SlotTickEvent`` is due; infinite if no limit is running."""
         return min((slot.left_s(now) for slot in self.slots), default=math.inf)
 
     def handle(self, event: SlotEvent) -> list[SlotInstruction]:
         out = self._note(event)
         has_gone_on = True
         while has_gone_on:
-            # What one slot gives up, another may have waited for.
+            # Each slot gets another chance, because it may have waited for something that another slot has released.
             steps = [slot.step(event.now) for slot in self.slots]
             has_gone_on = any(step is not None for step in steps)
             out += [instruction for step in steps if step is not None for instruction in step]
@@ -106,7 +106,7 @@ class SupervisorState:
             case RenewedEvent():
                 shared_state.zygote = "alive"
             case NotRenewedEvent():
-                # As it stays being renewed for ever, nothing is forked any more.
+                # The zygote's state stays "renewing", so that nothing is forked any more.
                 return [Break()]
             case ChildEvent():
                 return self._note_of_child(event)

@@ -1,6 +1,6 @@
-"""The queue of a supervisor's tasks, and the rule for which tasks a slot takes next.
+"""The queue of a supervisor's tasks, and the rule that decides which tasks a slot takes next.
 
-Tasks leave the queue in the order of arrival. A slot takes a *stretch* at once: the next tasks of the same group, which
+Tasks leave the queue in the order of arrival. A slot takes a *stretch* at a time: the next tasks of one group, which
 can share a process.
 """
 
@@ -13,7 +13,7 @@ from runners.isolation.attempts import Task
 
 
 class TaskQueue:
-    """First in, first out, by stretches."""
+    """A first-in, first-out queue from which stretches are taken."""
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()
@@ -28,7 +28,7 @@ class TaskQueue:
         self._tasks.extend(tasks)
 
     def remove(self, task: Task) -> None:
-        """Raises ``ValueError`` if it is not here."""
+        """Remove a task. Raises ``ValueError`` if it is not in the queue."""
         self._tasks.remove(task)
 
     @property
@@ -36,9 +36,9 @@ class TaskQueue:
         return self._tasks[0] if self._tasks else None
 
     def take(self, *, takes_timed: bool) -> deque[Task]:
-        """The next stretch; empty if there is none, or if it is timed and ``takes_timed`` is false.
+        """Take the next stretch. Empty if the queue is empty, or if its first task is timed and ``takes_timed`` false.
 
-        Timed tasks run alone, so one slot takes all of them.
+        Timed tasks run alone, so only one slot takes them.
         """
         stretch: deque[Task] = deque()
         first = self.first

@@ -1,7 +1,8 @@
-"""The time of one call: one policy for every backend, and its statistics.
+"""Measures the time of a call in the same way on every device, and computes statistics of the samples.
 
-wait → start → call → wait for every array in the result → stop. On a lazy or asynchronous framework a call returns
-before its work is done, so the clock stops only when the result is ready. On the host that wait costs nothing.
+The sequence is: wait, start the clock, call, wait for every array in the result, stop the clock. In a lazy or
+asynchronous framework, a call returns before its work is done, so the clock stops only when the result is ready. On the
+host, this wait takes no time.
 """
 
 from __future__ import annotations
@@ -23,54 +24,55 @@ BUDGET_S = 0.2
 QUICK_BUDGET_S = 0.02
 WARM_UP_S = 0.05
 LEAST_WARM_UP_S = 0.005
-"""The minimum time of the warm-up. Calls of microseconds get faster for hundreds of calls; longer ones settle at the
-second.
+"""The minimum time of the warm-up. Calls of microseconds keep getting faster for hundreds of calls. Longer calls reach
+their final speed at the second call.
 """
 LEAST_SPAN_S = 0.010
-"""The minimum total time of samples. Samples of 1.5 ms in total came out up to a third too long, because they show one
-moment.
+"""The minimum total time of all samples. Samples of 1.5 ms in total were up to a third too long, because they show only
+one moment.
 """
 MIN_SAMPLES = 10
 MAX_SAMPLES = 200
 FEWEST_SAMPLES = 3
-"""The number of samples for a call that is slower than the budget."""
+"""The minimum number of samples, even for a call that takes longer than the budget."""
 SAMPLE_NS = 100_000
-"""A sample lasts at least this long, so that the clock's own cost does not show."""
+"""The minimum duration of a sample, so that the time of reading the clock does not matter."""
 MAX_CALLS = 10_000
 WAITED = 0.1
-"""The maximum share of a sample during which threads may wait for a core. A sample with more also measures the host."""
+"""The maximum share of a sample during which threads may wait for a core. A longer wait means that the sample measures
+the host, not the call."""
 CONTENDED = 0.5
-"""The maximum share of samples that may wait.
+"""If more than this share of samples waited for a core, the times are marked as contended.
 
-Measured with calls of two threads on two busy cores: where few samples had waited, the best of the others was within 10
-% of the call's own time in nine of ten runs; where most had waited, it was twice that time.
+Measured with calls of two threads on two busy cores. If few samples had waited, the best of the others was within 10 %
+of the call's own time in nine of ten runs. If most had waited, the best was twice that time.
 """
 OTHERS = 0.2
-"""The number of cores that others may use on average. Below it, waiting threads wait for each other."""
+"""If others use fewer cores than this on average, the waiting threads of this process wait for each other."""
 PATIENCE = 3
-"""The maximum number of budgets to spend on finding samples that did not wait."""
+"""To find samples that did not wait, at most this many times the budget is spent."""
 ENOUGH = 0.01
-"""The relative error of the median at which more samples add nothing."""
+"""Sampling stops when the relative error of the median is below this."""
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Steady-state times of one call; each entry is one sample, divided by its calls."""
+    """The steady-state times of one call."""
 
     milliseconds: list[float]
-    """The samples during which no thread waited for a core; if there are too few, the others."""
+    """The time per call of each sample during which no thread waited for a core; if too few, of the other samples."""
     calls_per_sample: int
     contended_share: float = 0.0
     """The share of all samples during which threads waited for a core that others used."""
 
     @property
     def contended(self) -> bool:
-        """Most samples waited, so the remaining ones may be longer than the call by an unknown amount."""
+        """Whether most samples waited for a core. Then the times may be too long by an unknown amount."""
         return self.contended_share > CONTENDED
 
 
 def cold(call: Call, wait: Wait) -> tuple[Any, float]:
-    """The result and the milliseconds of the first call."""
+    """Make the first call. Returns its result and its time in milliseconds."""
     wait(None)
     start = perf_counter_ns()
     result = call()
@@ -79,9 +81,10 @@ def cold(call: Call, wait: Wait) -> tuple[Any, float]:
 
 
 def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
-    """Warm up, then sample until the median is known well enough or the budget is used.
+    """Warm up, then take samples until the median is precise enough or the budget is used.
 
-    Samples in which threads waited for a core are left out, and their time is given back, if there are others.
+    Samples in which threads waited for a core are left out if there are enough others, and sampling continues longer
+    (``PATIENCE``) to find others.
     """
     with garbage_collection_paused():
         wait(None)
@@ -96,7 +99,7 @@ def steady(call: Call, wait: Wait, *, budget_s: float) -> Samples:
 
 
 def samples(quiet_ms: list[float], contended_ms: list[float], calls: int, others_cores: float) -> Samples:
-    """The samples that represent the call. Pure."""
+    """Choose the samples that represent the call. Pure."""
     durations_ms = quiet_ms if len(quiet_ms) >= FEWEST_SAMPLES else contended_ms
     contended_count = 0 if others_cores < OTHERS else len(contended_ms)
     return Samples(durations_ms, calls, contended_count / (len(quiet_ms) + len(contended_ms)))
@@ -105,7 +108,7 @@ def samples(quiet_ms: list[float], contended_ms: list[float], calls: int, others
 def _sample_until_enough(
     call: Call, wait: Wait, calls: int, waits: CoreWaits, budget_ns: int
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of one call: samples in which no thread waited for a core, and the others."""
+    """Take samples. Returns the ms per call of samples in which no thread waited for a core, and of the others."""
     quiet_ms: list[float] = []
     contended_ms: list[float] = []
     began = perf_counter_ns()
@@ -146,7 +149,7 @@ def interquartile_range(values: Sequence[float]) -> float:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """A quantile by linear interpolation between the closest ranks."""
+    """Compute a quantile by linear interpolation between the closest ranks."""
     if not values:
         raise ValueError("a quantile needs at least one value")
     ascending = sorted(values)
@@ -157,7 +160,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def relative_error(values: Sequence[float]) -> float:
-    """Half the width of the median's 95 % interval over the median (McGill, Tukey and Larsen's notch)."""
+    """Return half the width of the median's 95 % interval, divided by the median (McGill, Tukey and Larsen's notch)."""
     middle = median(values)
     if middle <= 0:
         return math.inf
@@ -165,7 +168,7 @@ def relative_error(values: Sequence[float]) -> float:
 
 
 def _sample(call: Call, wait: Wait, calls: int) -> int:
-    """Nanoseconds of that many calls, each waited for."""
+    """Make this many calls and wait for each result. Returns the total nanoseconds."""
     rounds = repeat(None, calls)
     start = perf_counter_ns()
     for _ in rounds:
@@ -174,10 +177,10 @@ def _sample(call: Call, wait: Wait, calls: int) -> int:
 
 
 def _warm_up(call: Call, wait: Wait, limit_s: float) -> float:
-    """Call until two consecutive calls take about the same time or the limit is used, at least twice; the ns of the
-    last call.
+    """Call until two consecutive calls take about the same time, or the limit is used.
 
-    A second call may compile again because its state has changed, so the first is never the estimate.
+    Calls at least twice, because the second call may compile again. Returns the nanoseconds of the faster of the last
+    two calls.
     """
     began = perf_counter_ns()
     least, deadline = began + int(LEAST_WARM_UP_S * 1e9), began + int(limit_s * 1e9)

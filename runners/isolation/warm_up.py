@@ -27,7 +27,7 @@ def warm_up(device: Device) -> None:
     """Run two cases that return their arguments, and drop the outcomes."""
     empty = Function("warm-up", reference=_return_arguments, prepare=_give_back, alias_of=device.framework)
     empty.value("value", lambda inputs: [inputs.normal(2, 2), inputs.integers(3)])
-    empty.behaviour("behaviour", lambda inputs: [inputs.normal(2, 2)], lambda observed, given: None)
+    empty.behaviour("behaviour", lambda inputs: [inputs.normal(2, 2)], lambda observed, argument: None)
     for case in empty.cases:
         outcome = run_case(device, case, TimingPolicy.off, _NoClock(), position=0, init_ms=0.0)
         as_message(outcome)

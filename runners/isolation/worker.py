@@ -1,7 +1,7 @@
 """The worker: a forked child that primes its device and runs cases one by one, as the supervisor orders.
 
-This code runs in the child only. Nothing else touches the framework's device. The child sends its reports over
-its channel, and its output goes to a pipe that the supervisor reads.
+This code runs only in the child, and only the child uses the framework's device. The child sends its reports over its
+channel. Its output goes to a pipe that the supervisor reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from time import monotonic, perf_counter  # ours, whatever a case puts in their place
+from time import monotonic, perf_counter  # imported by name, because a case may replace them in the module
 from typing import NoReturn, cast
 
 from protocol.enums import Ending, TimingPolicy, Verdict
@@ -50,14 +50,14 @@ _libc = ctypes.CDLL(None)
 
 
 class Reporter:
-    """The harness's line to the supervisor while a case runs."""
+    """Reports to the supervisor for the harness while a case runs."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
     @contextlib.contextmanager
     def timing_lock(self) -> Iterator[float]:
-        """Hold the host's timing lock; gives the milliseconds waited, which no deadline counts."""
+        """Hold the host's timing lock during the block. Yields the wait in ms, which counts for no deadline."""
         try:
             descriptor = _open_lock()
         except OSError as error:
@@ -81,13 +81,14 @@ class Reporter:
 
 
 def _open_lock() -> int:
-    """Open the named file, which users may share, or a file in a private folder; links are not followed. Raises
-    ``OSError``.
+    """Open the lock file: the file that the variable names, which users may share, or a file in a private folder.
+
+    Links are not followed. Raises ``OSError``.
     """
     lock_path = os.environ.get(LOCK_VARIABLE)
     path = Path(lock_path) if lock_path else _own_folder() / "timing.lock"
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-    # Without O_CREAT first: in a sticky folder Linux refuses it for another user's file.
+    # First without O_CREAT: in a sticky folder, Linux refuses O_CREAT for another user's file.
     try:
         return os.open(path, flags)
     except FileNotFoundError:
@@ -99,7 +100,7 @@ def _open_lock() -> int:
 
 
 def _own_folder() -> Path:
-    """The folder ``/tmp/portolan-UID``, which nobody else can write to. Raises ``OSError``."""
+    """Create or check the folder ``/tmp/portolan-UID``, which only this user can write to. Raises ``OSError``."""
     folder = Path(DEFAULT_FOLDER.format(os.geteuid()))
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -110,7 +111,7 @@ def _own_folder() -> Path:
 
 
 class Worker:
-    """A worker describes and primes its device, and runs case after case until it is killed."""
+    """Describes and primes the device, and runs case after case until the process is killed."""
 
     def __init__(
         self, channel: Channel, outputs: Sequence[int], device: Device, cases: Mapping[tuple[str, str], Case]
@@ -135,7 +136,7 @@ class Worker:
                 report = self._report(message)
                 report_message = {"type": "finished", "at": monotonic(), "outcome": report}
                 self._position += 1
-                # With another case here already, its beginning follows at once.
+                # If another case has arrived, its "begun" message follows at once and takes this one along.
                 if self._channel.has_arrived:
                     self._channel.hold(report_message)
                 else:
@@ -146,7 +147,7 @@ class Worker:
             description = {**dataclasses.asdict(self._device.describe()), **identity()}
             description["libraries"] = {**description["libraries"], **stand_ins()}
             description_message = {"type": "described", "description": description}
-            encode(description_message)  # A value that JSON cannot hold is reported here, with its reason.
+            encode(description_message)  # raises here for a value that JSON cannot hold, so that it is reported
         except DeviceUnavailableError as error:
             return {"type": "unavailable", "reason": printable(str(error))}
         except Exception as error:
@@ -171,7 +172,7 @@ class Worker:
         return {"type": "primed", "ms": self._init_ms}
 
     def _report(self, message: Message) -> Message:
-        """Run the case. An outcome that accuses is reported before the call is repeated, as that may crash."""
+        """Run the case. A failure or fallback is reported before its call is repeated, because that may crash."""
         case = self._cases[message["suite"], message["case"]]
         observation = as_storable(self._run(case, TimingPolicy(message["timing"]), message["timeout_s"]))
         report = as_message(observation)
@@ -180,7 +181,7 @@ class Worker:
             return report
         self._send_failure(observation)
         with _silence():
-            # Each step has its own time limit, and one that ends the process leaves the steps before it.
+            # Each step is reported. If a step ends the process, the results of the earlier steps are kept.
             for explained in explanations(self._device, case, observation):
                 observation = explained
                 self._send_failure(observation)
@@ -207,7 +208,7 @@ class Worker:
         except ChannelLostError:
             raise
         except Exception as error:
-            # The harness reports what a case raises; what reaches us is the harness's own.
+            # The harness catches what a case raises. So this is an error of the harness itself.
             traceback.print_exc()
             return harness_failed(f"the harness failed: {type(error).__name__}: {error}", monotonic() - began)
         except BaseException as error:
@@ -224,7 +225,7 @@ class Worker:
 
 def print_to(output: int) -> None:
     """Redirect all output of this process from now on."""
-    # A case may have closed it; its channel is then closed too, and the next report says so.
+    # A case may have closed the pipe. Then its channel is closed too, and the next report fails.
     with contextlib.suppress(OSError):
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -242,7 +243,7 @@ def _silence() -> Iterator[None]:
 
 
 def _flush() -> None:
-    """Flush every stream, because the output must be in the pipe before the outcome is sent."""
+    """Flush every stream. The output must be in the pipe before the outcome is sent."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -257,12 +258,11 @@ def live(
     device: Device,
     cases: Mapping[tuple[str, str], Case],
 ) -> NoReturn:
-    """Everything a child does after the fork. Leaves by ``os._exit`` only: the zygote's own
-    exit handlers must not run here."""
+    """Run the child after the fork. It ends by ``os._exit``, because the zygote's exit handlers must not run here."""
     code = 1
     try:
         processes.die_with_parent(signal.SIGKILL)
-        # What a case leaves behind stays below its own process, and is told from that of another slot's case.
+        # Processes that a case leaves behind then stay below this process, apart from those of other slots' cases.
         processes.become_subreaper()
         if os.getppid() != parent:
             os._exit(1)
@@ -272,9 +272,9 @@ def live(
             signal.signal(number, signal.SIG_DFL)
         for output in outputs:
             os.set_inheritable(output, False)
-        # What priming prints goes to the pipe that the first case does not use.
+        # The output of priming goes to the pipe that the first case does not use.
         print_to(outputs[-1])
-        # Standard error may be a file object of the zygote's own making; native code writes to 2.
+        # ``sys.stderr`` may be another object than descriptor 2, to which native code writes.
         faulthandler.enable(file=2)
         scratch.move_in(room)
         Worker(Channel(connection), outputs, device, cases).serve()

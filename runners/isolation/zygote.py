@@ -1,8 +1,8 @@
 """The zygote: imports the framework once, never touches its device, and forks children.
 
-The supervisor has ``launch.py`` start it with one end of a channel, in the interpreter that has the framework. It
-sends the catalogue in pieces, then forks a child for every request, reaps and reports what ends. When the supervisor
-dies, it kills everything below itself and leaves.
+The supervisor starts it by ``launch.py`` in the interpreter that has the framework, with one end of a channel. The
+zygote sends the catalogue in pieces. Then it forks a child for every request, and reaps and reports children that end.
+When the supervisor dies, the zygote kills all its descendants and exits.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from runners.suite.framework import Framework
 
 def main(arguments: list[str]) -> int:
     descriptor, framework, device, supervisor, *suites = arguments
-    # While importing nobody listens to the channel, and nobody has been forked: just die.
+    # During the import, the zygote has no children and does not read the channel, so it can simply die.
     processes.die_with_parent(signal.SIGKILL)
     processes.become_subreaper()
     channel = Channel(socket.socket(fileno=int(descriptor)))
-    # Only this process answers: not a copy of it that a module forks while it is imported, nor the process of a case.
+    # Only this process may use the channel: no copy of it that a module forks during the import, and no case's process.
     os.register_at_fork(after_in_child=channel.close)
     try:
         _require_own_process(int(supervisor))
@@ -57,30 +57,30 @@ def main(arguments: list[str]) -> int:
 
 
 def _require_own_process(supervisor: int) -> None:
-    """Raise ``FrameworkBrokenError`` in a process that the supervisor has not started, and so could not end."""
+    """Raise ``FrameworkBrokenError`` if the supervisor has not started this process itself, and so could not end it."""
     if os.getppid() != supervisor:
         raise FrameworkBrokenError(
-            "it answers from another process than was started: name the interpreter itself or a script that execs it, "
-            "and let nothing fork while it starts"
+            "it runs in another process than the one that was started: name the interpreter itself or a script that "
+            "execs it, and do not fork during its start"
         )
 
 
 class Zygote:
-    """Holds the imported framework, its device object (untouched) and all cases."""
+    """Holds the imported framework, its device object and all cases. It never touches the device."""
 
     def __init__(self, channel: Channel, framework: Framework, device: str, paths: Sequence[str]) -> None:
         self._channel = channel
         self._device = frameworks.load_device(framework, device)
-        # Before the framework's suites: who writes one waits for no other to read what is wrong with it.
+        # Before the framework's suites, so that an author of a suite sees its errors without waiting for other imports.
         own = own_suites.load(framework, paths, self._say_importing)
         self._require_untouched(own)
         self._say_importing(framework.name)
         suites = catalogue.suites_of(framework, own)
         self._cases = catalogue.by_id(suites)
-        # Before what lives is frozen: the text is gone by then.
+        # Before ``gc.freeze``, so that the texts of the catalogue are freed by then.
         for piece in catalogue.pieces(suites):
             channel.send({"type": "suite", "suite": piece})
-        # Imported here, so that no child pays for it.
+        # Imported here once, so that no child has to import it.
         from runners.isolation import worker
         from runners.suite import frozen
 
@@ -93,31 +93,32 @@ class Zygote:
         os.set_blocking(signal_end, False)
         signal.set_wakeup_fd(signal_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        # Python 3.12 warns of threads at fork. Only threads of native pools are here, idle.
+        # Python 3.12 warns about threads at a fork. The only threads here belong to native pools and are idle.
         warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
-        # What is alive now stays: the collector would only copy its pages in every child.
+        # All objects that are alive now stay alive. The collector need not visit them, which would copy their pages in
+        # every child.
         gc.collect()
         gc.freeze()
         pages.make_huge()
 
     def _say_importing(self, what: str) -> None:
-        """Tell the supervisor the current import, so that it can name the module if the import hangs."""
+        """Tell the supervisor what is being imported, so that it can name the module if the import hangs."""
         self._channel.send({"type": "importing", "what": printable(what)})
 
     def _require_untouched(self, own: Collection[str]) -> None:
-        """Raise ``SuiteError`` if importing a suite has opened the device: any child forked now would hang."""
+        """Raise ``SuiteError`` if importing a suite has opened the device, because forked children would hang."""
         if own and hasattr(self._device, "is_in_use") and cast(Untouched, self._device).is_in_use():
             raise SuiteError(
-                f"the import of {' or '.join(map(repr, own))} uses the device, so that no process can be forked "
+                f"importing {' or '.join(map(repr, own))} uses the device, so no process can be forked "
                 "for its cases; make no array of the framework outside the cases' functions"
             )
 
     def announce(self) -> None:
-        """The framework is imported: the supervisor may have children forked."""
+        """Tell the supervisor that the framework is imported and children can be forked."""
         self._channel.send({"type": "ready"})
 
     def serve(self) -> None:
-        """Fork and reap until the supervisor is gone."""
+        """Fork and reap children until the supervisor is gone."""
         descriptors: list[int] = [self._channel.fileno(), self._wakeup]
         while True:
             if not self._channel.has_message:
@@ -143,7 +144,7 @@ class Zygote:
         try:
             pid = os.fork()
         except BlockingIOError:
-            # A limit of processes is reached. What a case took of them comes back once its processes are buried.
+            # The limit of processes is reached. When a case's dead processes are reaped, forking is possible again.
             pid = None
         if pid == 0:
             os.close(self._wakeup)
@@ -165,7 +166,7 @@ class Zygote:
                 return
             if pid == 0:
                 return
-            # Others are orphans of a case, which end here because we are their subreaper.
+            # All others are orphans of a case, which this process reaps as their subreaper.
             if pid in self._children:
                 self._children.discard(pid)
                 self._channel.send({"type": "exited", "pid": pid, "status": status})

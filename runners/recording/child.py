@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     except (ImportError, FrameworkError) as error:
         pipe.tell({"type": "broken", "reason": f"{framework} cannot be used here: {error}"})
         return 2
-    # The module is used, because several distributions install TensorFlow.
+    # The version is read from the module, because TensorFlow has several distributions.
     pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]
@@ -47,8 +47,10 @@ def main(arguments: list[str]) -> int:
 
 
 def _seeing(framework: Framework, job: str) -> Callable[[Book, str], AbstractContextManager[Callable[[], None]]]:
-    """A context manager for a job of this kind. It observes the calls inside the block, and yields a function that ends
-    the observation."""
+    """Return a context manager that observes the calls in its block, for a job of this kind.
+
+    The context manager yields a function that ends the observation.
+    """
     what, _, word = job.partition(AT)
     if what == WATCH:
         watching = _import_place(framework.watcher)

@@ -18,8 +18,7 @@ RECORD, RECORD_VALUES, WATCH = "record", "record-values", "watch"
 """The kinds of jobs of a child: record a command, record a command with the values of its arrays, or watch a command on
 a device."""
 AT = "@"
-"""Separates the kind of a job from its device. The device is the one on which the command is watched, or for which it
-is recorded."""
+"""Separates the kind of a job from its device. The command is watched on this device, or recorded for it."""
 
 
 @dataclass(frozen=True)

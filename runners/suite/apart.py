@@ -1,8 +1,10 @@
-"""Apart: the expressions of an example's statement that are not the call of its function.
+"""Separates the call of the function under test from the other expressions of a statement.
 
-``shift(fft(x)).tolist()`` has three calls. Where ``shift`` is charted, its receiver and its arguments are computed
-before it, and what is called on its result comes after. Each such expression becomes a function of its own, so a run
-can pause the watch for it, and a traceback names it. Pure.
+``shift(fft(x)).tolist()`` has three calls. If ``shift`` is the function under test, ``fft(x)`` is computed before it
+and ``.tolist()`` after it. Each such expression becomes a function of its own, so that a run can pause the watch for
+it, and a traceback names it. Pure.
+
+Below, the functions that are made from expressions are called *helpers*, to tell them from the function under test.
 """
 
 from __future__ import annotations
@@ -12,13 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 ASIDE = "__aside__"
-"""The name under which a run finds what evaluates an argument or a receiver before the call that takes it."""
+"""Generated code calls this name to evaluate an argument or receiver before the function's call."""
 AROUND = "__around__"
-"""The name under which a run finds what evaluates the rest of an expression after the function's call in it."""
+"""Generated code calls this name to evaluate the rest of an expression after the function's call."""
 _VALUE = "__value__"
-"""The parameter of such a rest: the result of the function's call."""
+"""The parameter of a helper that holds the result of the function's call."""
 _SHOWING = frozenset({"print", "__shown__", "__moved__"})
-"""The calls of the harness, which compute nothing."""
+"""``print``, and functions that the harness adds to examples. Their calls compute nothing."""
 _SCOPES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -29,37 +31,40 @@ _SCOPES = (
     ast.DictComp,
     ast.GeneratorExp,
 )
-"""Code with names of its own, which is left as it is."""
+"""Code with a scope of its own. It is not changed."""
 _BINDING = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 _COMPUTING = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 
 
 def set_apart(tree: ast.Module, name: str, place: int) -> ast.Module:
-    """The statement with all that is not the call of the function set apart, by the function's last name."""
+    """Rewrite a statement so that every expression except the function's call becomes a helper.
+
+    ``name`` is the function's last name, and ``place`` the position of the statement in the example.
+    """
     expressions = _Expressions(place)
     statement = _Rest(name, expressions).visit(tree)
     return ast.fix_missing_locations(ast.Module([*expressions.functions, *statement.body], type_ignores=[]))
 
 
 def is_apart(scope: str) -> bool:
-    """Whether the name of a function's code is that of an expression which is set apart."""
+    """Whether the name of a code object is the name of a helper."""
     return scope.startswith("__expression_")
 
 
 def words_of(tree: ast.Module) -> dict[str, str]:
-    """The source of each expression that was set apart, by the name of its function."""
+    """Return the source of the expression of each helper, by the helper's name."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and is_apart(node.name)]
     returned = {function.name: function.body[0] for function in functions}
     return {name: ast.unparse(node.value or node) for name, node in returned.items() if isinstance(node, ast.Return)}
 
 
 def named_in(tree: ast.AST) -> Iterator[str]:
-    """The names that code speaks of. Those of arguments are the callee's, and in texts and comments nothing is used."""
+    """Yield the names and attributes that code uses. Names of keyword arguments, texts and comments do not count."""
     return _names_of(ast.walk(tree))
 
 
 def read_by(tree: ast.AST) -> Iterator[str]:
-    """The names whose values a statement reads."""
+    """Yield the names whose values a statement reads."""
     for node in ast.walk(tree):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             yield node.target.id
@@ -80,14 +85,14 @@ def _names_of(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 class _Expressions:
-    """The functions made from the expressions of a statement; the statement's number is part of their names."""
+    """The helpers made from the expressions of a statement. Their names contain the number of the statement."""
 
     def __init__(self, place: int) -> None:
         self._place = place
         self.functions: list[ast.stmt] = []
 
     def add(self, parameters: str, expression: ast.expr) -> ast.Name:
-        """Make a function that returns an expression, and give its name."""
+        """Make a helper that evaluates an expression. Returns the helper's name as a syntax node."""
         name = f"__expression_{self._place}_{len(self.functions) + 1}__"
         function = ast.parse(f"def {name}({parameters}): return None").body[0]
         assert isinstance(function, ast.FunctionDef)
@@ -97,7 +102,7 @@ class _Expressions:
 
 
 class _Arguments(ast.NodeTransformer):
-    """Sets apart what the function's calls take, and what the calls around them take beside."""
+    """Makes helpers from the arguments of the function's calls, and from other arguments of the calls around them."""
 
     def __init__(self, name: str, expressions: _Expressions) -> None:
         self._name = name
@@ -131,7 +136,7 @@ class _Arguments(ast.NodeTransformer):
 
 
 class _Rest(ast.NodeTransformer):
-    """Sets apart what an expression computes of the result of the function's call: the rest, after the call."""
+    """Makes a helper from the rest: the part of an expression that uses the result of the function's call."""
 
     def __init__(self, name: str, expressions: _Expressions) -> None:
         self._name = name
@@ -171,7 +176,10 @@ class _Rest(ast.NodeTransformer):
         return self._expression(node) if self._name in named_in(node) else self._arguments.apart(node)
 
     def _call_of(self, node: ast.expr, earlier: list[ast.expr]) -> ast.Call | None:
-        """The outermost call of the function; what is computed before it, beside what it takes itself, is added."""
+        """Return the outermost call of the function, or None.
+
+        Adds to ``earlier`` the parts that are computed before the call and are not its arguments.
+        """
         if isinstance(node, ast.Call) and _last_name(node.func) == self._name:
             return node
         for part in _parts_in_order(node):
@@ -185,7 +193,7 @@ class _Rest(ast.NodeTransformer):
 
 
 class _Replacing(ast.NodeTransformer):
-    """Puts the parameters of a rest in place of the expressions whose values they are; ``but`` stays."""
+    """Replaces expressions in a helper with the parameters that hold their values. The expression ``but`` stays."""
 
     def __init__(self, expressions: Mapping[str, ast.expr], but: ast.expr | None = None) -> None:
         self._names = {id(node): name for name, node in expressions.items() if node is not but}
@@ -197,7 +205,10 @@ class _Replacing(ast.NodeTransformer):
 
 
 def _parts_in_order(node: ast.expr) -> list[ast.expr]:
-    """The parts of an expression that are all evaluated, in the order in which Python does; none of any other kind."""
+    """Return the parts of an expression in the order of evaluation.
+
+    Returns no parts for kinds of expressions in which some parts may not be evaluated.
+    """
     if isinstance(node, ast.Call):
         return [node.func, *node.args, *(keyword.value for keyword in node.keywords)]
     if isinstance(node, (ast.Attribute, ast.Starred, ast.Subscript)):
@@ -212,7 +223,7 @@ def _parts_in_order(node: ast.expr) -> list[ast.expr]:
 
 
 def _nodes_beside(node: ast.AST, call: ast.Call) -> Iterator[ast.AST]:
-    """The nodes of an expression that are not in a call within it."""
+    """Yield the nodes of an expression that are outside this call."""
     if node is call:
         return
     yield node
@@ -227,7 +238,7 @@ def _last_name(function: ast.expr) -> str | None:
 
 
 def _computes(node: ast.AST) -> bool:
-    """Whether an expression computes something of more than numbers that are written there."""
+    """Whether an expression computes something from at least one name, and not only from literals."""
     nodes = list(ast.walk(node))
     return any(isinstance(one, _COMPUTING) for one in nodes) and any(isinstance(one, ast.Name) for one in nodes)
 

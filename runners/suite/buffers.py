@@ -1,7 +1,7 @@
-"""Watches reads of an array by the buffer protocol (``memoryview``, ``bytes``, NumPy), which no Python method shows.
+"""Watches reads of arrays through the buffer protocol (``memoryview``, ``bytes``, NumPy), which call no Python method.
 
-A C type provides its buffer through a slot of its type object. During the watch the slot holds our function, which
-notes the read and calls the original, so every reader gets the same result.
+A C type provides its buffer through a slot of its type object. During the watch, the slot holds a function of this
+module, which records the read and calls the original, so every reader gets the same result.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from contextlib import contextmanager
 from typing import Any
 
 _OFFSET_OF_BUFFERS = 20 * ctypes.sizeof(ctypes.c_void_p)
-"""Of ``tp_as_buffer`` in a type of 64-bit CPython, the same from 3.8 on."""
+"""The offset of ``tp_as_buffer`` in a type object of 64-bit CPython, the same since 3.8."""
 _GET = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
-"""``getbufferproc``: the object, the ``Py_buffer`` to fill and flags; 0, or -1 where it has no such buffer."""
+"""``getbufferproc``: takes the object, the ``Py_buffer`` to fill, and flags. Returns 0, or -1 for an error."""
 
 
 @contextmanager
 def noted_buffers(kind: type, note: Callable[[Any], None]) -> Iterator[None]:
-    """Note each object of this type whose buffer was given away meanwhile, in every thread.
+    """Call ``note`` with each object of this type whose buffer is read during the block, in any thread.
 
-    Where types are laid out in another way, or the type has no buffer, nothing is noted.
+    Does nothing if this Python lays out type objects differently, or if the type has no buffer.
     """
     slot = _slot(kind)
     original = None if slot is None else slot.value
@@ -35,8 +35,8 @@ def noted_buffers(kind: type, note: Callable[[Any], None]) -> Iterator[None]:
         try:
             status = get(exporter, view, flags)
         except Exception:
-            # The same refusal, without its words: a callback cannot leave an error behind. NumPy asks for an array
-            # then, as it would have; who asks by ``memoryview`` gets a ``SystemError`` in the error's place.
+            # Refuse without the error's message, because a callback cannot pass on an exception. NumPy then tries
+            # other ways to get an array, as it would after the error; ``memoryview`` raises a ``SystemError`` instead.
             return -1
         note(exporter)
         return int(status)
@@ -50,7 +50,7 @@ def noted_buffers(kind: type, note: Callable[[Any], None]) -> Iterator[None]:
 
 
 def _slot(kind: type) -> ctypes.c_void_p | None:
-    """The place of a type's ``bf_getbuffer``; None where types are laid out in another way."""
+    """Find the slot of a type's ``bf_getbuffer``; None if this Python lays out type objects differently."""
 
     def buffers(of: type) -> int | None:
         return ctypes.c_void_p.from_address(id(of) + _OFFSET_OF_BUFFERS).value

@@ -25,7 +25,7 @@ from runners.suite.checks import TOLERANCES, Tolerance
 MakeArguments = Callable[["Inputs"], Sequence[Any]]
 """Makes the positional arguments of a case: NumPy arrays, which are moved to the device, or plain values."""
 Prepare = Callable[..., Callable[[], Any]]
-"""``prepare(context, *arguments, **options)``: works before the clock starts, and returns the call to time."""
+"""``prepare(context, *arguments, **options)``: runs before the clock starts, and returns the call to time."""
 Check = Callable[..., None]
 """``check(observed, *arguments, **options)``: raises ``checks.Mismatch`` if the result is wrong."""
 InPlace = Union[bool, tuple[int, ...]]
@@ -34,33 +34,33 @@ InPlace = Union[bool, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Context:
-    """The surroundings of a case: the function under test, already looked up, and the device it is forced to."""
+    """The environment of a case: the function under test, already looked up, and the device that it must use."""
 
     function: Any
     device: Any
     """The framework's own device object (``torch.device('xla:0')``)."""
     target: str
-    """The device's word in a target: ``cpu``, ``cuda``, ``xla``, …"""
+    """The device's name in a target: ``cpu``, ``cuda``, ``xla``, …"""
     dtype: Any
     """The framework's own dtype object for the case's dtype."""
     to_device: Callable[[Any], Any]
     """Moves a NumPy array (or a tree of them) to the device in the case's dtype."""
     compiled: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda call: call
-    """Wraps a call as the device demands it (``Device.compiled``); left out where no computation is tested."""
+    """Wraps a call as the device requires (``Device.compiled``). Cases that test no computation do not use it."""
     surroundings: Callable[..., AbstractContextManager[None]] = lambda so_far=None: nullcontext()
-    """Held while a call does what is not its function's, such as making a mask to test the size of what it selects:
-    what runs on the device or on the host meanwhile says nothing about the function. Takes what the call is to return
-    already, as reading that is no work of the host."""
+    """A context manager for code in a call that is not the function's work, such as making a mask for its argument.
+    Whatever runs on the device or on the host inside it says nothing about the function. Its argument holds the values
+    computed so far that the call will return, because reading these on the host is not a fallback."""
     to_host: Callable[[Any], Any] = lambda tree: tree
     """Waits for the arrays of a tree and copies them to the host."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """A case's source of inputs: a NumPy generator seeded from the case id, behind short names.
+    """The random inputs of a case, from a NumPy generator that is seeded from the case id.
 
-    Floating arrays are made in float64 and rounded to the case's dtype before both the device
-    and the reference see them, so the reference works on exactly the values that were moved.
+    Floating arrays are made in float64. They are rounded to the case's dtype before the device and the reference get
+    them, so both compute with exactly the same values.
     """
 
     rng: np.random.Generator
@@ -79,18 +79,17 @@ class Inputs:
         return self.rng.random(shape) < 0.5
 
     def distinct(self, *shape: int) -> np.ndarray[Any, Any]:
-        """Values in random order whose neighbours in size stay apart in every float type."""
+        """Distinct multiples of 0.5 in random order, far enough apart to stay distinct in every float type."""
         count = int(np.prod(shape, dtype=np.int64))
         return (self.rng.permutation(count).astype(np.float64) - count // 2).reshape(shape) / 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test of one function. Exactly one of ``reference`` and ``check`` is given.
+    """One test of one function. It has either a ``reference`` or a ``check``.
 
-    ``reference`` gets the host arguments (floating arrays as float64, rounded to ``dtype``)
-    and returns what the call must return, as a tree of NumPy values; ``check`` gets the host
-    copy of what the call returned, then the same arguments.
+    ``reference`` takes the host arguments (floating arrays as float64, rounded to ``dtype``) and returns the expected
+    result as a tree of NumPy values. ``check`` takes the host copy of the result, then the same arguments.
     """
 
     id: str
@@ -106,23 +105,23 @@ class Case:
     host_only: str | None = None
     tags: tuple[str, ...] = ()
     looked_up: str = ""
-    """The name under which the framework has the function: ``function``, unless that is an alias."""
+    """The framework's name for the function: the same as ``function``, unless that is an alias."""
     given: Callable[..., Any] | None = None
-    """The function itself, where no framework has it."""
+    """The function itself, if no framework has it."""
     refuses: bool = False
-    """Whether the case expects a refusal: an error in place of a result. That it passes shows nothing of the device,
-    so it is in no count of what works there, and has no latency."""
+    """Whether the case expects an error instead of a result. A pass then says nothing about the device, so the case has
+    no latency and is excluded from the counts of what works there."""
     in_place: InPlace = False
-    """The arguments that the call may change; any other must be after it as it was given."""
+    """The arguments that the call may change. All others must have the same values after the call as before."""
     unrepeatable: str | None = None
-    """Why the same call may give another result when it is repeated (its state goes on), or None. A later result is
-    judged as the first is: of such a case that of a call which is prepared anew."""
+    """Why a repeated call may return another result (for example, it changes its input); None if it may not. The case
+    must also be right at a later call; if it is unrepeatable, that call is prepared again."""
     not_applicable: Callable[[Context], str | None] | None = None
-    """Says why there is nothing to test here (fewer devices than a collective needs), or None."""
+    """Returns why the case cannot run here (for example, a collective needs more devices), or None if it can."""
 
     @property
     def seed(self) -> int:
-        """The same on every target, run and machine: it comes from the id alone."""
+        """The seed of the inputs. It depends on the id alone, so it is the same on every target, run and machine."""
         return seed_of(self.id)
 
     def may_change(self, position: int) -> bool:
@@ -135,14 +134,17 @@ class Case:
 
 @dataclass(frozen=True)
 class TakenApart:
-    """A result and what it must be, taken apart by the ``take_apart`` of a case's ``prepare``, if that has one."""
+    """A result that is split into the function's own values and the values of other lines.
+
+    The ``take_apart`` method of a case's ``prepare`` makes it, if there is such a method.
+    """
 
     own: tuple[Case, Any, Any]
-    """The case as it judges the values that are the function's, those observed, and those expected."""
+    """The function's own values: the case that judges them, the observed values, and the expected values."""
     others: tuple[Case, Any, Any]
-    """The same of values that other lines of the case have given."""
+    """The values of other lines, in the same form."""
     ended: str | None
-    """How the call ended before its time at such a line, in words."""
+    """The error of another line that ended the call early; None if no line did."""
 
 
 def seed_of(case_id: str) -> int:
@@ -155,23 +157,23 @@ def just_call(context: Context, *arguments: Any, **options: Any) -> Callable[[],
 
 @dataclass
 class Function:
-    """One charted function and its cases: ``value``, ``statistics`` and ``behaviour`` each add one.
+    """One charted function and its cases. The methods ``value``, ``statistics`` and ``behaviour`` each add one case.
 
-    ``prepare``, ``reference``, ``in_place`` and ``unrepeatable`` given here serve all its cases that bring none.
+    ``prepare``, ``reference``, ``in_place`` and ``unrepeatable`` are defaults for cases that do not set them.
     """
 
     name: str
     reference: Callable[..., Any] | None = None
     prepare: Prepare = just_call
     host_only: str | None = None
-    """Why it never touches a device. A framework's own is declared in ``protocol/host_only.json``, for all suites."""
+    """Why the function never touches a device. For a framework's functions, ``protocol/host_only.json`` says this."""
     in_place: InPlace = False
     unrepeatable: str | None = None
     alias_of: str | None = None
-    """The name under which the framework has it, where the paper printed it misspelled. A function
-    that has moved, or is gone, is no alias: it is removed under its own name."""
+    """The framework's name for the function, if the study misspelled it. A function that was moved or removed has no
+    alias: under the study's name it counts as removed."""
     given: Callable[..., Any] | None = None
-    """The function itself, where no framework has it: the runner's own (``conformance.py``)."""
+    """The function itself, if no framework has it (``conformance.py``)."""
     cases: list[Case] = field(default_factory=list)
 
     def value(
@@ -188,7 +190,10 @@ class Function:
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
-        """A case whose every returned value is compared with a reference. ``options`` are keyword arguments."""
+        """Add a case that compares every returned value with a reference.
+
+        ``options`` are the keyword arguments of the call.
+        """
         case_reference = reference or self.reference
         if case_reference is None:
             raise TypeError(f"{self.name}/{name}: a value case needs a reference")
@@ -219,7 +224,7 @@ class Function:
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
-        """A case about random numbers: the device's own generator, judged by its statistics."""
+        """Add a case about random numbers. ``check`` judges the statistics of the device's own generator."""
         self._add(
             name,
             "statistics",
@@ -248,7 +253,7 @@ class Function:
         tags: Iterable[str] = (),
         **options: Any,
     ) -> None:
-        """A case about something else that the function promises: identity, state, or, with ``refuses``, an error."""
+        """Add a case about another promise of the function: identity, state, or (with ``refuses``) an error."""
         tags = [*tags, REFUSES] if refuses else tags
         self._add(
             name,
@@ -309,9 +314,9 @@ class Function:
 
 
 def collected(package: ModuleType) -> list[Function]:
-    """The ``FUNCTIONS`` of a module of cases, or of every module of a package of them in the order of their names."""
+    """Return the ``FUNCTIONS`` of a module, or of a package and all its modules in the order of their names."""
     names = sorted(module.name for module in pkgutil.iter_modules(getattr(package, "__path__", [])))
-    # A package's ``__main__`` is a program.
+    # ``__main__`` is a program: importing it would run it.
     within = [importlib.import_module(f"{package.__name__}.{name}") for name in names if name != "__main__"]
     functions: list[Function] = []
     for module in (package, *within):

@@ -1,6 +1,6 @@
-"""The catalogue: a framework's suites as the runner offers them, each with its revision.
+"""Builds the catalogue: the suites that the runner offers, each with its revision and cases.
 
-Built in the zygote, where the cases are imported; the supervisor only passes it on.
+The zygote builds it, because it has imported the cases. The supervisor only passes it on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 def suites_of(framework: Framework, additional_suites: Mapping[str, Suite]) -> dict[str, Suite]:
-    """The suites that are brought, the framework's, and the one that every runner offers. Imports the framework.
+    """Return all suites: the additional ones, the framework's, and the conformance suite. Imports the framework.
 
-    What is brought comes first: where another suite has a case of the same id, a person who brings one means theirs.
+    The additional suites come first: if a user brings a suite with a case that another suite also has, the user means
+    the case of their own suite.
     """
     shipped_suites = framework.load_suites()
-    # NumPy comes with it: that it is missing is for the framework's own module to say.
+    # Imported after the framework, which requires NumPy: if NumPy is missing, the framework's own error says so.
     from runners.suite import conformance
     from runners.suite.suites import Suite
 
@@ -33,14 +34,14 @@ def suites_of(framework: Framework, additional_suites: Mapping[str, Suite]) -> d
 
 
 PIECE = 200
-"""Cases of one piece: a megabyte as objects."""
+"""The number of cases in one piece, which take about a megabyte as objects."""
 
 
 def pieces(suites: Mapping[str, Suite]) -> Iterator[dict[str, Any]]:
-    """The suites in pieces, each as a ``protocol.catalogue.CatalogueSuite`` is read and with the next of its cases."""
+    """Yield the suites in pieces. A piece is a ``protocol.catalogue.CatalogueSuite`` with some of a suite's cases."""
     from runners.suite.options import options_of
 
-    # A suite and its quick form have the same cases.
+    # By identity, because a suite and its quick form share case objects.
     options: dict[int, dict[str, Any]] = {}
     for suite in suites.values():
         cases = list(suite.cases)
@@ -69,5 +70,5 @@ def pieces(suites: Mapping[str, Suite]) -> Iterator[dict[str, Any]]:
 
 
 def by_id(suites: Mapping[str, Suite]) -> dict[tuple[str, str], Case]:
-    """Every case by its suite and id."""
+    """Return every case by the name of its suite and its id."""
     return {(name, case.id): case for name, suite in suites.items() for case in suite.cases}

@@ -1,7 +1,7 @@
-"""Is the result right? Comparison of a host copy of the result with what was expected.
+"""Compares the host copy of a result with the expected result.
 
-Shapes, dtypes, structure and every value count; tolerances are per case and dtype and the
-same on every device. Framework-free.
+Shapes, dtypes, structure and all values must agree. A tolerance depends on the case and its dtype, and is the same on
+every device. Imports no framework.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Expected:
 
 
 class Mismatch(AssertionError):
-    """The result is wrong. ``right_at`` names the float type whose rounding gives just these values."""
+    """The result is wrong. ``right_at`` names the float type whose rounding explains the difference."""
 
     def __init__(self, message: str, right_at: str | None = None) -> None:
         super().__init__(message)
@@ -62,15 +62,15 @@ class Mismatch(AssertionError):
 
 
 class Accepted(Mismatch):
-    """The call returned, where the case expects it to be refused."""
+    """The call returned, but the case expects an error."""
 
 
 def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, inputs: Sequence[Any] = ()) -> None:
     """Raise ``Mismatch`` unless the tree ``observed`` equals the tree ``expected``.
 
-    ``observed`` holds ``Leaf`` for arrays. Floating leaves of ``expected`` must come back in
-    ``dtype``, other leaves in their own NumPy dtype; wrap in ``Expected`` to say otherwise. By the ``inputs`` it is
-    told how many terms a value may be the sum of.
+    Arrays in ``observed`` are ``Leaf`` objects. A floating array must be of ``dtype``, any other of the NumPy dtype of
+    the expected array. To expect another dtype, wrap the array in ``Expected``. The shapes of ``inputs`` tell how many
+    terms a value may be the sum of.
     """
     differences: list[_Difference] = []
     _walk(observed, expected, dtype, tolerance, "result", differences)
@@ -81,7 +81,7 @@ def compare(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, inpu
 
 
 def _right_at(pairs: Sequence[tuple[Any, Any] | None], dtype: str, inputs: Sequence[Any]) -> str | None:
-    """The float type whose rounding explains every difference: the next narrower one, or the case's own."""
+    """Return the float type whose rounding explains every difference (the next narrower or the case's own), or None."""
     values = [pair for pair in pairs if pair is not None]
     if len(values) < len(pairs):
         return None
@@ -100,7 +100,7 @@ def _right_at(pairs: Sequence[tuple[Any, Any] | None], dtype: str, inputs: Seque
 class _Difference:
     text: str
     values: tuple[Any, Any] | None = None
-    """For a pure difference of floating values: the observed and the expected ones."""
+    """The observed and the expected values, if only floating values differ."""
 
 
 def _walk(observed: Any, expected: Any, dtype: str, tolerance: Tolerance, path: str, found: list[_Difference]) -> None:
@@ -178,7 +178,7 @@ def _shown(value: Any) -> str:
 
 
 def leaves(tree: Any) -> list[Leaf]:
-    """Every array of a host tree, in order."""
+    """Return every array of a host tree, in order."""
     if isinstance(tree, Leaf):
         return [tree]
     if isinstance(tree, Mapping):
@@ -189,7 +189,7 @@ def leaves(tree: Any) -> list[Leaf]:
 
 
 def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
-    """Two draws from one seed: the same numbers, in their range, and not all alike."""
+    """Check two draws with one seed: equal to each other, 3x4 numbers in [0, 1), and not all the same number."""
     first, again = (leaf.values for leaf in observed)
     if not np.array_equal(first, again):
         raise Mismatch("the same seed gave other numbers")
@@ -198,9 +198,9 @@ def uniform_twice(observed: Any, *_: Any, **__: Any) -> None:
 
 
 def require_refusal(error: str | None, *expected: str) -> None:
-    """Judge the name of the error that a call raised: ``None`` if it raised none.
+    """Check that a call raised an expected error. ``error`` is the name of its error, or ``None`` if it returned.
 
-    Raises ``Accepted`` for none, and ``Mismatch`` for an error that is not ``expected``.
+    Raises ``Accepted`` for ``None``, and ``Mismatch`` for an error that is not in ``expected``.
     """
     if error is None:
         raise Accepted("the call was accepted, and had to be refused")

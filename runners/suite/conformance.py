@@ -1,8 +1,8 @@
 """The conformance suite: cases whose behavior is known in advance.
 
-Every runner of ours offers it in addition to its framework's suites, so that ``portolan runner check`` can test the
-runner API: that the runner kills hanging cases, counts output, and so on. Nothing here touches a framework or a device,
-and no campaign runs it unless it names it.
+Every runner in this repository offers the suite in addition to its framework's suites, so that ``portolan runner
+check`` can test the runner API: that the runner kills hanging cases, counts output, and so on. The cases use no
+framework and no device. A campaign runs the suite only if you name it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from protocol.enums import ConformanceTag
 from runners.suite.cases import Function
 
 SLOW_S = 1.2
-"""A case calls its function twice: the second call checks where it runs."""
+"""The duration of one call. The runner calls a case's function twice: the second call checks where it runs."""
 PRINTED = 1_280 << 10
 LAST_LINE = b"conformance: the end\n"
 
 
 def return_at_once() -> None:
-    """Pass, as every runner can."""
+    """Pass at once."""
 
 
 def take_seconds() -> None:
@@ -49,7 +49,7 @@ def _function(name: ConformanceTag, call: Any) -> Function:
     function = Function(
         f"conformance.{name.name}",
         given=call,
-        # Not compiled, where a device demands that of every call: what is tested is no computation.
+        # Not compiled, even if the device compiles every call: the case tests no computation.
         prepare=lambda context: context.function,
         host_only="it is the runner's own and touches no device",
     )

@@ -1,4 +1,4 @@
-"""The constructor of a class under test. It is a part of the function, although a case calls it during preparation."""
+"""Watches the constructor of a class under test: a part of the function that a case calls during preparation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from runners.suite.replacing import replacing
 
 @contextmanager
 def watched_constructor(function: Any, watch: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Enter ``watch`` around each construction of an object of this class during the block.
+    """During the block, enter ``watch`` around each construction of an object of the class.
 
-    The class itself stays in place, because a case may derive from it or inspect it. A function has no constructor, and
-    a C type is left unchanged.
+    The class is not replaced, because a case may derive from it or inspect it. For a function, or a C type whose
+    methods cannot be replaced, this does nothing.
     """
     if not isinstance(function, type):
         yield
@@ -37,7 +37,7 @@ def watched_constructor(function: Any, watch: Callable[[], AbstractContextManage
             finally:
                 building = False
 
-        # Keras reads the arguments of a layer's constructor off it, and does not look behind a wrapper.
+        # Keras reads the parameters of a layer from the signature of its constructor, without unwrapping it.
         with suppress(ValueError):
             construct_watched.__signature__ = signature(construct)  # type: ignore[attr-defined]
         return construct_watched

@@ -1,7 +1,7 @@
-"""The protocol of a device: the few methods that put an accelerator on the chart.
+"""The protocol ``Device``: the methods that a package must implement to support an accelerator.
 
-Each framework's ``devices.py`` implements ``Device`` once per device it can force. All
-methods but ``describe`` run in a forked child; nothing here may touch the device before.
+Each framework's ``devices.py`` implements ``Device`` for each of its devices. The methods run in a forked child.
+Importing the module and creating the object must not touch the device.
 """
 
 from __future__ import annotations
@@ -36,50 +36,47 @@ class Description:
 
 @dataclass
 class Proof:
-    """Filled while a case runs: where its arrays were, what executed there, and what the framework silently ran on the
-    host.
-    """
+    """The evidence of where a case ran, collected while it runs: its arrays' devices, executions, and fallbacks."""
 
     devices: set[str] = field(default_factory=set)
     fallbacks: dict[str, int] = field(default_factory=dict)
     counted: bool = False
-    """Whether anything looked for fallbacks and would have seen one.
+    """Whether a watch would have seen a fallback.
 
-    Without this mark, the absence of fallbacks proves nothing: the placement of the case is unknown, wherever its
-    arrays are.
+    If false, the absence of fallbacks proves nothing: the placement of the case is unknown, wherever its arrays are.
     """
     executed: int | None = None
     """The number of executions on the device: compiled programs, kernels, or operations that reached the device's own
     kernels. ``None``: nothing counted them, which is not the same as zero.
     """
     returned: int = 0
-    """The number of values on the host that the watched call returned. They went there because its caller wanted them,
-    so they are no fallback. Set before ``counting`` and ``tracing`` end.
+    """The number of values on the host in the result of the watched call. The caller asked for them, so reading them is
+    not a fallback. Set before ``counting`` and ``tracing`` end.
     """
     goes_on: bool = False
-    """Whether the device continues to work after the watched call, as for a constructor, whose object is called later.
+    """Whether the device continues to work after the watched call. True for a constructor: its object is called later.
     """
     doubts: set[Unproven] = field(default_factory=set)
     """The reasons why the watch did not see the whole call."""
 
     within_call: bool = False
-    """Whether a watch ends, or begins, at a pause within the call.
+    """Whether a watch ends or begins at a pause within the call.
 
-    Then nothing may be waited for, and no counter cleared: a framework that computes later would compile other programs
-    than in its user's code.
+    Then the watch must not wait for the device or clear a counter: a lazy framework would compile other programs than
+    in a user's code.
     """
 
     def judge(self, events: Iterable[Event]) -> None:
-        """Note the fallbacks among the events of a call."""
+        """Record the fallbacks among the events of a call."""
         for operation, count in fallbacks(events, returned=self.returned, goes_on=self.goes_on).items():
             self.fell_back(operation, count)
 
     def fell_back(self, operation: str, count: int = 1) -> None:
-        """Note that the framework silently ran an operation on the host, or moved values there and back."""
+        """Record that the framework silently ran an operation on the host, or moved values there and back."""
         self.fallbacks[operation] = self.fallbacks.get(operation, 0) + count
 
     def executions(self, count: int) -> None:
-        """Add to the executions on the device; zero means that they were counted."""
+        """Add to the number of executions on the device. A count of zero still says that somebody counted."""
         self.executed = (self.executed or 0) + count
 
 
@@ -88,7 +85,7 @@ class Operation:
     """The operation at which a call failed, and the kernels that the device has for it."""
 
     name: str
-    """The framework's name for it."""
+    """The framework's name for the operation."""
     dtypes: tuple[str, ...] = ()
     kernels: Kernels | None = None
     kernel_dtypes: tuple[str, ...] = ()
@@ -112,7 +109,7 @@ class DeviceUnavailableError(FrameworkError):
 
 
 class Device(Protocol):
-    """A device of a framework, forced."""
+    """A device of a framework, on which every call of a case must run."""
 
     framework: str
     name: str
@@ -131,10 +128,10 @@ class Device(Protocol):
     """The faults that ``to_device`` and ``to_host`` work around."""
 
     def describe(self) -> Description:
-        """Look at the device. Raises ``DeviceUnavailableError`` if it is not there."""
+        """Describe the device. Raises ``DeviceUnavailableError`` if this machine does not have it."""
 
     def prime(self) -> None:
-        """Initialise the device with one fixed operation and wait for it."""
+        """Initialize the device with one fixed operation and wait for it."""
 
     @property
     def handle(self) -> Any:
@@ -144,16 +141,16 @@ class Device(Protocol):
         """The framework's own dtype object for ``float32``, ``bfloat16``, …"""
 
     def scope(self, dtype: str) -> AbstractContextManager[Any]:
-        """The settings for as long as a case of that dtype runs: entered before its inputs are made."""
+        """Apply the settings for a case of this dtype during the block, in which its inputs are made and it runs."""
 
     def to_device(self, tree: Any, dtype: str) -> Any:
         """Move every NumPy array of a tree to the device; floating and complex arrays become ``dtype``."""
 
     def to_host(self, tree: Any) -> Any:
-        """Host copy of a result: every array becomes a ``checks.Leaf``, everything else stays."""
+        """Copy a result to the host: every array becomes a ``checks.Leaf``, everything else stays."""
 
     def wait(self, tree: Any) -> None:
-        """Return when every array in the tree is computed. Copies nothing to the host."""
+        """Wait until every array in the tree is computed. Copies nothing to the host."""
 
     def seed(self, seed: int) -> None:
         """Seed the device's and the framework's generators."""
@@ -162,33 +159,33 @@ class Device(Protocol):
         """Whether an array on ``device`` (as ``Leaf.device`` spells it) is on this target's device."""
 
     def counting(self, proof: Proof) -> AbstractContextManager[None]:
-        """Watch a timed call without slowing it: hidden fallbacks (counters kept by the framework).
+        """Watch a timed call for hidden fallbacks without slowing it, by counters that the framework keeps.
 
-        Sets ``proof.counted`` if such counters were read. A device that has none leaves it alone. Calls
-        ``proof.executions`` if the framework counts those; else ``tracing`` does.
+        Sets ``proof.counted`` if there are such counters. Calls ``proof.executions`` if the framework counts
+        executions; otherwise ``tracing`` does.
         """
 
     def tracing(self, proof: Proof) -> AbstractContextManager[None]:
-        """Watch an untimed call closely: the device of every operation's arrays.
+        """Watch an untimed call closely: the device of the arrays of every operation.
 
-        Sets ``proof.counted`` after a call without an error if this alone would have shown a fallback.
+        Sets ``proof.counted`` after a call without an error, if the tracing alone would have shown a fallback.
         """
 
     def compiled(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The call as this device requires it: compiled as a whole if the target is a compiler's, else unchanged."""
+        """Wrap a call as this device requires: compiled as a whole if the target is a compiler, otherwise unchanged."""
 
     def lookup(self, name: str) -> Any:
-        """The function of a public dotted name. Raises ``LookupError`` if this version has none."""
+        """Return the function of a public dotted name. Raises ``LookupError`` if this version has none."""
 
 
 @dataclass
 class Lowerings:
-    """Filled while a case runs on the host and its programs are lowered for another platform."""
+    """Collects what happens when the programs of a case, which runs on the host, are lowered for another platform."""
 
     programs: int = 0
     """The number of programs that were lowered or failed to lower."""
     missing: dict[str, MissingLowering] = field(default_factory=dict)
-    """By name, the first operation without a lowering in each program."""
+    """The first operation without a lowering in each program, by its name."""
     untold: list[str] = field(default_factory=list)
     """Why it is unknown whether a program has a lowering (for example, its lowering asks the device itself)."""
 
@@ -202,7 +199,7 @@ class MissingLowering:
 
 
 class Lowering(Protocol):
-    """The methods of a device whose programs are lowered for a platform and not run there (``LOWERED``)."""
+    """The method of a device whose programs are only lowered for a platform, and not run on it (``LOWERED``)."""
 
     def lowering(self) -> AbstractContextManager[Lowerings]:
         """Lower every program that the host runs during the block for the device's platform, too."""
@@ -227,20 +224,24 @@ class Untouched(Protocol):
 
 
 class Explaining(Protocol):
-    """The methods of a device that add evidence to a failure. A device without them only has less evidence."""
+    """The methods of a device that add evidence to a failure. Optional: without them, there is only less evidence."""
 
     def host(self) -> Device | None:
-        """The host as a device of this process's framework; ``None`` if the process cannot reach it."""
+        """Return the host as a device of this process's framework; ``None`` if the process cannot use the host."""
 
     def graph(self) -> Device | None:
-        """The host with every call in a graph, as this device demands, but without its compiler; ``None`` where
-        ``compiled`` leaves calls as they are. A case that compiles a call itself, as by ``jax.jit``, does so on the
-        host too: its repetition there tells the same."""
+        """Return the host as a device that runs every call in a graph, as this device does, but without its compiler.
+
+        ``None`` if ``compiled`` leaves calls unchanged. A case that compiles its call itself (for example with
+        ``jax.jit``) also does so on the host, so that a repetition on the host shows the same.
+        """
 
     def failing(self, call: Callable[[], object]) -> Operation | None:
         """Repeat a call that failed and name the operation at which it fails; ``None`` if none can be named."""
 
     def diverging(self, call: Callable[[], object], on_host: Callable[[], object]) -> Operation | None:
-        """Repeat a call whose result was wrong, here or on the host, and name the first operation whose result differs
-        from the host's for the same inputs; ``None`` if there is none.
+        """Repeat a call whose result was wrong and name the first operation whose result differs from the host's.
+
+        ``call`` runs on this device and ``on_host`` on the host. Both operations get the same inputs. ``None`` if no
+        result differs.
         """

@@ -1,6 +1,6 @@
-"""The limits of the search for the operation whose result differs from the host's, and the comparison. Framework-free.
+"""Limits and comparison for the search for the first operation whose result differs from the host's.
 
-Each framework's folder has the code that sees its operations and computes them a second time.
+Each framework's folder has the code that observes its operations and repeats them. Imports no framework.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MAX_ELEMENTS = 1 << 20
 
 
 def are_other(results: Any, host_results: Any) -> bool:
-    """Whether an array among host copies of results is not the one that the host computed, at its dtype's tolerance."""
+    """Whether any array of the results differs from the host's, at the tolerance of its dtype."""
     return any(_is_other(one, other) for one, other in zip(leaves(results), leaves(host_results)))
 
 

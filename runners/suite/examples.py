@@ -1,9 +1,9 @@
-"""Examples: the statements of a docstring as data, and what each of them is: its function's, or another's.
+"""Runs the example of a docstring, and decides for each statement whether it is the work of the function under test.
 
-A docstring's example is frozen as its statements and the labels of the values to compare (``Example``); a framework's
-``Dialect`` says which names they find, how the device is forced, which settings of the process they may turn, and
-what of its own objects can be compared. Everything that a run turns is put back when it ends, so the next run in the
-same process begins as the first did.
+An example is frozen as its statements and the labels of the values to compare (``Example``). A framework's ``Dialect``
+defines which names an example can use, how to force the device, which settings of the process an example may change,
+and how to compare the framework's objects. After a run, all settings are restored, so that every run in a process
+starts from the same state.
 """
 
 from __future__ import annotations
@@ -32,24 +32,25 @@ from runners.suite.cases import Context
 from runners.suite.source import bound_names
 
 MODULE = "__main__"
-"""The module in which a statement of an example seems to stand, as at a prompt."""
+"""The ``__name__`` that an example's statements see, as at a prompt."""
 _PROMPT = "<module>"
 _FILE = re.compile(r"<(.+), statement (\d+)>")
 _ORIGIN = re.compile(r'File "<([^"]+), statement (\d+)>", line (\d+), in (.+)')
 _ORIGINS = "The op is created at"
-"""TensorFlow's words before the source lines at which an operation was traced."""
+"""TensorFlow prints this text before the source lines at which an operation was traced."""
 _CUSTOMARY = frozenset({"_", "__"})
 _COMPUTING = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.AugAssign)
 _PLAIN = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
 class Text(str):
-    """A text that a dialect gives for an object of its framework, such as a dtype: it names no device."""
+    """A text that a dialect makes from a framework's object, such as a dtype. Unlike other texts, it is compared,
+    because it names no device."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a docstring, by its place among all of them."""
+    """One statement of a docstring, with its position among all statements."""
 
     place: int
     source: str
@@ -57,9 +58,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Example:
-    """The statements of a docstring that are run, and the labels of the values that a run returns.
+    """The statements of a docstring to run, and the labels of the values that a run returns.
 
-    A label is the place of an expression (``"3"``), or the name of a variable (``"x"``): its value at the end.
+    A label is the position of an expression (``"3"``), or the name of a variable (``"x"``), which stands for its value
+    at the end.
     """
 
     name: str
@@ -67,14 +69,14 @@ class Example:
     wanted: tuple[str, ...]
 
     def written(self) -> str:
-        """The example as one line of JSON."""
+        """Write the example as one line of JSON."""
         statements = [[statement.place, statement.source] for statement in self.statements]
         content = {"example": self.name, "statements": statements, "wanted": list(self.wanted)}
         return json.dumps(content, separators=(",", ":"))
 
     @classmethod
     def read(cls, written: str) -> Example:
-        """The example that was written."""
+        """Read an example from the JSON that ``written`` made."""
         content = json.loads(written)
         statements = tuple(Statement(place, source) for place, source in content["statements"])
         return cls(content["example"], statements, tuple(content["wanted"]))
@@ -82,9 +84,9 @@ class Example:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of the whole process that an example may turn, and how it is read and put back.
+    """A setting of the process that an example may change, with functions to read and to restore it.
 
-    An example that turns one which nothing puts back is left out of a suite.
+    If a setting cannot be restored (``write`` is None), examples that change it are excluded from suites.
     """
 
     name: str
@@ -93,58 +95,62 @@ class Setting:
 
 
 class Dialect(Protocol):
-    """The part of a framework in its examples. Nothing is imported before it is asked."""
+    """The framework's own part in running examples. Imports nothing before a method is called."""
 
     def names(self, device: Any) -> Mapping[str, Any]:
-        """The names that examples use without importing them, and the helpers of ``rewritten``."""
+        """Return the names that examples use without importing them, and the helpers that ``rewritten`` needs."""
 
     def forced(self, device: Any) -> AbstractContextManager[Any]:
-        """A scope in which arrays that name no device are made on this one."""
+        """Make this device the default for new arrays during the block."""
 
     def rewritten(self, tree: ast.Module) -> ast.Module:
-        """The same statement, with calls that no scope can force wrapped in helpers."""
+        """Wrap calls in a statement that ignore the default device of ``forced``, so that they use it."""
 
     def settings(self) -> Sequence[Setting]:
-        """The settings of the framework that examples turn."""
+        """Return the settings of the framework that examples change."""
 
     def is_array(self, value: Any) -> bool:
         """Whether a value is an array of the framework, which its device copies to the host."""
 
     def is_changeable(self, value: Any) -> bool:
-        """Whether a function that is given this value may change it on any device."""
+        """Whether a function can change this value in place, on any device."""
 
     def plain(self, value: Any) -> Any:
-        """A value of the framework that is no array as plain ones; ``UnfreezableError`` if it has no such form."""
+        """Convert an object of the framework, other than an array, to plain values.
+
+        Raises ``UnfreezableError`` if that is impossible.
+        """
 
     def compiled(self, context: Context, call: Callable[[], Any]) -> Callable[[], Any]:
-        """The run as the device demands it."""
+        """Wrap a run as the device requires, for example in a compiled function."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A statement as it is executed: all of it but a last expression, that expression, and the names in it."""
+    """A compiled statement: ``body`` is all of it but a last expression, ``value`` is that expression."""
 
     place: int
     body: CodeType
     value: CodeType | None
     bound: frozenset[str]
+    """The names that the statement binds."""
     beside: frozenset[str]
-    """Of these names those that an import binds to anything but the function."""
+    """Those names in ``bound`` that an import binds to something other than the function."""
     names_function: bool
     used: frozenset[str]
-    """The names that it reads."""
+    """The names that the statement reads."""
     computes: bool
-    """Whether it computes something, and does not only show what others did, or name it anew."""
+    """Whether the statement computes something, instead of only showing or renaming values."""
     tree: ast.Module
     name: str
-    """The function's last name."""
+    """The function's last name (``matmul`` of ``torch.matmul``)."""
     has_only_rests: bool
-    """Whether more is computed of the result of each call of the function in it."""
+    """Whether the statement computes something from the result of every call of the function in it."""
     apart: Mapping[str, str]
-    """The expressions in it that run apart, by the names of their code."""
+    """The sources of the expressions that run as functions of their own (``apart.py``), by the function's name."""
 
     def innermost(self, line: int) -> ast.stmt:
-        """The smallest statement within it that holds a line."""
+        """Return the smallest nested statement that contains a line."""
         holding = (node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and _holds(node, line))
         return min(holding, key=lambda node: (node.end_lineno or node.lineno) - node.lineno)
 
@@ -155,23 +161,24 @@ def _holds(node: ast.stmt, line: int) -> bool:
 
 @dataclass(frozen=True)
 class Line:
-    """An example's line that led to an error, by the place of its statement and by its number within the statement."""
+    """A line of an example that led to an error: the position of its statement, and its number in the statement."""
 
     place: int
     number: int
     scope: str
-    """The name of the code: of a function that the example defines, of an expression that is apart, or of neither."""
+    """The name of the code that contains the line: a function of the example, an expression that runs apart, or
+    ``<module>``."""
 
     @property
     def is_at_prompt(self) -> bool:
-        """Whether it is no line of a function that the example defines."""
+        """Whether the line is outside all functions that the example defines."""
         return self.scope == _PROMPT or is_apart(self.scope)
 
 
 def step_of(name: str, statement: Statement, rewritten: Callable[[ast.Module], ast.Module]) -> Step:
     """Compile a statement of a function's example.
 
-    Its source is left where tracebacks and compilers of functions look for it.
+    Puts the source into ``linecache``, where tracebacks and compilers of functions look for it.
     """
     filename = f"<{name}, statement {statement.place}>"
     source = statement.source + "\n"
@@ -215,7 +222,7 @@ def _imported_beside(tree: ast.Module, last_name: str) -> Iterator[str]:
 
 
 class Session:
-    """One run of an example, with names of its own: what its statements give, and what they leave bound."""
+    """One run of an example in a namespace of its own. Collects the values of expressions and variables."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self.names = {
@@ -231,7 +238,7 @@ class Session:
         self._bound: dict[str, None] = {}
 
     def run(self, step: Step) -> None:
-        """Execute a statement. The values that it prints count as given, in place of its own."""
+        """Execute a statement. If it prints values, these are its result instead of the value of its expression."""
         self.printed = []
         exec(step.body, self.names)
         value = eval(step.value, self.names) if step.value is not None else None
@@ -242,45 +249,49 @@ class Session:
             self.given[str(step.place)] = value
 
     def results(self) -> dict[str, Any]:
-        """Every value by its label: those of expressions, then the variables as they are by now."""
+        """Return all values by their labels: the values of expressions, then the current values of variables."""
         return self.given | {name: self.names[name] for name in self._bound if name in self.names}
 
     def _print(self, *values: Any, **options: Any) -> None:
-        """Keep what is printed as values: printing an array would carry it to the host."""
+        """Keep the printed values instead of printing them: printing an array would copy it to the host."""
         self.printed += values
 
 
 class OwnStatements:
-    """The statements of an example that are its function's: they name it, or use an object that such a one has bound.
+    """Tracks which statements of an example are the function's own.
 
-    An array or a plain value is no such object: what is computed from it is not the function's work.
+    A statement is the function's own if it names the function or uses an object that another own statement has bound.
+    Arrays and plain values do not count as such objects: a computation from them is not the function's work.
     """
 
     def __init__(self, steps: Sequence[Step], dialect: Dialect) -> None:
         self._dialect = dialect
-        # None names it where it is an operator.
+        # If no statement names the function, it is an operator, and all statements count as its own.
         self._all = not any(step.names_function for step in steps)
         self._objects: set[str] = set()
         self._values: dict[str, bool] = {}
         self._places: dict[int, bool] = {}
         self._made_at: dict[str, Step | None] = {}
-        """By its label the statement that made a value; None of one that the function may have changed since."""
+        """For each label, the statement that made the value; None if the function may have changed it later."""
         self._ever: set[str] = set()
-        """The objects that were bound at any time."""
+        """The names that were bound to an object of the function at any time."""
         self._apart: set[str] = set()
-        """The expressions of its statements that ran apart, by the names of their code."""
+        """The names of the expressions that ran apart and were not the function's work."""
 
     def has(self, step: Step) -> bool:
-        """Whether the statement is the function's, by what those before it have bound."""
+        """Whether the statement is the function's own, given the names that earlier statements have bound."""
         return self._all or step.names_function or not self._objects.isdisjoint(step.used)
 
     def made_any_of(self, names: Iterable[str]) -> bool:
-        """Whether one of these names is bound to an object of the function's by now."""
+        """Whether one of these names is now bound to an object of the function."""
         return not self._objects.isdisjoint(names)
 
     def uses(self, step: Step, line: Line) -> bool:
-        """Whether the line of a statement is the function's: the whole of it at a prompt, and in a function that the
-        example defines the one line, which may run at any time. What ran apart is not."""
+        """Whether a line is the function's own.
+
+        Outside functions, a line is the function's own if its whole statement is. In a function that the example
+        defines, each line is judged alone, because it may run at any time. Expressions that ran apart are not.
+        """
         if line.scope in self._apart:
             return False
         if line.is_at_prompt:
@@ -289,11 +300,11 @@ class OwnStatements:
         return self._all or step.name in named_in(statement) or not self._ever.isdisjoint(read_by(statement))
 
     def ran_apart(self, expression: Callable[..., Any]) -> None:
-        """Note that an expression was no work of the function's."""
+        """Record that an expression was not the function's work."""
         self._apart.add(expression.__name__)
 
     def ran(self, step: Step, names: Mapping[str, Any]) -> None:
-        """Note what a statement has bound."""
+        """Record the names that a statement has bound or may have changed."""
         is_own = self._places[step.place] = self.has(step)
         gave = is_own or (not step.computes and any(map(self.have_given, step.used)))
         self._values |= dict.fromkeys((str(step.place), *step.bound), gave)
@@ -308,25 +319,25 @@ class OwnStatements:
             self._ever |= self._objects
 
     def _may_change(self, value: Any) -> bool:
-        # Arrays of NumPy are on no device: one changes with an array of the framework where both share memory, and only
-        # the host's arrays do.
+        # A NumPy array can change together with an array of the framework only on the host, where both may share
+        # memory. It must count alike on every device.
         return not isinstance(value, np.ndarray) and self._dialect.is_changeable(value)
 
     def have_given(self, label: str) -> bool:
-        """Whether the value of that label is the function's doing, by the last statement that bound or changed it."""
+        """Whether the function made the value of a label, judged by the last statement that bound or changed it."""
         return self._values.get(label, True)
 
     def is_input(self, name: str) -> bool:
-        """Whether a name is bound to what another line of the example has made."""
+        """Whether a name is bound to a value that another line of the example has made."""
         return name in self._values and not self._values[name] and name not in self._objects
 
     def is_made_beside(self, label: str) -> bool:
-        """Whether the value of that label is what a statement computed of the function's results, and no result."""
+        """Whether the value of a label is not a result of the function, but was computed from one by its statement."""
         step = self._made_at.get(label)
         return step is not None and step.has_only_rests
 
     def is_value(self, bound: Any) -> bool:
-        """Whether a name is bound to an array or a plain value, or a container of such."""
+        """Whether an object is an array, a plain value, or a container of these."""
         if isinstance(bound, Mapping):
             return all(map(self.is_value, bound.values()))
         if isinstance(bound, (list, tuple)):
@@ -335,9 +346,9 @@ class OwnStatements:
 
 
 def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[str, Any]:
-    """The names that an example of a function finds: those of its module, as ``doctest`` has it, and the dialect's.
+    """Return the names that a function's example can use: those of its module, as in ``doctest``, and the dialect's.
 
-    A module's own ``range`` or ``sum`` is left out, as authors mean Python's.
+    If a module defines ``range``, ``sum`` or another builtin, this is left out, because authors mean Python's.
     """
     home = sys.modules.get(getattr(function, "__module__", None) or name.rpartition(".")[0])
     around = (
@@ -349,12 +360,12 @@ def names_for(function: Any, name: str, dialect: Dialect, device: Any) -> dict[s
 
 
 def comparable(value: Any, dialect: Dialect) -> Any:
-    """The value as arrays of the framework among plain ones. Raises ``UnfreezableError`` if it has no such form.
+    """Convert a value to arrays of the framework and plain values. Raises ``UnfreezableError`` if that is impossible.
 
-    An array of NumPy was on no device, so it becomes plain numbers. Texts are left out: they tend to name the device.
+    A NumPy array was on no device, so it becomes plain numbers. Texts cannot be converted: many name the device.
     """
     if isinstance(value, (np.float64, np.complex128)):
-        # These are Python's own numbers, too, and are written as such.
+        # These are subclasses of Python's float and complex.
         return value.item()
     if dialect.is_array(value) or value is None or isinstance(value, (bool, int, float, complex)):
         return value
@@ -374,13 +385,13 @@ def comparable(value: Any, dialect: Dialect) -> Any:
 
 
 def no_plain_form(value: Any) -> UnfreezableError:
-    """The error of a dialect that has no plain form of a value."""
+    """Return the error that a dialect raises for a value without a plain form."""
     return UnfreezableError(f"a {type(value).__name__}")
 
 
 @contextmanager
 def kept(settings: Sequence[Setting]) -> Iterator[None]:
-    """Put the settings back at the end, with those of Python and NumPy."""
+    """Restore these settings, and those of Python and NumPy, at the end of the block."""
     every = with_those_of_python(settings)
     before = [setting.read() for setting in every]
     try:
@@ -393,7 +404,7 @@ def kept(settings: Sequence[Setting]) -> Iterator[None]:
 
 
 def with_those_of_python(settings: Sequence[Setting]) -> list[Setting]:
-    """These settings, and those that belong to no framework."""
+    """Return the settings of Python and NumPy, followed by these."""
     return [
         Setting("the working directory", os.getcwd, os.chdir),
         Setting("environment variables", lambda: dict(os.environ), _set_environment),
@@ -409,9 +420,10 @@ def _set_environment(variables: Mapping[str, str]) -> None:
 
 
 def lines_of(error: BaseException, example: str) -> list[Line]:
-    """The innermost line of the example for each place at which an error arose.
+    """Find the innermost line of the example for each place at which an error arose.
 
-    A compiler tells in its message at which line each operation was traced that it refuses; else the traceback does.
+    A compiler's message may name the lines at which the failing operations were traced. Otherwise, the traceback names
+    the line.
     """
     told = [_ORIGIN.findall(origin) for origin in str(error).split(_ORIGINS)[1:]]
     mine = [found for lines in told if (found := [line for line in lines if line[0] == example])]
@@ -428,7 +440,7 @@ def lines_of(error: BaseException, example: str) -> list[Line]:
 
 
 def is_called_by(error: BaseException, function: Any) -> bool:
-    """Whether Python code of a function, or of the methods of a class, was running when an error arose."""
+    """Whether an error arose while Python code of the function, or of a method of the class, was running."""
     codes = set(_codes_of(function))
     return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 

@@ -1,13 +1,15 @@
-"""Frozen cases: calls, inputs and expected results kept as data, so that a suite is the same wherever it is read.
+"""Frozen cases: calls, inputs and expected results stored as data, so that a suite is the same on every machine.
 
-A developer draws a suite once, and stores it beside its package in one file (``PACK``). The file has a manifest of the
-cases in JSON, and for each dtype one long array with all arrays of the cases. Equal arrays are stored once; of an array
-that repeats along its axes one repetition is stored. A second file (``VARIANTS_PACK``) has the same cases with other
-inputs, if there are any. The manifest can be read without the arrays. Reading needs only NumPy and runs no code from
-the file (no pickle). An array's name is a digest of its content, so a case's own digest follows its values.
+A developer draws a suite once and stores it in one file (``PACK``) in the suite's package. The file has a manifest of
+the cases in JSON, and for each dtype one long array that joins all arrays of the cases. Equal arrays are stored once.
+Of an array that repeats along its axes, only one repetition is stored. A second file (``VARIANTS_PACK``) has the same
+cases with other inputs, if there are any. The manifest can be read without the arrays. Reading needs only NumPy and
+runs no code from the file (no pickle). An array's name is a digest of its content, so the digest of a case changes with
+its values.
 
-A tree (what a call takes or returns) is written as JSON: numbers, texts and lists as themselves, anything else as an
-object of one of the keys below. What only a framework knows (a dtype, a device) is ``Named``, and resolved by it.
+A tree (arguments or results of a call) is written as JSON. Numbers, texts and lists are written as they are, all other
+values as an object with one of the keys below. ``Named`` stands for a value that only a framework can make, such as a
+dtype or a device.
 """
 
 from __future__ import annotations
@@ -33,17 +35,17 @@ from runners.suite.checks import Accepted, Expected, Leaf, Mismatch, Tolerance
 from runners.suite.rounding import to_bfloat16
 
 PACK = "frozen.npz"
-"""The file's name, beside the ``__init__.py`` of the suite's package."""
+"""The name of the file of frozen cases, beside the ``__init__.py`` of the suite's package."""
 VARIANTS_PACK = "variants.npz"
-"""The name of the file of variants, beside it."""
+"""The name of the file of variants, in the same folder."""
 QUICK = "quick"
-"""The tag of the cases of the quick form: of each function about half, those that differ most."""
+"""The tag of cases in the suite's quick form. It has about half of each function's cases: those that differ most."""
 MANIFEST = "manifest"
 DIGEST_LENGTH = 12
 BFLOAT16 = "bfloat16"
-"""NumPy has no such dtype: kept by its bits, read as float32."""
+"""NumPy has no bfloat16: such arrays are stored as their bits and read as float32."""
 MOST_WHOLE = 4_096
-"""Elements up to which an array is kept whole, whether or not it repeats."""
+"""The maximum number of elements of an array that is stored whole without a search for repetition."""
 LONGEST_PERIOD = 64
 _CHANGES_ITS_INPUT = "it changes its input"
 
@@ -60,19 +62,19 @@ class Named:
 
 @dataclass(frozen=True)
 class Slot:
-    """The place of an array in a tree: its number among the arrays of the case, and how the framework lays it out."""
+    """A placeholder for an array in a tree: its index among the arrays of the case, and its memory layout."""
 
     number: int
     dtype: str | None = None
-    """Its dtype, where it is not the one that an array of the case has by itself."""
+    """The dtype, if it is not the default for arrays of the case."""
     strides: tuple[int, ...] | None = None
-    """Its strides in elements, where it is not contiguous."""
+    """The strides in elements, if the array is not contiguous."""
     offset: int | None = None
-    """The rows of its buffer before the first and after the last of its own, where it is a part of a larger one."""
+    """If the array is a slice of a larger buffer: how many rows the buffer has before it, and as many after it."""
 
 
 def encode(tree: Any) -> Any:
-    """A tree in JSON's own types. Raises ``UnfreezableError`` for a value without a written form."""
+    """Convert a tree to JSON types. Raises ``UnfreezableError`` for a value that cannot be written."""
     if tree is None or isinstance(tree, (bool, str)) or type(tree) is int:
         return tree
     if isinstance(tree, float):
@@ -104,7 +106,7 @@ def encode(tree: Any) -> Any:
 
 
 def decode(written: Any, array: Callable[[Slot], Any], named: Callable[[Named], Any] = lambda value: value) -> Any:
-    """The tree that was written; ``array`` fills its slots, ``named`` makes what only a framework knows."""
+    """Convert JSON types back to a tree. ``array`` returns the array of a slot, ``named`` the value of a ``Named``."""
     if isinstance(written, list):
         return [decode(member, array, named) for member in written]
     if not isinstance(written, Mapping):
@@ -132,12 +134,12 @@ def decode(written: Any, array: Callable[[Slot], Any], named: Callable[[Named], 
 
 
 def as_text(tree: Any) -> str:
-    """A tree as one line of JSON."""
+    """Write a tree as one line of JSON."""
     return json.dumps(encode(tree), separators=(",", ":"))
 
 
 def stored(values: Array, dtype: str) -> Array:
-    """The array as it is kept: a bfloat16's bits, anything else in its own dtype."""
+    """Convert an array to its stored form: the bits of bfloat16, or any other array in its own dtype."""
     if dtype == BFLOAT16:
         bits = to_bfloat16(np.asarray(values)).astype(np.float32).reshape(-1).view(np.uint32)
         return (bits >> np.uint32(16)).astype(np.uint16).reshape(np.shape(values))
@@ -145,14 +147,14 @@ def stored(values: Array, dtype: str) -> Array:
 
 
 def restored(kept: Array, dtype: str) -> Array:
-    """A copy of a kept array: of bfloat16 the same values as float32."""
+    """Copy an array from its stored form. The values of bfloat16 become float32."""
     if dtype == BFLOAT16:
         return (kept.astype(np.uint32) << np.uint32(16)).reshape(-1).view(np.float32).reshape(kept.shape)
     return kept.copy()
 
 
 def repeat_to(block: Array, shape: Sequence[int]) -> Array:
-    """The array of a shape that a block fills again and again along each axis."""
+    """Repeat a block along each axis until it fills the shape."""
     for axis, size in enumerate(shape):
         if size != block.shape[axis]:
             block = np.take(block, np.arange(size) % block.shape[axis], axis)
@@ -160,9 +162,10 @@ def repeat_to(block: Array, shape: Sequence[int]) -> Array:
 
 
 def block_of(array: Array) -> Array:
-    """The smallest block that ``repeat_to`` makes the array of; the array itself where it is small, or repeats nowhere.
+    """Return the smallest block from which ``repeat_to`` makes the array, or the array itself.
 
-    Compared bit by bit, so that the sign of a zero and a NaN are kept.
+    A small array, or one without repetition, is returned whole. Values are compared bit by bit, so that NaN and the
+    sign of zero are preserved.
     """
     if array.size <= MOST_WHOLE:
         return array
@@ -177,15 +180,15 @@ def block_of(array: Array) -> Array:
 
 
 class PackWriter:
-    """Gathers the arrays and cases of a suite, and writes them into one file."""
+    """Collects the arrays and cases of a suite and writes them to one file."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, tuple[str, Array, tuple[int, ...]]] = {}
-        """By digest: the dtype, the block that is kept, and the shape that it is repeated to."""
+        """For each digest: the dtype, the stored block, and the shape to which the block is repeated."""
         self.cases: list[dict[str, Any]] = []
 
     def add(self, values: Array, dtype: str) -> str:
-        """Keep an array, and return its digest; equal ones are kept once."""
+        """Store an array and return its digest. Equal arrays are stored once."""
         stored_values = stored(values, dtype)
         head = f"{dtype} {list(stored_values.shape)} ".encode()
         digest = hashlib.sha256(head + stored_values.tobytes()).hexdigest()[:DIGEST_LENGTH]
@@ -194,7 +197,7 @@ class PackWriter:
         return digest
 
     def add_tree(self, tree: Any) -> tuple[str, list[str]]:
-        """Keep the arrays of a host tree, and return the tree as a text with the digests of its slots."""
+        """Store the arrays of a host tree. Returns the tree as a text, and the digests of the arrays in its slots."""
         digests: list[str] = []
 
         def slots(member: Any) -> Any:
@@ -208,23 +211,23 @@ class PackWriter:
         return as_text(slots(tree)), digests
 
     def array(self, digest: str) -> Array:
-        """A copy of an array that was added."""
+        """Return a copy of a stored array."""
         dtype, block, shape = self._arrays[digest]
         return restored(repeat_to(block, shape), dtype)
 
     def packed_bytes(self, digests: Iterable[str]) -> int:
-        """About how many bytes these arrays add to the file."""
+        """Estimate how many bytes these arrays add to the file."""
         return sum(len(zlib.compress(self._arrays[digest][1].tobytes())) for digest in set(digests))
 
     def take(self, pack: Pack | PackSet, case: dict[str, Any]) -> None:
-        """Add a case of another file, with its arrays."""
+        """Copy a case with its arrays from another file."""
         for digest in (*case["arrays"], *case["expected"]):
             if digest not in self._arrays:
                 self._arrays[digest] = pack.kept(digest)
         self.cases.append(case)
 
     def leave_to(self, pack: Pack) -> None:
-        """Forget the arrays that another file of the same suite has."""
+        """Drop the arrays that another file of the same suite already has."""
         self._arrays = {digest: entry for digest, entry in self._arrays.items() if digest not in pack}
 
     def write(self, path: Path, about: Mapping[str, Any]) -> None:
@@ -245,7 +248,7 @@ class PackWriter:
 
 
 class Pack:
-    """A frozen file. The manifest is read at once, arrays when they are asked for."""
+    """A file of frozen cases. The manifest is read at once, the arrays at their first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -263,12 +266,12 @@ class Pack:
         return cases
 
     def array(self, digest: str) -> Array:
-        """A copy of the array of that digest."""
+        """Return a copy of the array with this digest."""
         dtype, block, shape = self.kept(digest)
         return restored(repeat_to(block, shape), dtype)
 
     def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
-        """The dtype, the block that is kept, and the shape that it is repeated to."""
+        """Return the dtype of an array, its stored block, and the shape to which the block is repeated."""
         dtype, offset, *shape = self._manifest["arrays"][digest]
         whole = shape.pop() if shape and isinstance(shape[-1], list) else shape
         block = self.arrays[dtype][offset : offset + math.prod(shape)].reshape(shape)
@@ -282,13 +285,13 @@ class Pack:
 
     @cached_property
     def arrays(self) -> Mapping[str, Array]:
-        """All arrays behind one another, by dtype."""
+        """For each dtype, one long array that joins all arrays of this dtype."""
         with np.load(self._path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files if name != MANIFEST}
 
 
 class PackSet:
-    """The files of a suite's package, read as one: a digest names the same array in each."""
+    """The files of a suite's package, read as one. The same digest means the same array in all of them."""
 
     def __init__(self, packs: Sequence[Pack]) -> None:
         self.packs = packs
@@ -304,7 +307,7 @@ class PackSet:
         return self._having(digest).dtype(digest)
 
     def kept(self, digest: str) -> tuple[str, Array, tuple[int, ...]]:
-        """The stored form of the array in the file that has it (``Pack.kept``)."""
+        """Return the stored form of an array (``Pack.kept``)."""
         return self._having(digest).kept(digest)
 
     def _having(self, digest: str) -> Pack:
@@ -312,7 +315,7 @@ class PackSet:
 
 
 def shape_in(pack_set: PackSet, digest: str) -> tuple[int, ...]:
-    """The shape of an array, from the manifest alone."""
+    """Read the shape of an array from the manifest, without reading the array."""
     pack = next(pack for pack in pack_set.packs if digest in pack)
     _, _, *shape = pack._manifest["arrays"][digest]
     return tuple(shape[-1] if shape and isinstance(shape[-1], list) else shape)
@@ -322,7 +325,7 @@ _PACKS: dict[str, PackSet] = {}
 
 
 def pack_of(package: str) -> PackSet:
-    """The files of a suite's package, which are opened once."""
+    """Open the files of a suite's package. Later calls return the same files."""
     if package not in _PACKS:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
@@ -332,13 +335,13 @@ def pack_of(package: str) -> PackSet:
 
 
 def packs_in(folder: Path) -> PackSet:
-    """The frozen file of a folder, and the file of its variants if there is one."""
+    """Open the frozen file of a folder, and the file of variants if there is one."""
     variants = folder / VARIANTS_PACK
     return PackSet([Pack(folder / PACK), *([Pack(variants)] if variants.exists() else [])])
 
 
 def read_arrays() -> None:
-    """Read the arrays of every file that has been opened: once in the zygote, and not in each of its children."""
+    """Read the arrays of every open file. The zygote calls this once, so that its children need not."""
     for pack_set in _PACKS.values():
         for pack in pack_set.packs:
             pack.arrays  # noqa: B018
@@ -346,7 +349,7 @@ def read_arrays() -> None:
 
 @dataclass(frozen=True)
 class FrozenArguments:
-    """Makes the arrays of a case, from the file of its package."""
+    """Reads the input arrays of a case from the file of its package."""
 
     package: str
     digests: tuple[str, ...]
@@ -358,7 +361,7 @@ class FrozenArguments:
 
 @dataclass(frozen=True)
 class FrozenResult:
-    """Gives the expected result of a case: a reference that was worked out when the case was frozen."""
+    """Reads the expected result of a case, which was computed when the case was frozen."""
 
     package: str
     written: str
@@ -376,12 +379,12 @@ class FrozenResult:
 
 @dataclass(frozen=True)
 class FrozenForm:
-    """Checks the structure, shapes and dtypes of a result whose values nothing determines."""
+    """Checks the structure, shapes and dtypes of a result whose values are not determined."""
 
     written: str
 
     def of(self, labels: Collection[str]) -> FrozenForm:
-        """The form of some members of a mapping."""
+        """Return the form of a mapping, reduced to these keys."""
         ((kind, members),) = json.loads(self.written).items()
         kept = {kind: [[label, member] for label, member in members if label in labels]}
         return FrozenForm(json.dumps(kept, separators=(",", ":")))
@@ -395,18 +398,18 @@ class FrozenForm:
 
 @dataclass(frozen=True)
 class Refusing:
-    """Prepares a call that has to be refused: it gives the name of the error that it raised, or None.
+    """Prepares a call that must raise an error. Returns the name of the error, or None if the call returned.
 
-    The result and the arguments are brought to the host, because a device may raise only where the values are asked for
-    that the call made or changed. Each call has arguments of its own: a device may be unable to compute anything while
-    those of a refused call exist.
+    The result and the arguments are copied to the host, because some devices raise only when somebody reads a value
+    that the call made or changed. Each call gets new arguments, because some devices can compute nothing while the
+    arguments of a failed call exist.
     """
 
     prepare: Prepare
 
     @property
     def written(self) -> str | None:
-        """The written call, where the framework's ``prepare`` is of one."""
+        """The written call, if the framework's ``prepare`` has one."""
         return getattr(self.prepare, "written", None)
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], str | None]:
@@ -428,7 +431,7 @@ class Refusing:
 
 @dataclass(frozen=True)
 class FrozenRefusal:
-    """Checks that a call was refused, with any error: the host's own is in what is said where it was not."""
+    """Checks that a call raised any error. If it raised none, the message names the error that the host raises."""
 
     error: str
 
@@ -438,7 +441,7 @@ class FrozenRefusal:
 
 
 def form(tree: Any) -> Any:
-    """A host copy of a result without its values: dtype and shape of each array, the type of anything else."""
+    """Return the form of a result: dtype and shape instead of each array, the type's name instead of other values."""
     if isinstance(tree, Leaf):
         return {"dtype": tree.dtype, "shape": list(tree.values.shape)}
     if isinstance(tree, (list, tuple)):
@@ -449,7 +452,7 @@ def form(tree: Any) -> Any:
 
 
 def frozen_functions(package: str, call: Callable[[str], Prepare]) -> list[Function]:
-    """The functions of a package's frozen files; ``call`` makes the ``prepare`` of a case from its written call."""
+    """Read the functions in a package's frozen files. ``call`` makes a case's ``prepare`` from its written call."""
     functions: dict[str, Function] = {}
     for case in pack_of(package).cases:
         function = functions.setdefault(case["function"], Function(case["function"]))
@@ -476,7 +479,7 @@ def frozen_functions(package: str, call: Callable[[str], Prepare]) -> list[Funct
 
 
 def quick_functions(functions: Sequence[Function]) -> list[Function]:
-    """The same functions with the cases of the quick form alone."""
+    """Return the same functions with only the cases of the quick form."""
     return [
         dataclasses.replace(function, cases=[case for case in function.cases if QUICK in case.tags])
         for function in functions

@@ -1,4 +1,4 @@
-"""Frozen examples: a run of an example on a device, its judgement, and the readings that tell whose fault it is."""
+"""Runs a frozen example on a device, judges its values, and finds out whether a failure is the function's fault."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from runners.suite.reseeding import Reseeded
 OWN, OTHERS, ENDED = "own", "others", "ended"
 INPUTS, RESULTS = "inputs", "results"
 _HOST = re.compile(r"""["']cpu(:\d+)?["']|\.cpu\(""")
-"""The words with which an example puts an array on the host."""
+"""Matches code by which an example puts an array on the host."""
 
 
 def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case, Any, Any]:
-    """The judgement of the values of some labels: by those that are expected, or by their form alone."""
+    """Return a case that judges only the observed labels (by values or by form), with the values to judge."""
     if isinstance(case.check, FrozenForm):
         return replace(case, check=case.check.of(observed)), observed, None
     values = {label: expected[label] for label in observed}
@@ -51,11 +51,11 @@ def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case,
 
 @dataclass(frozen=True)
 class FrozenValues:
-    """Checks the values of an example, by their labels, against those that it gave when it was frozen.
+    """Compares the values of an example with those from the time when it was frozen.
 
-    Both are sums of a framework, in an order that each machine has for itself: they may differ by roundings of the
-    largest value of an array, however small the sum is that is left of such values. So the absolute tolerance grows
-    with the largest.
+    A framework adds numbers in a different order on each machine. So a value may be off by a few roundings of the
+    largest value in its array, even if it is a small difference of large values. Therefore the absolute tolerance grows
+    with the largest value.
     """
 
     expected: Mapping[str, Any]
@@ -79,7 +79,7 @@ class FrozenValues:
 
 
 def _largest(tree: Any) -> float:
-    """The largest finite size of a float in a tree of expected values; 0 of none."""
+    """Return the largest finite absolute value of the floats in a tree of expected values; 0 if there are none."""
     if isinstance(tree, Mapping):
         return max(map(_largest, tree.values()), default=0.0)
     if isinstance(tree, (list, tuple)):
@@ -91,7 +91,7 @@ def _largest(tree: Any) -> float:
 
 
 class ExampleRun:
-    """A run of an example's statements, with names of its own."""
+    """One run of an example's statements in a namespace of its own."""
 
     def __init__(
         self,
@@ -107,18 +107,18 @@ class ExampleRun:
         self._example = example
         self._steps = steps
         self._readings = readings
-        """The readings that it takes; None in a run that is watched, timed or judged."""
+        """Records readings during the run; None in a run that is watched, timed or judged."""
         self._session = Session(names_for(context.function, example.name, dialect, context.device))
         self._session.names[ASIDE] = self._aside
         self._session.names[AROUND] = self._around
 
     def to_its_end(self) -> str | None:
-        """Run the statements; those that are not the function's are its surroundings.
+        """Run the statements. The watch pauses during statements that are not the function's own.
 
-        Returns how the run ended before its time, at one of these after one of the function's own.
+        If another line fails after the function's first own statement, the run ends. Returns its error, or None.
         """
         begun = False
-        # Whether a statement is the function's is asked when those before it have run.
+        # Whether a statement is the function's own depends on the names that earlier statements have bound.
         for is_own, part in groupby(self._steps, self.own.has):
             begun |= is_own
             step = None
@@ -131,13 +131,13 @@ class ExampleRun:
                     raise
                 failure = failure_at(step, error)
                 if not begun:
-                    # It cannot fail for the function's sake.
+                    # The function has not run yet, so it cannot be the reason.
                     raise OtherLineError(failure) from error
                 return failure
         return None
 
     def to_the_function(self) -> None:
-        """Run the statements before the first of the function's own, and read what that takes from them."""
+        """Run the statements before the function's first own statement, and read the values that it uses."""
         for step in self._steps:
             if self.own.has(step):
                 self._read_names(step)
@@ -145,7 +145,10 @@ class ExampleRun:
             self._run(step, False)
 
     def wanted(self, *, has_ended: bool) -> dict[str, Any]:
-        """The wanted values, those of the function's own lines and the others; those that there are, if it ended."""
+        """Return the values to compare: those of the function's own lines, and those of other lines.
+
+        If the run ended early (``has_ended``), values that do not exist are left out.
+        """
         results = self._session.results()
         values: dict[str, Any] = {OWN: {}, OTHERS: {}}
         for label in self._example.wanted:
@@ -160,7 +163,7 @@ class ExampleRun:
         self.own.ran(step, self._session.names)
 
     def _read_names(self, step: Step) -> None:
-        """Read what a statement of the function's takes by name."""
+        """Read the values of other lines that a statement of the function uses by name."""
         if self._readings is None:
             return
         for name in sorted(step.used):
@@ -168,7 +171,7 @@ class ExampleRun:
                 self._readings.take(f"{name} in statement {step.place}", self._session.names[name])
 
     def _aside(self, used: Sequence[str], argument: Callable[[], Any]) -> Any:
-        """An argument of the function's call: its surroundings, unless it uses an object of the function's."""
+        """Evaluate an argument of the function's call. The watch pauses, unless it uses an object of the function."""
         if self.own.made_any_of(used):
             return argument()
         self.own.ran_apart(argument)
@@ -179,9 +182,10 @@ class ExampleRun:
         return value
 
     def _around(self, used: Sequence[str], rest: Callable[..., Any], earlier: Sequence[Any], value: Any) -> Any:
-        """The rest of an expression, of the result of the function's call: its surroundings, if that is a value.
+        """Evaluate the rest of an expression with the result of the function's call, ``value``.
 
-        ``earlier`` are the values of it that were computed before the call.
+        The watch pauses if the result is a plain value or array, so that the rest is not the function's work.
+        ``earlier`` holds the parts of the expression that were computed before the call.
         """
         if self.own.made_any_of(used) or not self.own.is_value(value):
             return rest(value, *earlier)
@@ -192,7 +196,7 @@ class ExampleRun:
             return rest(value, *earlier)
 
     def _words(self, expression: Callable[..., Any]) -> str:
-        """An expression that ran apart by its source and its statement."""
+        """Describe an expression that ran apart: its source, and the number of its statement."""
         name = expression.__name__
         return next(f"{step.apart[name]} in statement {step.place}" for step in self._steps if name in step.apart)
 
@@ -200,7 +204,7 @@ class ExampleRun:
         return [value for value in self._session.results().values() if self.own.is_value(value)]
 
     def _shown(self, value: Any) -> Any:
-        """The value as it is compared; one of another kind than on the CPU as a text, which is equal to no value."""
+        """Convert a value for comparison. If that is impossible, it becomes a text, which equals no expected value."""
         try:
             return comparable(value, self._dialect)
         except UnfreezableError as error:
@@ -209,10 +213,10 @@ class ExampleRun:
 
 @dataclass(frozen=True)
 class FrozenExample:
-    """Prepares a frozen example: the call runs its statements and returns the wanted values by their labels.
+    """Prepares a frozen example. The call runs its statements and returns the values to compare, by their labels.
 
-    It returns those that are the function's doing (``OWN``), the others (``OTHERS``), and the words of how the run
-    ended at a statement that is not the function's, or None (``ENDED``).
+    The result has three keys: ``OWN`` for values that the function made, ``OTHERS`` for other values, and ``ENDED`` for
+    the error of another line that ended the run early, or None.
     """
 
     example: str
@@ -250,7 +254,7 @@ class FrozenExample:
         return charged
 
     def readings(self, context: Context, *, reseeded: bool = False) -> ExampleReadings:
-        """The readings of a run on a device; with other seeds, if it is reseeded."""
+        """Run the example on a device and return its readings. With ``reseeded``, all seeds are changed."""
         rewritten = partial(_reseeded, self.dialect.rewritten) if reseeded else self.dialect.rewritten
         example = Example.read(self.example)
         steps = [step_of(example.name, statement, rewritten) for statement in example.statements]
@@ -260,7 +264,7 @@ class FrozenExample:
             readings = Readings(self.dialect, context.to_host)
             with kept(self.dialect.settings()), self.dialect.forced(context.device):
                 run = ExampleRun(self.dialect, context, example, steps, readings)
-                # What was read before an error tells where it came from.
+                # The readings before an error show where the error came from.
                 with suppress(Exception):
                     run_part(run)
                 values = run.wanted(has_ended=True)
@@ -271,7 +275,7 @@ class FrozenExample:
         try:
             values = landed(whole(), context.to_host)
         except Exception:
-            # A compiler refuses all of it: the lines before the function are read alone.
+            # A compiler fails for all lines at once. Then only the lines before the function are run and read.
             before = self.dialect.compiled(context, partial(read, ExampleRun.to_the_function))
             values = landed(before(), context.to_host)
         return ExampleReadings(values[INPUTS], values[RESULTS], values[OWN], frozenset(beside))
@@ -279,9 +283,10 @@ class FrozenExample:
     def fault_of_others(
         self, case: Case, here: ExampleReadings, there: ExampleReadings, reseed: Callable[[], ExampleReadings]
     ) -> str | None:
-        """Why a failure ``here`` is not the function's, by the readings ``there``, on the host; None if it may be.
+        """Explain why a failure is not the function's fault; None if it may be.
 
-        ``reseed`` gives those of another run on the host, from other seeds.
+        Compares the readings ``here``, on the device, with the readings ``there``, on the host. ``reseed`` returns the
+        readings of another run on the host, with other seeds.
         """
         again = cache(reseed)
         difference = _first_difference(case, here.inputs, there.inputs, lambda: again().inputs)
@@ -291,7 +296,7 @@ class FrozenExample:
         wrong = {label for label, value in here.own.items() if not _is_right(_part(case, {label: value}, expected))}
         if not wrong or not wrong <= here.beside or here.results.keys() != there.results.keys():
             return None
-        # A number may tell more of a result than its values, such as how it lies in memory.
+        # A plain number may describe something other than the result's values, such as its strides in memory.
         if not all(any(arrays_of(there.own.get(label))) for label in wrong):
             return None
         if _first_difference(case, here.results, there.results, lambda: again().results) is not None:
@@ -301,15 +306,15 @@ class FrozenExample:
 
     @property
     def names_host(self) -> bool:
-        """Whether the example itself asks for an array on the host: that one of its results is there is no fallback."""
+        """Whether the example itself puts an array on the host. Then a result on the host is not a fallback."""
         return any(_HOST.search(statement.source) for statement in Example.read(self.example).statements)
 
     def own_values(self, observed: Any) -> Any:
-        """The values that are the function's doing."""
+        """Return the values that the function made."""
         return observed[OWN]
 
     def take_apart(self, case: Case, observed: Any, expected: Any) -> TakenApart:
-        """The values that are the function's doing, and those that are not, each with its judgement."""
+        """Split the values into those that the function made and all others, each with a case that judges them."""
         return TakenApart(
             _part(case, observed[OWN], expected), _part(case, observed[OTHERS], expected), observed[ENDED]
         )
@@ -317,14 +322,14 @@ class FrozenExample:
 
 @dataclass(frozen=True)
 class ExampleReadings:
-    """The readings of a run of an example, on the host by now."""
+    """The readings of a run of an example, all copied to the host."""
 
     inputs: Mapping[str, Any]
     results: Mapping[str, Any]
     own: Mapping[str, Any]
-    """The wanted values of the function's own lines."""
+    """The values of the function's own lines that are compared."""
     beside: frozenset[str]
-    """The labels of those that an expression around the function's call computed."""
+    """The labels of those own values that the rest of an expression computed from the function's result."""
 
 
 def _is_right(part: tuple[Case, Any, Any]) -> bool:
@@ -340,7 +345,7 @@ def _is_right(part: tuple[Case, Any, Any]) -> bool:
 def _first_difference(
     case: Case, here: Mapping[str, Any], there: Mapping[str, Any], reseed: Callable[[], Mapping[str, Any]]
 ) -> str | None:
-    """The first reading that is another one than the host's, unless it depends on random numbers alone."""
+    """Describe the first reading that differs from the host's, unless only random numbers make the difference."""
     judge = partial(_difference, case)
     if ReadingComparison(there, there, judge).first_difference(here) is None:
         return None
@@ -348,7 +353,7 @@ def _first_difference(
 
 
 def _difference(case: Case, label: str, observed: Any, expected: Any) -> str | None:
-    """The difference of a reading from the host's, at the tolerance of the case."""
+    """Describe how a reading differs from the host's, at the tolerance of the case; None if it does not."""
     one, other = (
         Leaf(np.asarray(value), str(value.dtype), "host") if isinstance(value, (np.ndarray, np.generic)) else value
         for value in (observed, expected)

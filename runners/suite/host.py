@@ -1,4 +1,4 @@
-"""The host: facts about the machine for a device's description, without a framework."""
+"""Reads facts about the host machine for the description of a device, without a framework."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def nvidia_driver() -> str | None:
 
 
 def libraries(*names: str) -> dict[str, str]:
-    """The versions of Python and of those of these distributions that are installed."""
+    """Return the version of Python, and the versions of these distributions if they are installed."""
     versions = {"python": platform.python_version()}
     for name in names:
         try:

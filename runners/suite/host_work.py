@@ -1,16 +1,17 @@
-"""Work of the host behind the device's back: the events of a call, and the one rule by which they are a fallback.
+"""Decides whether a call fell back to the host, from the events that occurred during the call.
 
-The watches of the frameworks report events, in order, in these words; whether they are a fallback is decided here and
-nowhere else. ``docs/explanation/host-work.md`` states the rule for readers and says what it cannot see.
+The watches of the frameworks report the events in order. Only the rule in this module decides which of them are
+fallbacks. ``docs/explanation/host-work.md`` explains the rule and what it cannot detect.
 
-- What ran **elsewhere** than on the device is a fallback.
-- An **array** whose numbers the host read is one, if the device was given work or values after it.
-- A **single number** is a decision, whatever Python does with it: no watch can tell a loss that is looked at from a
-  factor that is multiplied by. Many of them are an array: those picked one by one out of one array, and those that
-  come back to the device as an array of as many numbers, or of at least half as many.
-- Numbers that the **result** of the call holds on the host were read for its caller, and are none.
-- Whole numbers that the **framework's own code** reads are shapes, axes and places, and are none. Nor are whole numbers
-  that come back.
+- An operation that ran **elsewhere** than on the device is a fallback.
+- Reading an **array** on the host is a fallback if the device gets work or values afterwards.
+- Reading a **single number** is not a fallback: the program may only decide something with it. A watch cannot tell a
+  loss that the program inspects from a factor that it multiplies by. But many single numbers count as an array: those
+  picked one by one from one array, and those that return to the device as an array of as many numbers, or of at least
+  half as many.
+- Reading numbers that the **result** of the call holds on the host is not a fallback: the caller asked for them.
+- Reading whole numbers in the **framework's own code** is not a fallback: they are shapes, axes and indices. Whole
+  numbers that return to the device are no fallback either.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from typing import Union
 from runners.suite.picks import Pick, Source
 
 MANY_NUMBERS = 8
-"""Numbers of one array that are never read one by one merely to decide something."""
+"""If the host reads this many numbers of one array one by one, they count as an array, not as decisions."""
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """An operation, or a whole program, that ran on the host or on another device than the target's."""
+    """An operation or a whole program ran on the host, or on another device than the target's."""
 
     operation: str
     count: int = 1
@@ -36,16 +37,16 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Read:
-    """Numbers of an array on the device that the host read in one step."""
+    """The host read numbers of an array on the device in one step."""
 
     member: str
-    """The method or operation by which they were read, as the framework spells it."""
+    """The framework's name for the method or operation that read them."""
     numbers: int
     dtype: str = ""
     by_framework: bool = False
-    """Whether the framework's own code wanted them, and not the function that is watched."""
+    """Whether the framework's own code read them, and not the function that is watched."""
     picks: frozenset[Pick] = frozenset()
-    """Of a single number: those that were picked out of arrays and made it; itself, if it was picked."""
+    """For a single number: the numbers picked from arrays from which it was computed (itself, if it was picked)."""
 
     @property
     def is_layout(self) -> bool:
@@ -54,7 +55,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Brought:
-    """Numbers that were on the host and became an array on the device."""
+    """Numbers on the host became an array on the device."""
 
     numbers: int
     dtype: str = ""
@@ -62,7 +63,7 @@ class Brought:
 
 @dataclass(frozen=True)
 class Worked:
-    """The device was given something to compute. Picking numbers out of an array, or a view of it, is no work."""
+    """The device got something to compute. Picking numbers from an array, or taking a view of it, does not count."""
 
 
 Event = Union[Elsewhere, Read, Brought, Worked]
@@ -70,22 +71,22 @@ WORKED = Worked()
 
 
 class CallRecord:
-    """The events of one call, reported from whichever thread they came up in."""
+    """The events of one call, from all threads."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
     def add(self, event: Event) -> None:
-        # A call may compute a million times between two reads, and the first says all.
+        # A call may compute a million times between two reads. One event is enough for the rule.
         if event is not WORKED or not self.events or self.events[-1] is not WORKED:
             self.events.append(event)
 
 
 def fallbacks(events: Iterable[Event], *, returned: int, goes_on: bool = False) -> dict[str, int]:
-    """The fallbacks that a call's events are, by name, each with its count: of operations, or of numbers.
+    """Return the fallbacks of a call: their names, each with a count of operations or of numbers.
 
-    ``returned`` numbers on the host are in the result of the call. With ``goes_on`` the device works on after the last
-    event: of a constructor, whose object is called later.
+    ``returned`` is how many numbers on the host the result of the call holds. ``goes_on`` says that the device works on
+    after the last event. This is true for a constructor, because its object is called later.
     """
     ledger = _Ledger()
     for event in (*events, WORKED) if goes_on else events:
@@ -94,17 +95,17 @@ def fallbacks(events: Iterable[Event], *, returned: int, goes_on: bool = False) 
 
 
 class _Ledger:
-    """The numbers of a call that are on the host, and what has become of them so far."""
+    """Tracks the numbers that the host read during a call."""
 
     def __init__(self) -> None:
         self._elsewhere: Counter[str] = Counter()
         self._on_host: list[Read] = []
-        """Read, and the device has not gone on since."""
+        """Reads after which the device has not worked yet."""
         self._carried: list[Read] = []
-        """Read, and the device went on after it."""
+        """Reads after which the device has worked again."""
         self._singles = 0
         self._came_back = 0
-        """Numbers of arrays that were made of no more numbers than had been read one by one."""
+        """How many numbers, read one by one before, returned to the device in arrays."""
 
     def enter(self, event: Event) -> None:
         if isinstance(event, Elsewhere):
@@ -151,9 +152,10 @@ class _Ledger:
         return numbers
 
     def _count_picked(self) -> int:
-        """The numbers read one by one of arrays of which most, or many, were read.
+        """Count the numbers that were read one by one from arrays.
 
-        Reads of what the same numbers of an array made tell the same of it, and are one.
+        An array counts only if at least half of its numbers, or ``MANY_NUMBERS`` of them, were read. Several reads of
+        values that were computed from the same numbers of an array count once.
         """
         read: dict[Source, set[frozenset[Pick]]] = defaultdict(set)
         for picks in (one.picks for one in self._carried if one.numbers == 1):

@@ -1,6 +1,6 @@
-"""The judgement of a case: is its first result right, is a later one, and are its inputs as they were given?
+"""Judges a case: its first result, a later result, and whether the call changed its inputs.
 
-Everything here decides results, so it counts in the digest of every case (``revision.py``).
+All code here decides results, so it is part of the digest of every case (``revision.py``).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from runners.suite.precision import NARROWER
 from runners.suite.rounding import rounded
 
 Fresh = Callable[[], Sequence[Any]]
-"""Makes a case's host arguments anew: whoever had them before may have changed them."""
+"""Makes new host arguments of a case, because their last user may have changed them."""
 LATER = "right at first, wrong at a later call"
-"""How the evidence begins where the first result was right."""
+"""The beginning of the evidence if the first result was right."""
 _PLAIN = (bool, int, float, complex, str, bytes)
 
 
 def judge(case: Case, observed: Any, expected: Any, fresh: Fresh) -> None:
     """Raise ``Mismatch`` unless the host copy of a result is right.
 
-    Raises ``OtherLineError`` where of an example the function's own values are right, and another line's are not.
+    Raises ``OtherLineError`` if the function's own values in an example are right, but those of another line are not.
     """
     take_apart: Callable[[Case, Any, Any], TakenApart] | None = getattr(case.prepare, "take_apart", None)
     if take_apart is None:
@@ -64,8 +64,10 @@ def _compare(case: Case, observed: Any, expected: Any, inputs: Sequence[Any]) ->
 
 
 def _is_right_of_rounded(case: Case, observed: Any, inputs: Sequence[Any]) -> bool:
-    """Whether the result is right, at its own tolerance, of inputs rounded to the next narrower type: so multiply the
-    units of accelerators that add up in the type that they were asked for."""
+    """Whether the result is right for inputs that are rounded to the next narrower type, at the case's own tolerance.
+
+    The matrix units of some accelerators round their inputs, multiply, and add in the type that the caller requested.
+    """
     narrower, reference = NARROWER.get(case.dtype), case.reference
     if narrower is None or reference is None:
         return False
@@ -86,7 +88,10 @@ def judge_later(case: Case, observed: Any, expected: Any, fresh: Fresh) -> None:
 
 
 def judge_inputs(case: Case, after: Sequence[Any], given: Sequence[Any]) -> None:
-    """Raise ``Mismatch`` if the call changed an argument that it may not. Both are host copies of the arguments."""
+    """Raise ``Mismatch`` if the call changed an argument that it may not change.
+
+    ``given`` and ``after`` are host copies of the arguments before and after the call.
+    """
     found = [
         difference
         for position, (one, other) in enumerate(zip(after, given))
@@ -98,7 +103,7 @@ def judge_inputs(case: Case, after: Sequence[Any], given: Sequence[Any]) -> None
 
 
 def _differences(after: Any, given: Any, path: str) -> Iterator[str]:
-    """Each place in a tree that is not as it was; other objects than arrays, numbers and texts are not looked into."""
+    """Describe each difference between two trees. Only arrays, numbers and texts are compared."""
     if isinstance(given, Leaf):
         yield from _changed_values(after, given, path)
     elif isinstance(given, Mapping):

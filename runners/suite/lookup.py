@@ -1,4 +1,4 @@
-"""Lookup: the object behind a public dotted name, or word that this version has none."""
+"""Looks up objects by their public dotted names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 
 def lookup(name: str, release: str) -> Any:
-    """The object of a dotted name, as a caller has it who imports no more of its modules than must be.
+    """Return the object of a dotted name. Imports as few of its modules as possible.
 
-    Imports of all that may be a module would find one where a function hides it that bears its name
-    (``torch.nn.utils.weight_norm``), and folders of the package that are not the public module of that name
-    (``tensorflow/distribute``). Raises ``LookupError`` with ``release`` (``torch 2.9.0``) if there is none.
+    Importing every part that could be a module would give wrong objects: a module that is hidden by a function of the
+    same name (``torch.nn.utils.weight_norm``), or a private folder instead of the public module of that name
+    (``tensorflow/distribute``). Raises ``LookupError`` that names the ``release`` (``torch 2.9.0``) if there is no such
+    object.
     """
     parts = name.split(".")
     for length in range(1, len(parts) + 1):
@@ -28,7 +29,7 @@ def lookup(name: str, release: str) -> Any:
 
 
 def _module(name: str) -> ModuleType | None:
-    """The module of that name; None if there is none, and an error if it is there and wants another that is not."""
+    """Import a module. Returns None if it does not exist; raises if it exists but one of its own imports fails."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""Packages that a case may need and that an environment need not have: SciPy, which computes references.
+"""Optional packages: a case may need them, but an environment may lack them (for example SciPy, for references).
 
-A suite is imported whole, so a package that is missing must cost only the cases that use it: they are skipped, and
-their outcomes name the package.
+All modules of a suite are imported together. A missing package must not break the import: only the cases that use the
+package are skipped, and their outcomes name it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from runners.errors import MissingPackageError
 
 
 class _Missing:
-    """The stand-in for a missing module: any name can be looked up in it, and none can be called."""
+    """A stand-in for a missing module: any attribute can be read, but a call raises ``MissingPackageError``."""
 
     def __init__(self, package: str, name: str) -> None:
         self._package = package
@@ -29,7 +29,7 @@ class _Missing:
 
 
 def optional(module: str) -> Any:
-    """The module, or what stands in for it where its package is not installed."""
+    """Import a module, or return a stand-in for it if its package is not installed."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

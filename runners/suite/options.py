@@ -1,14 +1,13 @@
-"""Options: how a case calls its function, as data beside it: arrays and their dtypes, arguments, keywords.
+"""Describes how a case calls its function, as data: the dtypes of arrays, the arguments and the keywords.
 
-They are told from the case alone: nothing is called but what makes its inputs, and no device is needed. They decide no
-result, so they are no part of a revision: what reads them here may change and the suite stays the same.
+The options are derived from the case alone. Only the code that makes its inputs is called, and no device is needed. No
+result depends on them, so they are not part of a revision: this module may change without changing a suite.
 
-Only a case's ``prepare`` knows what it makes of its arguments. Where that is its author's own, the calls are those that
-a developer recorded on the host (``runners/calls_by_hand.py``) and put beside the suite (``suites.py``); of a case
-that is not there they are unknown.
+How a case calls its function is decided by its ``prepare``. If an author wrote that by hand, the calls cannot be
+derived. Then the options are those that a developer recorded on the host (``runners/calls_by_hand.py``) and stored
+beside the suite (``suites.py``). For a case without such a record, they are unknown.
 
-A value is written as JSON has it; an array by its dtype and shape, and anything else as an object of one of the keys
-below.
+Values are written as JSON. An array is written as its dtype and shape, any other object with one of the keys below.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from runners.suite.rounding import dtype_on_device
 ARRAY = "array"
 """``{"array": "float32", "shape": [3, 4]}``."""
 OBJECT = "object"
-"""Any other object by its public name, or by that of its type: ``{"object": "torch.float32"}``."""
+"""Any other object, by its public name or the name of its type: ``{"object": "torch.float32"}``."""
 EXPRESSION = "expression"
-"""An argument of an example that is no literal, as its text has it: ``{"expression": "x.shape[0]"}``."""
+"""The source of an argument in an example that is not a literal: ``{"expression": "x.shape[0]"}``."""
 SHORTENED = "shortened"
 """The beginning of a value that is too long: ``{"shortened": "[1, 2, 3"}``."""
 RESULT = "result"
-"""An argument that another function returned: ``{"object": "result"}``."""
+"""An argument that is the result of another function: ``{"object": "result"}``."""
 _OTHER_PACKAGES = frozenset({"np", "numpy", "math", "random", "itertools", "functools"})
-"""Roots of names in examples that are no framework's."""
+"""First parts of dotted names in examples that do not belong to a framework."""
 
 
 @dataclass(frozen=True)
 class _Array:
-    """An array of a call as the device has it."""
+    """An array in a call, with its dtype on the device."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -56,7 +55,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call of the function: its arguments as they are, of a method after the receiver."""
+    """One call of the function. For a method, ``arguments`` come after the receiver."""
 
     arguments: Sequence[Any]
     keywords: Mapping[str, Any]
@@ -64,9 +63,9 @@ class _Call:
 
 
 def options_of(case: Case, options_by_hand: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The options of a case as a ``protocol.catalogue.CaseOptions`` is read; what is at its default is left out.
+    """Return the options of a case in the JSON form of ``protocol.catalogue.CaseOptions``, without default values.
 
-    ``recorded`` are those of a case whose calls only its author's code knows.
+    ``options_by_hand`` are recorded options, for a case whose calls cannot be derived.
     """
     dtypes: set[str] = set()
     calls = _calls(case, dtypes)
@@ -78,16 +77,16 @@ def options_of(case: Case, options_by_hand: Mapping[str, Any] | None = None) -> 
 
 @dataclass(frozen=True)
 class SeenCall:
-    """A call that a case was seen to make, with the values that it gave."""
+    """A call that was observed while a case ran, with its arguments."""
 
     arguments: Sequence[Any]
     keywords: Mapping[str, Any]
     is_of_first: bool
-    """Whether it is a method's, and its first argument the object whose method that is."""
+    """Whether the call is a method call, with the receiver as the first argument."""
 
 
 def recorded_options(case: Case, seen_calls: Iterable[SeenCall]) -> dict[str, Any]:
-    """The options of the calls that a case was seen to make. Of several that are written alike one is kept."""
+    """Return the options of a case from observed calls. Calls that are written alike are kept once."""
     calls = list(map(_read_call, seen_calls))
     arrays = _arrays_in([[call.receiver, list(call.arguments), dict(call.keywords)] for call in calls])
     different = {json.dumps(_written_call(call)): call for call in calls}
@@ -112,27 +111,30 @@ def _written_calls(calls: Sequence[_Call]) -> dict[str, Any]:
 
 
 def _as_seen(tree: Any) -> Any:
-    """The tree with each array of a framework's or NumPy's in its place."""
+    """Replace each array of a framework or of NumPy in a tree with its dtype and shape."""
     dtype, shape = getattr(tree, "dtype", None), getattr(tree, "shape", None)
     if dtype is not None and shape is not None and not isinstance(tree, type):
         name = getattr(dtype, "name", None) or str(dtype).rpartition(".")[2]
-        # A graph does not know every shape.
+        # In a graph, a shape may be unknown.
         return _Array(name, () if getattr(shape, "rank", 0) is None else tuple(shape))
     if isinstance(tree, Mapping):
         return {str(key): _as_seen(value) for key, value in tree.items()}
     if isinstance(tree, (list, tuple)):
         return [_as_seen(member) for member in tree]
-    # A place of this machine is no option.
+    # A path of this machine must not become part of the options.
     return Named("str", "") if isinstance(tree, str) and tempfile.gettempdir() in tree else tree
 
 
 def is_member(function: str) -> bool:
-    """Whether a dotted name is that of a class's member, by the capital of its class."""
+    """Whether a dotted name is a member of a class: the part before the last begins with a capital."""
     return function.split(".")[-2:][0][:1].isupper() and "." in function
 
 
 def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
-    """The calls that a case makes of its function, None where only its author knows; adds the dtypes of its arrays."""
+    """Return the calls that a case makes of its function, or None if they cannot be derived.
+
+    Adds the dtypes of the arrays to ``dtypes``.
+    """
     if isinstance(case.prepare, FrozenExample):
         return list(example_calls(Example.read(case.prepare.example), case.function))
     text = getattr(case.prepare, "written", None)
@@ -142,7 +144,7 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
     try:
         arrays = _arguments(case)
     except Exception:
-        # A mistake of an author's in making inputs is the case's own failure, not the catalogue's.
+        # If the author's code for inputs fails, the case must fail when it runs, and not the whole catalogue.
         return None
     if is_frozen:
         parts = decode(json.loads(str(text)), lambda slot: _in_slot(arrays, slot, case.dtype))
@@ -154,10 +156,10 @@ def _calls(case: Case, dtypes: set[str]) -> list[_Call] | None:
 
 def _arguments(case: Case) -> Sequence[Any]:
     if isinstance(case.arguments, RecordedArguments):
-        # They are as large as those of the program that was recorded.
+        # Not made in full: they are as large as the arrays of the recorded program.
         return [np.broadcast_to(np.zeros((), array.numpy_dtype), array.shape) for array in case.arguments.arrays]
     if isinstance(case.arguments, FrozenArguments):
-        # They are drawn from no generator, and making one for each case would take as long as all the rest.
+        # Read directly: creating an unused random generator for each case would double the time of the catalogue.
         pack = pack_of(case.arguments.package)
         return [pack.array(digest) for digest in case.arguments.digests]
     return case.arguments(case.inputs())
@@ -171,19 +173,19 @@ def _call(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) 
 
 def _in_slot(arrays: Sequence[np.ndarray[Any, Any]], slot: Slot, dtype: str) -> Any:
     if slot.number == len(arrays):
-        # The result of the call before it (``pairs.py``).
+        # The slot stands for the result of the first call of a pair (``pairs.py``).
         return Named(RESULT, "")
     array = arrays[slot.number]
     return _Array(slot.dtype or _dtype(array, dtype), array.shape)
 
 
 def _dtype(array: np.ndarray[Any, Any], dtype: str) -> str:
-    """As the device has it: texts of whatever length are strings there."""
+    """Return the dtype of an array on the device. NumPy's texts of any length become strings there."""
     return "string" if array.dtype.kind in "SU" else dtype_on_device(array, dtype)
 
 
 def _on_device(tree: Any, dtype: str) -> Any:
-    """The tree with each array as the device has it."""
+    """Replace each array in a tree with its dtype on the device and its shape."""
     if isinstance(tree, (np.ndarray, np.generic)):
         array = np.asarray(tree)
         return _Array(_dtype(array, dtype), array.shape)
@@ -205,7 +207,7 @@ def _arrays_in(tree: Any) -> Iterator[_Array]:
 
 
 def _written_call(call: _Call) -> tuple[dict[str, Any], bool]:
-    """A call in JSON's own types, and whether something of it was left out or shortened."""
+    """Convert a call to JSON types. Also returns whether something was left out or shortened."""
     keywords = {
         name[:MAX_KEYWORD]: _shorten(_to_json(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
     }
@@ -235,7 +237,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _name(value: Any) -> str:
-    """The public name of an object, such as ``torch.float32``, or that of its type."""
+    """Return the public name of an object, such as ``torch.float32``, or the name of its type."""
     if isinstance(value, Named):
         return value.name or value.kind
     if isinstance(value, (float, complex, np.dtype)):
@@ -257,11 +259,11 @@ def _literal(node: ast.expr) -> Any:
 
 def _shorten(value: Any) -> Any:
     text = json.dumps(value)
-    # What no database can hold: NUL and halves of pairs.
+    # PostgreSQL cannot store NUL and lone surrogates.
     if "\\u0000" in text or "\\ud" in text:
         return {OBJECT: type(value).__name__}
     shortened_value, length = value, MAX_VALUE
-    # A quotation mark of the text takes two characters in the JSON around it.
+    # In the loop, because a quotation mark in the text takes two characters in JSON.
     while len(json.dumps(shortened_value)) > MAX_VALUE:
         length -= 10
         shortened_value = {SHORTENED: text[:length]}
@@ -269,10 +271,10 @@ def _shorten(value: Any) -> Any:
 
 
 def example_calls(example: Example, function: str) -> Iterator[_Call]:
-    """The calls of a function in the statements of an example, told by its name; one with ``*`` or ``**`` is left out.
+    """Find the calls of a function in an example by its name. Calls with ``*`` or ``**`` are left out.
 
-    A member is whatever has its name after a dot. A function of a module is named by modules alone, none of which the
-    example binds otherwise than by an import: ``x.sum()`` is no call of ``torch.sum``.
+    For a method, every call of this name after a dot counts. For a function of a module, the names before it must be
+    modules, that is, the example must not bind them except by an import: ``x.sum()`` is not a call of ``torch.sum``.
     """
     nodes = [node for statement in example.statements for node in ast.walk(ast.parse(statement.source))]
     own_names = frozenset(_bound_otherwise(nodes))
@@ -302,7 +304,7 @@ def _is_spread(node: ast.Call) -> bool:
 
 
 def _path(node: ast.expr) -> list[str] | None:
-    """The names of ``a.b.c``; what stands before the first dot is an empty name where it is no name itself."""
+    """Return the names of ``a.b.c``. If the first part is not a name but an expression, it becomes an empty name."""
     if isinstance(node, ast.Name):
         return [node.id]
     if isinstance(node, ast.Attribute):
@@ -311,7 +313,7 @@ def _path(node: ast.expr) -> list[str] | None:
 
 
 def _bound_otherwise(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The names that statements bind anywhere, but for imports."""
+    """Yield the names that statements bind, except by imports."""
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id

@@ -1,7 +1,8 @@
-"""Pairs: two public functions in one program, the second of which is called with what the first returns.
+"""Pairs: two public functions in one program. The second function is called with the result of the first.
 
-The written call of a pair is that of its second function, and beside it has the first one: its name and its call. The
-arrays of both are numbered together, and the number after the last one stands for the result of the first.
+The written call of a pair is the call of the second function. It also holds the name and the call of the first function
+(under the key ``FIRST``). The arrays of both calls are numbered together; the number after the last one stands for the
+result of the first function.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from runners.suite.trees import mapped
 
 FIRST = "first"
-"""The key of a pair's written call under which the first function and its call stand."""
+"""The key in a pair's written call that holds the first function and its call."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +26,18 @@ class FirstCall:
 
 
 class FirstResult:
-    """It stands in the arguments of a second call for the result of the first, until that is there."""
+    """A placeholder in the arguments of the second call for the result of the first call."""
 
 
 FIRST_RESULT = FirstResult()
 
 
 def first_of(written: str) -> FirstCall:
-    """The first call of a written pair."""
+    """Read the first call of a written pair."""
     function, call = json.loads(written)[FIRST]
     return FirstCall(function, json.dumps(call, separators=(",", ":")))
 
 
 def with_result(parts: Any, result: Any) -> Any:
-    """The arguments of the second call with the first one's result in its place."""
+    """Replace the placeholder in the arguments of the second call with the result of the first call."""
     return mapped(parts, lambda _: result, FirstResult)

@@ -1,7 +1,7 @@
-"""Tracks numbers that were picked out of arrays on the device, also through later computations.
+"""Tracks single numbers that a program picks out of arrays on the device, also through later computations.
 
-The rule in ``host_work.py`` asks how many numbers of one array the host reads one by one. Two arrays of equal size
-count separately, and a number that was computed from several numbers counts once. The watch of a framework reports
+The rule in ``host_work.py`` needs to know how many numbers of one array the host reads one by one. Two arrays of equal
+size count separately, and a number that was computed from several numbers counts once. The watch of a framework reports
 picks and computations. Arrays are identified by object identity, and entries of deleted arrays are dropped.
 """
 
@@ -17,21 +17,21 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """An array, or a part of one, out of which numbers are picked."""
+    """An array, or a part of an array, from which single numbers are picked."""
 
     numbers: int
     whole: Source | None = None
-    """The array that it is a part of."""
+    """The array that contains this part; None for a whole array."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """One number, picked out of an array."""
+    """One number that was picked from an array."""
 
     source: Source
 
     def sources(self) -> Iterator[Source]:
-        """The array that it was picked out of, then those that this is a part of."""
+        """Yield the array or part that the number was picked from, then the larger arrays that contain this."""
         source: Source | None = self.source
         while source is not None:
             yield source
@@ -39,20 +39,20 @@ class Pick:
 
 
 class Picks:
-    """The numbers on a device that were picked, or computed of such."""
+    """The single numbers on a device that were picked from arrays or computed from picked numbers."""
 
     def __init__(self, size: Callable[[Any], int]) -> None:
-        """``size`` gives how many numbers an array holds."""
+        """``size`` returns the number of elements of an array."""
         self._size = size
         self._behind: _ByIdentity[frozenset[Pick]] = _ByIdentity()
         self._sources: _ByIdentity[Source] = _ByIdentity()
 
     def behind(self, array: Any) -> frozenset[Pick]:
-        """The numbers of which an array of one number was made; none where it is not known to be of any."""
+        """Return the picked numbers from which a one-element array was made; an empty set if none are known."""
         return self._behind.get(array) or frozenset()
 
     def note_parts(self, array: Any, parts: Iterable[Any]) -> None:
-        """Note what was taken out of an array: single numbers, parts of it, or the whole in another form."""
+        """Record that ``parts`` were taken from an array: single numbers, slices, or the whole in another shape."""
         if self._size(array) <= 1:
             self.note_results([array], list(parts))
             return
@@ -66,7 +66,7 @@ class Picks:
                 self._sources.set(part, Source(self._size(part), source))
 
     def note_results(self, inputs: Iterable[Any], results: Sequence[Any]) -> None:
-        """Note what was computed: single numbers that are made of picked ones."""
+        """Record the results of a computation. Single numbers inherit the picked numbers of the inputs."""
         behind = frozenset[Pick]().union(*map(self.behind, inputs))
         if behind and all(self._size(array) == 1 for array in results):
             for array in results:
@@ -81,7 +81,7 @@ class Picks:
 
 
 class _ByIdentity(Generic[Value]):
-    """Values by the identity of objects that may have no hash; gone with them."""
+    """A mapping by object identity, for keys without a hash. An entry is dropped when its key is deleted."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[weakref.ref[Any], Value]] = {}

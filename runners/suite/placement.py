@@ -1,4 +1,4 @@
-"""The placement of a case, and why it is unknown: one decision over what its proof holds."""
+"""Decides the placement of a case from its proof, or why the placement is unknown."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from runners.suite.checks import Leaf
 from runners.suite.device import Device, Proof
 
 HOST_ARRAYS = " (host arrays)"
-"""How the name of a fallback ends if the operation had arrays on the host to compute with."""
+"""The suffix of a fallback's name if the operation had arrays on the host as inputs."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A placement; of an unknown one, the reason."""
+    """A placement, with the reason if it is unknown."""
 
     placement: Placement
     unproven: Unproven | None = None
 
     @property
     def is_of_host(self) -> bool:
-        """Whether the host did the work, as far as anything was seen: its time says nothing about the device."""
+        """Whether the host did the work, as far as is known. Then the time says nothing about the device."""
         return is_work_of_host(self.placement, self.unproven)
 
 
 def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Place:
-    """The place of the work, as far as arrays, fallbacks and executions prove it; what nobody counted does not.
+    """Decide where the work ran, from the arrays, fallbacks and executions that were observed.
 
-    ``arrays`` are those of the result. On the host itself, nothing is a fallback, and all that returns ran there.
+    ``arrays`` are the arrays of the result. If the host itself is the target, there are no fallbacks, and executions
+    need no proof.
     """
     if case.host_only is not None:
         return Place(Placement.host_only)
@@ -43,14 +44,14 @@ def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> P
 
 
 def _is_brought_to_host(device: Device, case: Case, arrays: Sequence[Leaf]) -> bool:
-    """Whether an array of the result is not on the device, though the case's own code does not ask for the host."""
+    """Whether an array of the result is not on the device, although the case's own code does not request the host."""
     if getattr(case.prepare, "names_host", False):
         return False
     return not all(device.on_device(array.device) for array in arrays)
 
 
 def _missing(device: Device, proof: Proof) -> Unproven | None:
-    """The first part of the proof that is missing; None if it is whole."""
+    """Return the first missing part of the proof, or None if the proof is complete."""
     if not proof.devices:
         return Unproven.no_time if Unproven.no_time in proof.doubts else Unproven.no_array
     if not device.is_host:

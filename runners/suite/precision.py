@@ -1,7 +1,7 @@
-"""Is a wrong value a matter of precision? Only if a float type's own rounding gives it.
+"""Decides whether a wrong value is a matter of precision, that is, whether a float type's rounding explains it.
 
-Being right at a wider tolerance is no proof: a variance that is divided by one too many is right there as well.
-Framework-free.
+A wider tolerance would prove nothing: it also accepts a variance that is divided by n instead of n - 1. Imports no
+framework.
 """
 
 from __future__ import annotations
@@ -32,21 +32,25 @@ ROUNDOFF: Mapping[str, float] = {
 }
 """The relative error of one rounding."""
 SPREAD = 4.0
-"""How many times the root of n the roundings of n additions add up to at most: they err up as often as down.
+"""An error of n additions counts as rounding up to SPREAD * sqrt(n) roundings, since errors up and down cancel out.
 
-The worst case, n roundings to one side, explains too much: the variance of n samples that is divided by n instead of
-n - 1 is off by 1 / n, which is less than n roundings of float32 from n = 4096 on.
+The worst case, n roundings in one direction, would explain too much: a variance of n samples that is divided by n
+instead of n - 1 is off by 1 / n, which is less than n roundings of float32 from n = 4096 on.
 """
 MOST = 0.25
-"""Past it an accumulated error is no rounding any more: the bound grows without end."""
+"""The maximum relative error that counts as accumulated rounding. Without it the bound would grow without limit."""
 FEW = 3
-"""So many values can lie on a narrower type's grid by chance."""
+"""The minimum number of values to test: fewer can lie on a narrower type's grid by chance."""
 
 Array = np.ndarray[Any, Any]
 
 
 def is_rounded(observed: Array, narrower: str) -> bool:
-    """Whether all values lie on the narrower type's grid, and are enough not to by chance or as whole numbers do."""
+    """Whether all values lie on the narrower type's grid.
+
+    Multiples of 1/256 do not count, because small ones lie on every grid. At least ``FEW`` other values (or all, if the
+    array is smaller) must remain, so that a chance agreement is unlikely.
+    """
     values = np.unique(observed[np.isfinite(observed)].astype(complex if np.iscomplexobj(observed) else float))
     if np.iscomplexobj(values):
         values = np.unique(np.concatenate([values.real, values.imag]))
@@ -60,7 +64,7 @@ def _narrowed(values: Array, narrower: str) -> Array:
 
 
 def is_accumulated(observed: Array, expected: Array, dtype: str, terms: int) -> bool:
-    """Whether the errors are those of adding up so many terms in ``dtype``, at the size of the expected values."""
+    """Whether all errors are small enough to come from adding this many terms of the expected size in ``dtype``."""
     finite = np.isfinite(observed) & np.isfinite(expected)
     if dtype not in ROUNDOFF or terms < 2 or not np.array_equal(observed[~finite], expected[~finite], equal_nan=True):
         return False
@@ -71,7 +75,7 @@ def is_accumulated(observed: Array, expected: Array, dtype: str, terms: int) -> 
 
 
 def terms(inputs: Sequence[Any], result: Array) -> int:
-    """How many terms each value of the result may be the sum of, by the shapes alone; 1 if it seems to be of none."""
+    """Return how many terms each value of the result may be the sum of, judged by the shapes; 1 if it is no sum."""
     shapes = [value.shape for value in inputs if isinstance(value, np.ndarray) and value.dtype.kind in "fc"]
     for one, other in zip(shapes, shapes[1:]):
         contracted = len(one) > 1 and len(other) > 1 and one[-1] == other[-2]

@@ -1,7 +1,8 @@
-"""The readings of an example's run: what its function's statements take from other lines, and what its calls return.
+"""Reads the inputs and results of the function in a run of its example.
 
-A function is accused only of what it does with inputs that its call on the host gets, too. So where something accuses
-it, its example is run again on both devices, and these readings are compared. They are taken in no watched run.
+A failure is the function's fault only if the function got the same inputs on the host. So after a failure, the example
+runs again on the device and on the host, and the readings of both runs are compared. A run that is watched, timed or
+judged takes no readings.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from runners.errors import UnfreezableError
 from runners.suite.checks import Leaf
 
 _DEPTH = 4
-"""How far the arrays of an object are looked for."""
+"""The maximum depth at which attributes of an object are searched for arrays."""
 _NUMBERS = (bool, int, float, complex)
 
 
 class Arrays(Protocol):
-    """The part of a dialect that knows the framework's arrays."""
+    """The methods of a dialect that recognize and convert the framework's objects."""
 
     def is_array(self, value: Any) -> bool: ...
 
@@ -32,13 +33,13 @@ class Arrays(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Unread:
-    """An array that could not be read, and why."""
+    """An array that could not be read, with the reason."""
 
     why: str
 
 
 class Readings:
-    """The readings of one run, by labels in words. An array is read at once: a later line may change it."""
+    """The readings of one run by their labels. An array is read at once, because a later line may change it."""
 
     def __init__(self, arrays: Arrays, to_host: Callable[[Any], Any]) -> None:
         self.inputs: dict[str, Any] = {}
@@ -51,7 +52,7 @@ class Readings:
         self._add(self.inputs, label, value)
 
     def give(self, label: str, value: Any) -> None:
-        """Read a result of the function, of which the same expression computes more."""
+        """Read a result of the function from which the same expression computes something else."""
         self._add(self.results, label, value)
 
     def _add(self, readings: dict[str, Any], label: str, value: Any) -> None:
@@ -81,11 +82,11 @@ class Readings:
     def _read_array(self, array: Any) -> Any:
         try:
             return _copied(self._to_host(array))
-        except Exception as error:  # what a device cannot compute it raises here
+        except Exception as error:  # an asynchronous device raises here what an earlier call could not compute
             return Unread(f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}")
 
     def _read_members(self, value: Any, depth: int) -> Any:
-        """The arrays that an object holds: its numbers may count anything."""
+        """Read the arrays in an object's attributes. Numbers are left out: they may be counters of anything."""
         members = {
             name: reading
             for name, member in getattr(value, "__dict__", {}).items()
@@ -96,14 +97,14 @@ class Readings:
 
 
 def _copied(tree: Any) -> Any:
-    """The same host arrays in memory of their own: the host's share theirs with what a later line may change."""
+    """Copy the host arrays of a tree: they may share memory with arrays that a later line changes."""
     if isinstance(tree, Leaf):
         return dataclasses.replace(tree, values=tree.values.copy())
     return {key: _copied(member) for key, member in tree.items()} if isinstance(tree, Mapping) else tree
 
 
 def landed(tree: Any, to_host: Callable[[Any], Any]) -> Any:
-    """A tree of readings with all arrays on the host: those of a program are read when it has run."""
+    """Copy all arrays in a tree of readings to the host. The results of a compiled run are read only after it."""
     if isinstance(tree, Mapping):
         return {key: landed(member, to_host) for key, member in tree.items()}
     if isinstance(tree, list):
@@ -112,7 +113,7 @@ def landed(tree: Any, to_host: Callable[[Any], Any]) -> Any:
 
 
 def arrays_of(reading: Any) -> Iterator[Leaf]:
-    """The framework's arrays of a reading, those of NumPy left out."""
+    """Yield the framework's arrays in a reading, without NumPy's arrays."""
     if isinstance(reading, Leaf) and reading.device != "host":
         yield reading
     elif isinstance(reading, Mapping):
@@ -125,19 +126,19 @@ def arrays_of(reading: Any) -> Iterator[Leaf]:
 
 @dataclasses.dataclass(frozen=True)
 class ReadingComparison:
-    """The comparison of readings with those of the host, ``there``.
+    """Compares readings with those of the host (``there``).
 
-    ``again`` are the host's of another run from other seeds: what is another value there is random, and only its form
-    is compared.
+    ``again`` holds the readings of another run on the host with other seeds. A value that differs between the two runs
+    on the host is random, so only its form is compared.
     """
 
     there: Mapping[str, Any]
     again: Mapping[str, Any]
     judge: Callable[[str, Any, Any], str | None]
-    """Gives the difference of an observed array or number from the expected one, in words, or None."""
+    """Describes how an observed array or number differs from the expected one; returns None if it does not."""
 
     def first_difference(self, here: Mapping[str, Any]) -> str | None:
-        """The first reading that is another one than the host's, and the difference."""
+        """Describe the first reading that differs from the host's; None if none differs."""
         both = (label for label in here if label in self.there)
         found = (
             text
@@ -187,7 +188,7 @@ def _form(array: Any) -> tuple[str, list[int]]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same to the bit, NaN included."""
+    """Whether two values are equal bit by bit, so that NaN equals NaN."""
     first, second = (value.values if isinstance(value, Leaf) else value for value in (one, other))
     if second is None:
         return False

@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def replacing(owner: Any, name: str, member: Any) -> Iterator[None]:
-    """``owner`` has ``member`` under that name; afterwards its own again, or its parent's if it had none of its own.
+    """Set ``owner.name`` to ``member`` during the block, and restore the previous state after it.
 
     Raises ``TypeError`` for an owner whose members cannot be set.
     """

@@ -1,4 +1,4 @@
-"""Reseeding: an example with other seeds, which tells what depends on a framework's random numbers. Pure."""
+"""Changes the seeds of an example, to find out which of its values depend on a framework's random numbers. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ast
 
 
 class Reseeded(ast.NodeTransformer):
-    """Adds to every seed that a statement gives a generator of its framework, so that what depends on it differs.
+    """Adds an offset to every seed of a framework's generator in a statement.
 
-    Those of NumPy and Python are left: their numbers come from the host, and are the same on every device.
+    Seeds of NumPy and Python stay: their random numbers come from the host and are the same for every device.
     """
 
     SEEDERS = frozenset({"manual_seed", "manual_seed_all", "set_seed", "set_random_seed", "from_seed", "seed_all"})

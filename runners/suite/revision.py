@@ -1,16 +1,16 @@
-"""The digest of a case, and the revision of a suite: equal as long as the same results can come out.
+"""Computes the digest of a case and the revision of a suite. Both change only with code or data that decides a result.
 
-A case's digest is taken over everything that decides its result: its id, function, kind, dtype, options, tolerance,
+A case's digest covers everything that decides its result: its id, function, kind, dtype, options, tolerance,
 ``host_only``, ``in_place``, ``unrepeatable`` and tags, and the source of its inputs, ``prepare``, reference and check.
-The revision of a suite is the digest of its cases' digests, so that a changed case changes the revision and no other
-case's digest.
+The revision of a suite is the digest of its cases' digests. So a changed case changes the revision, but not the digest
+of any other case.
 
-Source counts as syntax (``source.py``): comments, docstrings, annotations and layout do not. From a function the
-digest follows names to whatever ``runners`` or the suite's own package defines (functions, classes, constants, data
-files beside the module that a definition names), and closures, defaults and options to their values. It ends at NumPy,
-SciPy, the framework and Python: their objects count by name, so that a suite has one revision over all their versions.
-The drawing and rounding of inputs and the judgement of results, and of inputs after the calls, count for every case;
-the isolation, the clock and the device's own module do not.
+Of the source, only the syntax counts (``source.py``): comments, docstrings, annotations and layout do not. Starting
+from a function, the digest follows names to everything that ``runners`` or the suite's own package defines (functions,
+classes, constants, and data files beside the module that a definition names). It follows closures, defaults and options
+to their values. It stops at NumPy, SciPy, the framework and Python: of their objects only the names count, so that a
+suite has the same revision with all their versions. Code that draws and rounds inputs, judges results, or checks the
+inputs after the calls counts for every case. The isolation, the clock and the device's own module do not count.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from runners.suite.rounding import rounded
 from runners.suite.source import SourceModule, children, free_names, syntax_text
 
 LENGTH = 12
-"""Hexadecimal digits of a digest: 48 bits, so that two of a million cases agree by chance once in 500 suites."""
+"""Hexadecimal digits of a digest, that is, 48 bits. Among a million cases, two have the same digest by chance in one of
+500 suites."""
 _SHARED = (Inputs, seed_of, rounded, compare, judge, judge_later, judge_inputs)
 """The class and the functions that make the inputs and judge the results of every case."""
 _DATA_FILE = re.compile(r"\w[\w-]*\.(?!py\b)\w+")
@@ -52,7 +53,7 @@ class SuiteRevision(NamedTuple):
 
 
 def revision_of(functions: Sequence[Function], package: str) -> SuiteRevision:
-    """The revision of a suite whose cases stand in ``package``, and the digest of each of its cases."""
+    """Compute the revision of a suite whose cases are in ``package``, and the digest of each case."""
     reader = _SuiteReader(frozenset({__name__.partition(".")[0], package.partition(".")[0]}))
     cases = {case.id: reader.digest(case) for function in functions for case in function.cases}
     return SuiteRevision(_digest_of(sorted(cases.items())), cases)
@@ -70,14 +71,14 @@ class _Cell(NamedTuple):
 
 
 class _Definition(NamedTuple):
-    """A name of a module: a digest of the statements that bind it, and the definitions that they use."""
+    """A definition in a module: the digest of the statements that bind the name, and the definitions that they use."""
 
     digest: str
     uses: frozenset[tuple[str, str]]
 
 
 class _SuiteReader:
-    """Reads each source file of a suite once. ``packages`` are those whose source belongs to the suite."""
+    """Reads each source file of a suite once. ``packages`` are the packages whose source belongs to the suite."""
 
     def __init__(self, packages: frozenset[str]) -> None:
         self._packages = packages
@@ -98,7 +99,7 @@ class _SuiteReader:
         return module is not None and module.partition(".")[0] in self._packages
 
     def function(self, function: FunctionType) -> tuple[str, frozenset[tuple[str, str]]]:
-        """The digest of a function's own syntax, and the definitions that it names."""
+        """Return the digest of a function's own syntax, and the definitions that it names."""
         code = function.__code__
         if code not in self._trees:
             module = self._module(function.__module__, code.co_filename, function.__globals__)
@@ -113,7 +114,7 @@ class _SuiteReader:
         return self._trees[code]
 
     def class_(self, of: type) -> frozenset[tuple[str, str]]:
-        """The definition of a class, also of one that stands within a function."""
+        """Return the definition of a class, even if a function defines the class."""
         module = self._module(of.__module__)
         key = (of.__module__, of.__name__)
         if key not in self._definitions and of.__name__ not in module.bindings:
@@ -121,7 +122,7 @@ class _SuiteReader:
         return frozenset({key})
 
     def _closure(self, root: tuple[str, str]) -> frozenset[str]:
-        """The digests of a definition and of everything that it leads to."""
+        """Return the digests of a definition and of everything that it uses, directly or indirectly."""
         if root not in self._reached:
             visits = {root}
             pending = [root]
@@ -147,7 +148,7 @@ class _SuiteReader:
         return frozenset(key for name in names for key in self._resolve(module, name))
 
     def _resolve(self, module: SourceModule, path: str) -> Iterable[tuple[str, str]]:
-        """The definitions behind a name: those of our own modules where it is imported from one."""
+        """Yield the definitions of a name. An imported name leads to its module, if that belongs to the suite."""
         name, *attributes = path.split(".")
         for node in module.bindings.get(name, ()):
             target = _import(node, name, module)
@@ -157,7 +158,7 @@ class _SuiteReader:
                 yield from self._resolve_import(target, attributes)
 
     def _resolve_import(self, target: str, attributes: Sequence[str]) -> Iterable[tuple[str, str]]:
-        """``package.module.name`` and further attributes, of which the first after the module is a definition."""
+        """Find the definition in ``package.module.name.attribute``: the first name after the module."""
         path = [*target.split("."), *attributes]
         for length in range(len(path) - 1, 0, -1):
             name = ".".join(path[:length])
@@ -178,13 +179,13 @@ class _SuiteReader:
         return self._modules[name]
 
     def _data(self, module: SourceModule, nodes: Iterable[Any]) -> list[str]:
-        """The content of the data files beside the module that its source names; of JSON without its layout."""
+        """Return digests of the data files beside the module that its source names. The layout of JSON is ignored."""
         folder = Path(module.path).parent
         return [_content(folder / name) for name in sorted(_file_names(nodes)) if (folder / name).is_file()]
 
 
 class _ValueReader:
-    """Turns values that decide a result into plain lists, and gathers the definitions that they lead to."""
+    """Converts values that decide a result to plain lists, and collects the definitions that they use."""
 
     def __init__(self, suite: _SuiteReader) -> None:
         self._suite = suite
@@ -196,7 +197,7 @@ class _ValueReader:
             return value
         if isinstance(value, (int, float, complex)) and not isinstance(value, enum.Enum):
             return [type(value).__name__, _number(value)]
-        # A value that leads to itself, such as a function that calls itself by its closure.
+        # A value that contains itself, such as a function that calls itself through its closure.
         if id(value) in self._open:
             return ["opened", len(self._open) - self._open.index(id(value))]
         self._open.append(id(value))
@@ -254,7 +255,7 @@ class _ValueReader:
 
 
 def _number(value: complex) -> str:
-    """Twelve digits of a float: the last ones can differ from machine to machine where it was computed."""
+    """Write twelve digits of a float. If it was computed, its last digits can differ between machines."""
     if isinstance(value, complex):
         return f"{value.real:.12g} {value.imag:.12g}"
     return f"{value:.12g}" if isinstance(value, float) else str(value)
@@ -263,12 +264,12 @@ def _number(value: complex) -> str:
 def _members(value: Any) -> Mapping[str, Any]:
     members = dict(getattr(value, "__dict__", {}))
     members.update((name, getattr(value, name)) for name in getattr(value, "__slots__", ()) if hasattr(value, name))
-    # A case that holds its function does not hold the function's other cases.
+    # A case may hold its function. The function's other cases must not change the digest of this case.
     return {name: member for name, member in members.items() if not (isinstance(value, Function) and name == "cases")}
 
 
 def _is_named(value: Any) -> bool:
-    """Whether it is a function of another library, which may be of any type."""
+    """Whether a value is a function of another library. Such a function may be of any type."""
     return callable(value) and isinstance(getattr(value, "__name__", None), str)
 
 
@@ -287,7 +288,7 @@ def _is_module(name: str) -> bool:
 
 
 def _import(node: Any, name: str, module: SourceModule) -> str | None:
-    """The full name that an import binds to ``name``, or None of another statement."""
+    """Return the full name that an import binds to ``name``, or None if the statement is not such an import."""
     for alias in getattr(node, "names", ()):
         if not hasattr(alias, "asname") or name != (alias.asname or alias.name.partition(".")[0]):
             continue

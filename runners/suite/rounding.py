@@ -1,6 +1,6 @@
-"""Rounding host values to a case's precision, with NumPy alone (it has no bfloat16).
+"""Rounds host values to a case's dtype with NumPy alone, which has no bfloat16.
 
-Both the device and the reference then work on exactly the same values.
+After the rounding, the device and the reference compute with exactly the same values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _REAL_OF = {"complex64": "float32", "complex128": "float64"}
 
 
 def rounded(tree: Any, dtype: str) -> Any:
-    """Copies of all arrays: floating ones as float64, complex ones as complex128, rounded to ``dtype``."""
+    """Copy the tree and round its arrays to ``dtype``: floating ones as float64, complex ones as complex128."""
     if isinstance(tree, (np.ndarray, np.generic)):
         return _rounded_array(np.asarray(tree), dtype)
     if isinstance(tree, Mapping):
@@ -26,11 +26,11 @@ def rounded(tree: Any, dtype: str) -> Any:
 
 
 def to_bfloat16(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """To the nearest bfloat16, ties to even, as float32 values."""
+    """Round to the nearest bfloat16, ties to even. Returns float32 values."""
     with np.errstate(over="ignore", invalid="ignore"):
         single = np.ascontiguousarray(values, dtype=np.float32).reshape(np.shape(values))
     bits = single.view(np.uint32)
-    # Half of the last kept bit, less one, plus that bit: carries exactly when the tie or more is cut.
+    # Add half of the last kept bit, minus one, plus that bit: this rounds to nearest, with ties to even.
     nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(single), np.float32(np.nan), nearest.view(np.float32))
 
@@ -48,7 +48,7 @@ def _rounded_array(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, A
 
 
 def dtype_on_device(array: np.ndarray[Any, Any], dtype: str) -> str:
-    """A floating or complex array takes the case's precision; any other keeps its own dtype."""
+    """Return the dtype of an array on the device: a floating or complex array takes the case's, any other its own."""
     if array.dtype.kind == "f":
         return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype if "float" in dtype else "float32")
     if array.dtype.kind == "c":

@@ -1,9 +1,9 @@
-"""Second shapes: a call of a function right after the same call in another shape, in one process.
+"""Second shapes: cases that call a function right after the same call with other shapes, in one process.
 
-A compiler makes a new program for each new shape, and a faulty one may use what it made or computed for the shape
-before. A case of a second shape (tag ``recompiled``) is made of two cases that differ in shapes and values alone. Its
-preparation makes the first call, so the time of the second one is what a new shape costs a process that has run the
-function already.
+A compiler makes a new program for each new shape. A faulty compiler may reuse the program or the results of the
+previous shape. A case of a second shape (tag ``recompiled``) is made from two cases that differ only in shapes and
+values. Its preparation makes the first call, so the time of the second call shows the cost of a new shape in a process
+that has already run the function.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from runners.suite.cases import Case, Context, Function, Prepare
 from runners.suite.frozen import QUICK, FrozenArguments, pack_of, shape_in
 
 UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
-"""The tags of variants with unusual values: they would say less of a shape than of these."""
+"""The tags of variants with unusual values. Their failures could come from the values instead of the shape."""
 Remake = Callable[[Function, Any], Prepare]
-"""Makes of a function's ``prepare`` the one that both calls of a case share."""
+"""Makes from a function and a ``prepare`` of it the ``prepare`` that both calls of a case share."""
 _UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}
 Shapes = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
 class AfterAnotherShape:
-    """Prepares a call after the same call in another shape."""
+    """Makes the call with another shape, then prepares the call to test."""
 
     prepare: Prepare
     count: int
-    """The number of arrays of the call that is tested; those of the first call follow."""
+    """How many arrays belong to the tested call. The arrays of the first call follow them."""
 
     @property
     def written(self) -> str | None:
-        """The written call, where the framework's ``prepare`` is of one."""
+        """The written call, if the framework's ``prepare`` has one."""
         return getattr(self.prepare, "written", None)
 
     def __call__(self, context: Context, *arrays: Any) -> Callable[[], Any]:
@@ -52,7 +52,7 @@ class AfterAnotherShape:
 def with_second_shapes(
     functions: Sequence[Function], remake: Remake = lambda function, prepare: prepare
 ) -> list[Function]:
-    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape."""
+    """Add a case of a second shape to each function that has two suitable cases."""
     return [_with_second_shape(function, remake) for function in functions]
 
 
@@ -61,13 +61,13 @@ def _with_second_shape(function: Function, remake: Remake) -> Function:
     if pair is None:
         return function
     case = recompiled(*pair, remake(function, pair[1].prepare))
-    # Before the case that has the shape, which would else not be new to the process.
+    # It stands before the case with the same shape, because otherwise the shape would not be new to the process.
     place = function.cases.index(pair[1])
     return dataclasses.replace(function, cases=[*function.cases[:place], case, *function.cases[place:]])
 
 
 def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
-    """The case that makes the call of the second case after that of the first; ``prepare`` prepares both calls."""
+    """Make a case that makes the call of the first case, then that of the second. ``prepare`` prepares both calls."""
     own, others = _arguments(second), _arguments(first)
     in_place = second.in_place
     if not isinstance(in_place, bool):
@@ -83,10 +83,11 @@ def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
 
 
 def pair_of(cases: Sequence[Case]) -> tuple[Case, Case] | None:
-    """The two cases of a function that make its case of a second shape; None if it has no such cases.
+    """Choose two cases of a function for its case of a second shape; None if no two cases are suitable.
 
-    They have one written call, arrays of the same dtypes in other shapes, no empty array and no unusual values. Plain
-    calls come before gradients, shapes of the same ranks before others, and cases of the quick form before others.
+    Both have the same written call and arrays of the same dtypes, but other shapes. Neither has an empty array or
+    unusual values. Plain calls are preferred to gradients, shapes of equal ranks to others, and cases of the quick form
+    to others.
     """
     order = {case.id: place for place, case in enumerate(cases)}
     best: tuple[tuple[Any, ...], tuple[Case, Case]] | None = None
@@ -111,7 +112,7 @@ def pair_of(cases: Sequence[Case]) -> tuple[Case, Case] | None:
 
 
 def _alike(cases: Sequence[Case]) -> Iterator[tuple[Case, Case]]:
-    """The ordered pairs of cases with one call and the same dtypes, of which values can be compared."""
+    """Yield the ordered pairs of cases that have the same call and dtypes, and whose values can be compared."""
     groups: dict[Any, list[Case]] = {}
     for case in cases:
         is_usable = case.reference is not None and case.host_only is None and not _UNUSABLE & set(case.tags)

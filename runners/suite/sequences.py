@@ -1,4 +1,4 @@
-"""Sequences taken together, in the words of Python 3.9: a framework's interpreter may be that old."""
+"""Iterates over sequences in step. Written for Python 3.9, because a framework's interpreter may be that old."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _END: Any = object()
 
 
 def aligned(*sequences: Iterable[Any]) -> Iterator[Any]:
-    """``zip`` of sequences of one length; raises ``ValueError`` where one ends before the others."""
+    """Like ``zip(strict=True)``: raise ``ValueError`` if the sequences have different lengths."""
     iterators = [iter(sequence) for sequence in sequences]
     while True:
         members = tuple(next(iterator, _END) for iterator in iterators)
@@ -22,6 +22,6 @@ def aligned(*sequences: Iterable[Any]) -> Iterator[Any]:
 
 
 def pairs(sequence: Iterable[Any]) -> Iterator[Any]:
-    """Each member with the one after it."""
+    """Return each member with the next one, like ``itertools.pairwise``."""
     members = list(sequence)
     return zip(members, members[1:])

@@ -1,8 +1,8 @@
-"""The source of a suite as far as it decides a result: syntax without comments, docstrings, annotations and layout.
+"""Reads those parts of a suite's source that can change a result: no comments, docstrings, annotations or layout.
 
-``SourceModule`` finds the syntax tree of a function and the statements that bind a name of the module. ``written``
+``SourceModule`` finds the syntax tree of a function and the statements that bind a name of the module. ``syntax_text``
 turns a tree into a text that is the same in every version of Python, and ``free_names`` lists the names that a tree
-takes from around it. Nothing is imported and nothing is executed.
+takes from outside it. This module imports and executes nothing of what it reads.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from types import CodeType, FunctionType
 from typing import Any
 
 _UNDECISIVE = frozenset({"annotation", "ctx", "kind", "returns", "type_comment", "type_params"})
-"""Fields of a node without an effect on a result, or that only some versions of Python have."""
+"""The fields of a syntax node that have no effect on a result, or exist only in some versions of Python."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class SourceModule:
-    """The syntax tree of one module: its functions by their line, and the statements that bind each name."""
+    """The syntax tree of one module, with its functions by line and the statements that bind each name."""
 
     def __init__(self, name: str, path: str, namespace: dict[str, Any] | None = None) -> None:
         lines = linecache.getlines(path, namespace)
@@ -48,7 +48,7 @@ class SourceModule:
                 self._functions[decorators[0].lineno if decorators else node.lineno].append(node)
 
     def function(self, function: FunctionType) -> ast.AST:
-        """The tree of a function that stands in this module, of several on one line the one that compiles to it."""
+        """Return the tree of a function of this module. Of several on one line, return the one with the same code."""
         code = function.__code__
         candidates = [
             node
@@ -62,12 +62,12 @@ class SourceModule:
         return candidates[0]
 
     def _compile_lambda(self, node: Any, like: CodeType) -> CodeType:
-        """The code of a lambda where it stands in a function that has its free names."""
+        """Compile a lambda inside a function that has the lambda's free variables as parameters."""
         names = [ast.arg(arg=name) for name in like.co_freevars]
         arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
         around = ast.FunctionDef(name="around", args=arguments, body=[ast.Return(value=node)], decorator_list=[])
         around.type_params = []  # type: ignore[attr-defined]  # read by Python 3.12 and later
-        # An attribute of an imported name compiles otherwise than another's.
+        # Python compiles attribute access differently for imported names.
         tree = ast.Module(body=[*self._imports, around], type_ignores=[])
         code = compile(ast.fix_missing_locations(tree), like.co_filename, "exec")
         for _ in range(2):
@@ -79,7 +79,7 @@ class SourceModule:
             child for field in ("body", "orelse", "finalbody", "handlers") for child in getattr(statement, field, ())
         ]
         if nested_statements and not isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-            # The header alone: what stands below binds names of its own.
+            # Only the header: the nested statements bind names of their own.
             header = [child for child in children(statement) if child not in nested_statements]
             for child in header:
                 for name in bound_names([child]):
@@ -92,7 +92,7 @@ class SourceModule:
 
 
 def syntax_text(node: Any) -> str:
-    """The tree as a text without positions, equal for equal meanings in every version of Python."""
+    """Write a tree as a text without positions. Every version of Python writes the same text for the same source."""
     if isinstance(node, ast.Constant):
         return f"{type(node.value).__name__}:{node.value!r}"
     if isinstance(node, ast.JoinedStr):
@@ -110,7 +110,7 @@ def syntax_text(node: Any) -> str:
 
 
 def _pieces(node: ast.JoinedStr) -> Iterator[str]:
-    """Texts that follow each other joined, as versions of Python cut them differently."""
+    """Yield the parts of an f-string, with adjacent texts joined: versions of Python split them differently."""
     text = ""
     for value in node.values:
         if isinstance(value, ast.Constant):
@@ -129,7 +129,7 @@ def _is_docstring(node: Any) -> bool:
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes right below that can decide a result."""
+    """Yield the direct children of a node that can change a result."""
     for field, value in ast.iter_fields(node):
         if field in _UNDECISIVE:
             continue
@@ -139,9 +139,9 @@ def children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
-    """The names that the tree takes from around it, each with its attributes: ``np.linalg.inv``, ``rounded``.
+    """Return the names that a tree takes from outside it, with their attributes: ``np.linalg.inv``, ``rounded``.
 
-    Without ``defaults`` those of a function's default values are left out, for a function whose values are at hand.
+    With ``defaults=False``, names in a function's default values are left out: the caller has the values themselves.
     """
     around: list[ast.AST] = []
     inside: Iterable[ast.AST] = [node]
@@ -179,13 +179,13 @@ def free_names(node: ast.AST, *, defaults: bool = True) -> frozenset[str]:
     bound = (bound_names(inside) | parameters) - outer
     candidates = used_names if isinstance(node, ast.ClassDef) else used_names | nested_names
     free = {name for name in candidates if name.partition(".")[0] not in bound}
-    # The names of a class are not seen by its methods.
+    # Methods do not see the names in the body of their class.
     free |= nested_names if isinstance(node, ast.ClassDef) else set()
     return frozenset(free.union(*(free_names(other) for other in around)))
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that these nodes bind in the scope in which they stand."""
+    """Return the names that these nodes bind in their own scope."""
     bound: set[str] = set()
     for node in _in_scope(nodes):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -200,7 +200,7 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _changed_names(statement: ast.AST) -> set[str]:
-    """The names whose object a statement of a module changes: ``table["a"] = 1``, ``table.update(other)``."""
+    """Return the names whose objects a statement changes: ``table["a"] = 1``, ``table.update(other)``."""
     targets: list[ast.AST] = []
     if isinstance(statement, ast.Assign):
         targets = [target.value for target in statement.targets if isinstance(target, (ast.Subscript, ast.Attribute))]
@@ -211,7 +211,7 @@ def _changed_names(statement: ast.AST) -> set[str]:
 
 
 def _in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Every node of the scope that these nodes make up; scopes within it are named, not entered."""
+    """Yield every node in the scope of these nodes. Nested scopes are yielded but not entered."""
     pending = list(nodes)
     while pending:
         node = pending.pop()
@@ -221,7 +221,7 @@ def _in_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _dotted(node: ast.AST) -> str | None:
-    """``np.linalg.inv`` of a name with attributes that is read, else None."""
+    """Return a name that is read, with its attributes (``np.linalg.inv``), or None for any other node."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -232,7 +232,7 @@ def _dotted(node: ast.AST) -> str | None:
 
 
 def _takes(node: Any, code: CodeType) -> bool:
-    """Whether the parameters of a function are those of the code: cheaper than to compile it."""
+    """Whether a function has the same parameters as the code, which is cheaper to check than compiling it."""
     arguments = node.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     return tuple(names) == code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -1,12 +1,12 @@
 """A suite: a named set of functions with a revision of its own.
 
-A suite is one module, or one package, whose ``FUNCTIONS`` are collected: all of ours stand in the ``suites`` folder of
-their framework and bear the folder's or the module's name. Its revision, and the digest of each case, are worked out
-from what decides a result (``revision.py``).
+A suite is a module or a package that defines ``FUNCTIONS``. The suites in this repository are in the ``suites`` folder
+of their framework, and have the name of their module or package. Its revision and the digest of each case are computed
+from everything that decides a result (``revision.py``).
 
-The module may also say how its cases are timed where nobody asks for anything else: ``TIMING`` is a timing policy
-(``"off"``, ``"quick"``, ``"steady"``, ``"paper"``), and ``TIMED_CASES`` the cases of a function that a timed run times
-(``"all"``, ``"representative"``). No result depends on either, so a revision does not move with them.
+The module may also set how its cases are timed by default: ``TIMING`` is a timing policy (``"off"``, ``"quick"``,
+``"steady"``, ``"paper"``), and ``TIMED_CASES`` says which cases of a function are timed (``"all"``,
+``"representative"``). No result depends on them, so they do not change the revision.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from runners.suite.cases import Case, Function, collected
 from runners.suite.revision import SuiteRevision, revision_of
 
 RECORDED = "calls.json"
-"""The file of recorded options in the package of a suite, by the ids of cases."""
+"""The name of a file in the package of a suite: it holds recorded options by the ids of cases."""
 _Choice = TypeVar("_Choice", TimingPolicy, TimedCases)
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of functions. An id that two cases share is a mistake."""
+    """A named set of functions. Raises ``ValueError`` if two cases have the same id."""
 
     name: str
     module: str
-    """The module or package of the cases, whose own package belongs to the suite."""
+    """The module or package of the cases. Source in its top-level package counts in the digests."""
     functions: Sequence[Function]
     timing: TimingPolicy = DEFAULT_TIMING
-    """The timing policy where a campaign or a command asks for none."""
+    """The timing policy, unless a campaign or a command sets one."""
     timed_cases: TimedCases = DEFAULT_TIMED_CASES
-    """The cases of a function that are timed where a campaign or a command does not choose them."""
+    """Which cases of a function are timed, unless a campaign or a command sets it."""
 
     def __post_init__(self) -> None:
         case_ids: set[str] = set()
@@ -56,17 +56,17 @@ class Suite:
 
     @property
     def revision(self) -> str:
-        """A digest that changes only with a case's digest, or with the set of cases."""
+        """A digest that changes only if the digest of a case or the set of cases changes."""
         return self._digested.revision
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """The digest of each case by its id: equal wherever the case is the same."""
+        """The digest of each case by its id. Equal digests mean equal cases."""
         return self._digested.cases
 
     @cached_property
     def recorded(self) -> Mapping[str, Mapping[str, Any]]:
-        """The options of cases that were recorded, by id: of those whose calls only their authors' code knows."""
+        """Recorded options by the ids of cases, for cases whose calls can only be found by running them."""
         home = getattr(sys.modules.get(self.module), "__file__", None)
         if home is None or not (place := Path(home).with_name(RECORDED)).exists():
             return {}
@@ -79,7 +79,7 @@ class Suite:
 
 
 def load_suite(name: str, module: str) -> Suite:
-    """Import the suite's cases, and with them the framework."""
+    """Import the cases of a suite, and thereby the framework."""
     home = import_module(module)
     return Suite(
         name,
@@ -91,8 +91,10 @@ def load_suite(name: str, module: str) -> Suite:
 
 
 def _declaration(module: ModuleType, name: str, default: _Choice) -> _Choice:
-    """The module's constant of this name, or the default. Raises ``ValueError`` if it is no word of the default's
-    enum."""
+    """Return the module's constant of this name, or the default.
+
+    Raises ``ValueError`` if the constant is not a value of the default's enum.
+    """
     value = getattr(module, name, default)
     words = [str(word) for word in type(default)]
     if value not in words:

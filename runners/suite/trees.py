@@ -1,4 +1,4 @@
-"""Trees: what a call takes and returns, arrays among lists, tuples, dicts and dataclasses."""
+"""Trees: nested lists, tuples, dicts and dataclasses with arrays, as a call takes and returns them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 
 def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
-    """The same tree with every member of ``kinds`` changed; of named tuples only a plain tuple is left."""
+    """Copy a tree and apply ``change`` to every member of type ``kinds``. A named tuple becomes a plain tuple."""
     if isinstance(tree, kinds):
         return change(tree)
     if isinstance(tree, Mapping):
         return {key: mapped(value, change, kinds) for key, value in tree.items()}
     if isinstance(tree, tuple):
-        # Named ones too: torch's PackedSequence, for one, refuses to hold anything but tensors.
+        # Named tuples too: torch's PackedSequence, for example, accepts only tensors as members.
         return tuple(mapped(member, change, kinds) for member in tree)
     if isinstance(tree, list):
         return [mapped(member, change, kinds) for member in tree]
@@ -27,7 +27,7 @@ def mapped(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
 
 
 def numbers_in(tree: Any) -> int:
-    """How many numbers a tree holds on the host: Python's own, NumPy's arrays, and the signs of a text."""
+    """Count the numbers that a tree holds on the host: Python numbers, elements of NumPy arrays, and characters."""
     if isinstance(tree, (bool, int, float, complex)):
         return 1
     if isinstance(tree, (np.ndarray, np.generic)):

@@ -88,7 +88,7 @@ def send(coordinator: CoordinatorProcess, sent: dict[str, Any]) -> tuple[int, di
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
-        (recording({**CALL, "function": "jax.pure_callback"}), "it is no public function"),
+        (recording({**CALL, "function": "jax.pure_callback"}), "it is not a public function"),
         (recording(CALL, {**CALL, "function": "jax.numpy.load"}), "it reads or writes files"),
         (
             recording({**CALL, "call": {"tuple": [[{"public": "os.system", "named": 1}], {"mapping": []}]}}),

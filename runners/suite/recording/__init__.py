@@ -1,6 +1,7 @@
-"""Recording: the distinct calls of a framework that a user's command makes, and these calls as the cases of a suite.
+"""Records the distinct framework calls of a user's command, and makes cases of a suite from these calls.
 
-What a call is, only the framework's own part knows (its ``recorder.py`` and ``replay.py``). What tells calls apart, the
-book in which they are counted, the lines of the user's code, the arrays, the suite and its judge are the same for all
-and stand here. All of it is imported by the interpreter that has the framework, and the rule by a runner's service too.
+Each framework has its own ``recorder.py`` and ``replay.py``, which know how to observe and repeat its calls. This
+package has the common part: it tells calls apart, counts them, finds the lines of the user's code, describes arrays,
+and judges replayed calls. The interpreter that has the framework imports all of it. A runner's service imports only the
+rule.
 """

@@ -1,4 +1,4 @@
-"""Arrays of a recorded call: described when it is recorded, made anew when it is replayed."""
+"""Describes the arrays of a call when it is recorded, and makes arrays from the description when it is replayed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from runners.suite.frozen import BFLOAT16, restored, stored
 from runners.suite.rounding import dtype_on_device
 
 MOST_VALUES = 100_000
-"""Elements of an array whose values are kept, unless all values are asked for."""
+"""The maximum number of elements of an array whose values are stored, unless the user asks for all values."""
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class RecordedArray:
-    """One array: its values, or the range from which they are drawn. ``protocol.recording.ArrayEntry``."""
+    """One array with its values, or with the range for random values (``protocol.recording.ArrayEntry``)."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -33,7 +33,7 @@ class RecordedArray:
 
     @classmethod
     def read(cls, written: Mapping[str, Any]) -> RecordedArray:
-        """The array as it stands in a recording."""
+        """Read an array's entry in a recording."""
         return cls(
             str(written["dtype"]),
             tuple(map(int, written["shape"])),
@@ -53,14 +53,14 @@ class RecordedArray:
 
     @property
     def numpy_dtype(self) -> str:
-        """NumPy has no bfloat16."""
+        """The dtype of the array in NumPy: float32 for bfloat16, which NumPy does not have."""
         return "float32" if self.dtype == BFLOAT16 else self.dtype
 
     def made(self, inputs: Inputs) -> Array:
-        """The array, of bfloat16 as float32. Raises ``ValueError`` for values that are not those of the shape."""
+        """Make the array; bfloat16 becomes float32. Raises ``ValueError`` if the stored values do not fit the shape."""
         if self.values is not None:
             dtype = np.dtype(_stored_dtype(self.dtype))
-            # No more than the shape has: a few bytes may unpack to more than any memory holds.
+            # Unpack only as many bytes as the shape needs, because a few bytes can unpack to more than the memory.
             unpacked = zlib.decompressobj().decompress(
                 base64.b64decode(self.values), math.prod(self.shape) * dtype.itemsize + 1
             )
@@ -75,10 +75,10 @@ class RecordedArray:
 
 
 def describe(values: Array, dtype: str, *, with_values: bool) -> RecordedArray:
-    """The description of an array: whole numbers, truths and what is not finite by their values, floats by their range.
+    """Describe an array: by its values if it has integers, booleans, NaN or infinity, otherwise by its range.
 
-    ``with_values`` keeps those of floats too. Of more than ``MOST_VALUES`` elements there is only the range, unless
-    all values are asked for.
+    An array of more than ``MOST_VALUES`` elements is described by its range. ``with_values`` keeps the values of every
+    array.
     """
     is_whole = values.dtype.kind in "biu"
     keeps = with_values or (values.size <= MOST_VALUES and (is_whole or not np.isfinite(values).all()))
@@ -89,13 +89,13 @@ def describe(values: Array, dtype: str, *, with_values: bool) -> RecordedArray:
 
 
 def slot_dtype(own: str, dtype: str) -> str | None:
-    """The dtype of an array's slot in a call of that dtype; None where the array has it by itself."""
+    """Return the dtype for an array's slot in a call of ``dtype``, or None if the array has this dtype by default."""
     moved = dtype_on_device(np.empty(0, RecordedArray(own, ()).numpy_dtype), dtype)
     return None if own == moved else own
 
 
 def weight(shape: Sequence[int], dtype: str) -> RecordedArray:
-    """The weight of a result in the sum that is differentiated."""
+    """Describe random weights for a result. The gradient is taken of the sum of all results times their weights."""
     return RecordedArray(dtype, tuple(shape), -1.0, 1.0)
 
 
@@ -108,7 +108,7 @@ def _stored_dtype(dtype: str) -> str:
 
 
 def _range(values: Array) -> tuple[float, float]:
-    """The least and the greatest finite value."""
+    """Return the smallest and the largest finite value."""
     parts = np.concatenate([values.real.ravel(), values.imag.ravel()]) if values.dtype.kind == "c" else values
     finite = parts[np.isfinite(parts)] if parts.dtype.kind == "f" else parts
     if not finite.size:

@@ -1,7 +1,7 @@
-"""The book of a recording: distinct calls with their counts, told as they come.
+"""The book of a recording: all distinct calls with their counts. The book reports them while the command runs.
 
-A command may crash, hang or be killed at any time, so that each new entry is told at once, and counts every second.
-What is kept grows with distinct calls alone, and of those there is a limit.
+A command may crash, hang or be killed at any time. So each new entry is reported at once, and counts are reported every
+second. The size of the book depends only on the number of distinct calls, which is limited.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TELL_EVERY_S = 1.0
 CALL, CROSSING, LEFT_OUT = "call", "crossing", "left_out"
 FELL_BACK, RAISED = "fell_back", "raised"
 """The kinds of entries."""
-OTHER_WORDS = "in other words than those that are told apart"
+OTHER_WORDS = "other error texts, beyond the limit of distinct texts"
 ELSEWHERE: Site = ("", 0)
-"""Stands for all places beyond those that are told apart."""
+"""Stands for all sites beyond the limit ``MAX_SITES``."""
 
 
 class SiteCount:
-    """A site at which an entry was met, and how often."""
+    """A line of the user's code, and how often it made a call."""
 
     __slots__ = ("count", "site")
 
@@ -37,25 +37,25 @@ class SiteCount:
 
 @dataclass
 class Entry:
-    """A distinct call, crossing or reason, and where it was met how often."""
+    """A distinct call, crossing, reason, fallback or error, with the number of its occurrences at each site."""
 
     number: int
     kind: str
     seconds: float = 0.0
     site_counts: dict[Site, SiteCount] = field(default_factory=dict)
     is_told: bool = True
-    """Whether the counts are as they were told last."""
+    """Whether the current counts have been reported."""
     tallies: Sequence[CallTally] = ()
-    """Those of the book that are open."""
+    """The open tallies of the book."""
 
     @property
     def sites(self) -> dict[Site, int]:
-        """How often it was met at each site."""
-        # A list: another thread of the program may count meanwhile.
+        """The number of occurrences at each site."""
+        # Copied to a list, because another thread of the program may count at the same time.
         return {site_count.site: site_count.count for site_count in list(self.site_counts.values())}
 
     def site_count(self, site: Site) -> SiteCount:
-        """The count of a site; all sites beyond those that are told apart share one."""
+        """Return the count of a site. All sites beyond the limit share one count."""
         site_counts = self.site_counts
         if site not in site_counts:
             site = site if len(site_counts) < MAX_SITES else ELSEWHERE
@@ -63,11 +63,11 @@ class Entry:
         return site_counts[site]
 
     def met(self, site: Site, seconds: float = 0.0, count: int = 1) -> None:
-        """Count the entry once more, or so many times."""
+        """Add occurrences of the entry at a site."""
         self.met_at(self.site_count(site), seconds, count)
 
     def met_at(self, site_count: SiteCount, seconds: float, count: int = 1) -> None:
-        """Count the entry once more, or so many times, at one of its sites."""
+        """Add occurrences of the entry at a site whose count is already known."""
         site_count.count += count
         self.seconds += seconds
         self.is_told = False
@@ -77,10 +77,10 @@ class Entry:
 
 
 class CallTally:
-    """The counts of a part of a program, but for crossings: a compiled program has its constants on the device.
+    """The counts in one part of a program, such as a compiled function, so that they can be added again.
 
-    It holds only what was counted meanwhile. A copy of the whole book would take as long as the book is large, for
-    every call of a compiled function.
+    Crossings are left out, because a compiled program keeps its constants on the device. The tally holds only what was
+    counted while it was open: a copy of the whole book at every call of a compiled function would take too long.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class CallTally:
         self._entries: dict[int, Entry] = {}
 
     def __len__(self) -> int:
-        """The number of counts."""
+        """The number of counted sites over all entries."""
         return sum(len(part.site_counts) for part in self._parts.values())
 
     def add(self, entry: Entry, site: Site, seconds: float, count: int) -> None:
@@ -100,7 +100,7 @@ class CallTally:
         self._parts[entry.number].met(site, seconds, count)
 
     def again(self) -> None:
-        """Count all of it once more."""
+        """Add all counts of the tally once more."""
         for number, part in self._parts.items():
             seconds = part.seconds
             for site, count in part.sites.items():
@@ -109,7 +109,7 @@ class CallTally:
 
 
 class Book:
-    """All entries, by what tells them apart."""
+    """All entries of a recording. ``tell`` reports messages to the parent process."""
 
     def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
         self._tell = tell
@@ -119,24 +119,24 @@ class Book:
         self._calls = 0
         self._tallies: list[CallTally] = []
         self.tell_at = perf_counter() + TELL_EVERY_S
-        """When counts are to be told."""
+        """The time of the next report of counts."""
 
     def takes(self, function: str) -> bool:
-        """Whether one more distinct call of the function is told apart from the others; it counts as such."""
+        """Count one more distinct call of the function, and return whether the book still has room for it."""
         self._variants[function] += 1
         return self._calls < MAX_CALLS and self._variants[function] <= MAX_VARIANTS
 
     def open(self, function: str, facts: dict[str, Any]) -> Entry:
-        """Enter a new call."""
+        """Add an entry for a new distinct call."""
         self._calls += 1
         return self._open_entry(CALL, {"function": function, **facts})
 
     def add(self, entry: Entry, facts: dict[str, Any]) -> None:
-        """Tell more of a call that was entered before."""
+        """Report additional facts about a call that is already in the book."""
         self._tell({"entry": entry.number, "more": facts})
 
     def first(self, entry: Entry, site: Site, seconds: float) -> None:
-        """Count a new entry, and tell of it at once."""
+        """Count a new entry, and report the count at once."""
         entry.met(site, seconds)
         self._tell_of([entry])
 
@@ -149,7 +149,7 @@ class Book:
 
     @contextmanager
     def tally(self) -> Iterator[CallTally]:
-        """Keep apart what is counted within."""
+        """Yield a tally that also receives all counts in the block."""
         tally = CallTally()
         self._tallies.append(tally)
         try:
@@ -158,31 +158,31 @@ class Book:
             self._tallies.remove(tally)
 
     def again(self, tally: CallTally) -> None:
-        """Count once more what was counted then."""
+        """Add the counts of a tally once more."""
         tally.again()
         if perf_counter() > self.tell_at:
             self.tell_counts()
 
     def leave_out(self, function: str, reason: str) -> Entry:
-        """The entry of calls that are not kept for this reason."""
+        """Return the entry for calls that are not recorded for this reason."""
         return self._other(LEFT_OUT, {"function": function, "reason": reason})
 
     def fall_back(self, function: str, message: str, site: Site) -> None:
-        """Count a call within which an operation ran on the host."""
+        """Count a call during which an operation ran on the host."""
         self._end_of_call(FELL_BACK, function, message).met(site)
 
     def raise_in(self, function: str, message: str, site: Site) -> None:
-        """Count a call that raised, and tell of it at once: it may be the last."""
+        """Count a call that raised, and report it at once, because it may be the last."""
         self._end_of_call(RAISED, function, message).met(site)
         self.tell_counts()
 
     def tell_counts(self) -> None:
-        """Tell what has changed since the last time."""
+        """Report the counts that have changed since the last report."""
         self._tell_of([entry for entry in self._entries if not entry.is_told])
         self.tell_at = perf_counter() + TELL_EVERY_S
 
     def _end_of_call(self, kind: str, function: str, message: str) -> Entry:
-        """The entry of calls that ended so; of errors that differ each time only the first are told apart."""
+        """Return the entry for calls that ended this way. Texts beyond the limit of distinct texts share one entry."""
         if (kind, function, message) not in self._others and not self.takes(function):
             message = OTHER_WORDS
         return self._other(kind, {"function": function, "said": message})

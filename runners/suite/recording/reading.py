@@ -1,6 +1,7 @@
-"""A recording as the functions of a suite. It is data: nothing of it is run but calls of functions by public names.
+"""Reads a recording as the functions of a suite. A recording is data: it only calls functions by their public names.
 
-Read in the framework's interpreter, so without the models of ``protocol/recording.py``, which have the same names.
+The framework's interpreter reads it, so this module cannot use the models of ``protocol/recording.py``. The fields have
+the same names as there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MAKE = "portolan-runner record"
 
 @dataclass(frozen=True)
 class RecordedArguments:
-    """Makes the arrays of a recorded call."""
+    """Makes the input arrays of a recorded call."""
 
     arrays: tuple[RecordedArray, ...]
 
@@ -32,13 +33,13 @@ class RecordedArguments:
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A call of a recording, of which one case is made: forward alone, or forward and backward."""
+    """A recorded call from which one case is made: the call alone, or with its backward pass (``is_gradient``)."""
 
     function: str
     name: str
     dtype: str
     written: str
-    """As a frozen call is written."""
+    """The call in the JSON form of frozen cases (``frozen.py``)."""
     arrays: tuple[RecordedArray, ...]
     changes: tuple[int, ...]
     is_random: bool
@@ -50,12 +51,12 @@ class RecordedCall:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether values of its arrays are drawn from their range."""
+        """Whether any array gets random values from its range."""
         return any(array.values is None for array in self.arrays)
 
 
 def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], Case]) -> list[Function]:
-    """The functions of a recording with their cases. Raises ``SuiteError`` with one line that says what is wrong."""
+    """Read the functions of a recording with their cases. Raises ``SuiteError`` with a one-line message."""
     recording = _read(file)
     if recording["framework"] != framework:
         raise SuiteError(f"{file} is a recording of {recording['framework']}: serve it with a runner of that framework")
@@ -66,7 +67,8 @@ def functions_of(file: Path, framework: str, case_of: Callable[[RecordedCall], C
                 functions[call.function].append(case_of(call))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise SuiteError(
-            f"{file} is no valid recording ({type(error).__name__}: {error}): it was changed, make it anew with {_MAKE}"
+            f"{file} is not a valid recording ({type(error).__name__}: {error}): it was changed; record it again with "
+            f"{_MAKE}"
         ) from error
     return [Function(name, cases=cases) for name, cases in functions.items()]
 
@@ -91,7 +93,7 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 def _calls(call_facts: Mapping[str, Any]) -> list[RecordedCall]:
     if list(call_facts["call"]) != ["tuple"]:
-        # What is done with a function beside calling it, only this reader says.
+        # Other keys would say what else to do with the function. A recording may not decide that.
         raise ValueError("a call has more than its arguments")
     call = RecordedCall(
         function=str(call_facts["function"]),
@@ -108,7 +110,7 @@ def _calls(call_facts: Mapping[str, Any]) -> list[RecordedCall]:
 
 
 def _gradient(call: RecordedCall, parts: Sequence[Any], gradient: Mapping[str, Any]) -> RecordedCall:
-    """The call forward and backward: its parts, the arrays to differentiate by, and a weight for each result."""
+    """Add a backward pass to a call: the arrays to differentiate by, and a weight for each result."""
     arrays = list(call.arrays)
     weights: list[Any] = []
     for result in gradient["results"]:

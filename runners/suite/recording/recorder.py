@@ -1,13 +1,14 @@
-"""The recorder: describes each distinct call of a framework once, and counts the others.
+"""The recorder: describes each distinct call of a framework once, and counts its repetitions.
 
-Calls are told apart by their function, by the form of their arrays, and by every plain value but floats, which change
-with each step of a training. A call that was met before costs a look at its arguments and at the stack; all that takes
-time (ranges, random state, changes of arrays) is done at its first.
+Two calls are distinct if they differ in the function, in the form of an array, or in a plain value. Floats do not
+count, because they change with each step of a training. All slow work (ranges, random state, changes of arrays) is done
+at the first of equal calls. A repetition only compares the arguments and finds the user's line on the stack.
 
-A program makes millions of calls that take 1 µs each, so the way of a repeated call (``Recorder.caller``) is short.
-What a function's name decides is decided once, and the stack is not searched if the same instruction calls again.
+A program makes millions of calls that take 1 µs each, so the code for a repetition (``Recorder.caller``) is short.
+Decisions that depend only on the function's name are made once. If the same instruction calls again, the stack is not
+searched again.
 
-How calls are seen, and what an array is, only the framework's own part knows: it implements ``RecordingDialect``.
+Each framework implements ``RecordingDialect``, which observes the calls and knows the framework's arrays.
 """
 
 from __future__ import annotations
@@ -32,118 +33,118 @@ from runners.suite.recording.book import Book, Entry, SiteCount
 from runners.suite.recording.sites import Site, Sites
 
 MOST_TEXT = 100_000
-"""Characters of a call's arguments beside its arrays."""
+"""The maximum number of characters of a call's arguments, without its arrays."""
 MOST_MEMBERS = 100
-"""Members of a list by which calls are told apart."""
+"""The maximum length of a list whose members are compared to tell calls apart."""
 MOST_LOOKS = 8
-"""Calls of a kind whose backward pass is looked for; a program may never go backward through the first."""
-TOO_MANY = "more distinct calls of it than are kept"
-NO_NAME = "it is no public function that computes"
-NO_FORM = "it returns what has no written form"
+"""How many equal calls are watched for a backward pass: a program may not go backward through the first one."""
+TOO_MANY = "the limit of distinct calls is reached"
+NO_NAME = "it is not a public function that computes something"
+NO_FORM = "it returns a value that a recording cannot hold"
 
 Key = Any
 
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """How a command is recorded."""
+    """The options of a recording."""
 
     with_values: bool = False
-    """Whether the values of floating arrays are kept too."""
+    """Whether the values of floating arrays are stored too."""
     target: str | None = None
-    """The word of the device that arrays say they are on, where the framework can have them say so."""
+    """The device that arrays claim to be on, if the framework's recorder supports that."""
 
 
 Options = Optional[Mapping[str, Any]]
 """The keyword arguments of a call; None or empty if it has none."""
 Caller = Callable[[Sequence[Any], Options], Any]
-"""Makes a call of one function with these arguments, and notes it."""
+"""Makes a call of one function with these arguments, and records it."""
 Array = Any
-"""An array of the framework's."""
+"""An array of the framework."""
 _CALLER = 2
-"""Frames between a caller and the call that it makes."""
+"""The number of stack frames from a caller up to the code that makes the call."""
 
 
 class ClaimedDevice(Protocol):
-    """The device that arrays say they are on, though their memory is the host's: how calls are made meanwhile."""
+    """Makes calls while arrays claim to be on a device, although their memory is the host's."""
 
     def on_host(self, args: Sequence[Any], kwargs: Options) -> tuple[Sequence[Any], Options]:
-        """The arguments with the host in the place of the target; the same objects where nothing names it."""
+        """Replace the target device by the host in the arguments. Returns the same objects if nothing names it."""
 
     def stand_in(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call that the CPU refuses in another way."""
+        """Replace a call that failed on the CPU by another one with the same result."""
 
 
 class RecordingDialect(Protocol):
-    """The part of a framework in recording."""
+    """The framework's own part in recording."""
 
     quick_layouts: Mapping[type, Callable[[Array], Any]]
-    """By the class of an array, a quick look at what tells it apart from others of its dtype and shape; false if only
-    ``layout`` sees that. ``RuntimeError``: nothing can.
+    """For each class of arrays, a fast function that returns what distinguishes an array from others of its dtype and
+    shape. It returns a false value if only ``layout`` can tell, and raises ``RuntimeError`` if nothing can.
     """
     by_value: frozenset[type]
-    """Classes of plain values by which calls are told apart."""
+    """Additional classes of plain values that are compared by value to tell calls apart."""
     reads: frozenset[str]
-    """Last names of functions that give values to Python, or carry an array to the host."""
+    """Last names of functions that give values to Python or copy an array to the host."""
     not_computing: frozenset[str]
     """Last names of functions that are not recorded at all."""
     carriers: frozenset[str]
-    """Last names of functions that may carry an array to a device."""
+    """Last names of functions that may copy an array to a device."""
     claimed_device: ClaimedDevice | None
-    """None: arrays say where they are."""
+    """Makes the calls if arrays claim to be on another device; None if they report their real device."""
 
     def layout(self, array: Array) -> Any:
-        """The part of an array's form beside dtype and shape, for these classes."""
+        """Return what distinguishes an array from others of its dtype and shape (slower than ``quick_layouts``)."""
 
     def form(self, value: Any) -> Any:
-        """That by which calls are told apart of a value of any other class."""
+        """Return what distinguishes values of any other class."""
 
     def carries(self, last: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether a call of a carrier brings an array to a device."""
+        """Whether a call of a function in ``carriers`` copies an array to a device."""
 
     def quiet(self) -> AbstractContextManager[Any]:
-        """A scope in which nothing is recorded."""
+        """Record nothing during the block."""
 
     def is_array(self, value: Any) -> bool:
-        """Whether a value is one of the framework's arrays, or is taken for one."""
+        """Whether a value is an array of the framework, or must be treated like one."""
 
     def refusal(self, arrays: Sequence[Array], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-        """The reason for which a call is not kept, or None."""
+        """Return the reason why a call cannot be recorded, or None."""
 
     def dtype_of(self, array: Array) -> str:
-        """Raises ``UnfreezableError`` for what is not a plain array."""
+        """Return the name of an array's dtype. Raises ``UnfreezableError`` if it is not a plain array."""
 
     def describe(self, array: Array, *, with_values: bool) -> RecordedArray:
-        """Raises ``UnfreezableError`` for an array that cannot be made anew."""
+        """Describe an array. Raises ``UnfreezableError`` if it cannot be made from a description."""
 
     def slot(self, array: Array, number: int, dtype: str) -> Slot:
-        """The place of an array in a call of that dtype."""
+        """Make the slot of an array in a call of this dtype."""
 
     def plain(self, tree: Any, leaf: Callable[[Array], Slot]) -> Any:
-        """The tree with slots for its arrays, and named values for the framework's own."""
+        """Replace the arrays of a tree with slots, and the framework's own objects with named values."""
 
     def content(self, array: Array) -> Any:
-        """Differs after a change of the array."""
+        """Return a value that differs after a change of the array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """Called before a call; returns a function that says after it whether random numbers were drawn."""
+        """Called before a call. Returns a function that, after it, tells whether the call drew random numbers."""
 
     @property
     def settle(self) -> Callable[[Any], None] | None:
-        """Waits until a result is computed, so that the clock shows it; None: a call returns when it is done."""
+        """A function that waits until a result is computed, for the timing; None if calls return only then."""
 
     def may_go_backward(self, result: Any) -> bool:
-        """A quick look: whether the program may differentiate through a call that returned this."""
+        """Check quickly whether the program may differentiate through a call with this result."""
 
     def is_differentiated(self, array: Array) -> bool:
-        """Whether the program differentiates by an array, or through it."""
+        """Whether the program differentiates with respect to an array, or through it."""
 
     def on_backward(self, results: Sequence[Array], went: Callable[[], None]) -> None:
-        """Have ``went`` called when the program goes backward through a call that returned these."""
+        """Arrange that ``went`` is called when the program goes backward through a call with these results."""
 
 
 class _DistinctCall:
-    """A distinct call, whether its backward pass is still looked for, and where it was made last."""
+    """A distinct call: its entry, whether a backward pass is still expected, and the place that made it last."""
 
     __slots__ = ("entry", "is_differentiated", "last_made", "looks", "may_differentiate")
 
@@ -155,11 +156,11 @@ class _DistinctCall:
         self.looks = 0
         # One value, since several threads may make the same call.
         self.last_made: tuple[CodeType | None, int, SiteCount | None] = (None, -1, None)
-        """An instruction of the user's code, and the count of its line."""
+        """The instruction of the user's code that made the call last, and the count of its line."""
 
 
 class Recorder:
-    """The calls of a process, by what tells them apart."""
+    """Makes and records the calls of a process."""
 
     def __init__(self, book: Book, sites: Sites, dialect: RecordingDialect, with_values: bool) -> None:
         self._book = book
@@ -170,18 +171,21 @@ class Recorder:
         self._is_on = True
 
     def stop(self) -> None:
-        """Record nothing any more, as in a process that the command has forked."""
+        """Stop recording, for example in a process that the command has forked."""
         self._is_on = False
 
     def caller(self, func: Any, last: str, name: str | None) -> Caller:
-        """The way to make calls of a function. ``name`` is its public name, if it has one, and ``last`` its end."""
+        """Return a function that makes and records calls of ``func``.
+
+        ``name`` is the public name of ``func``, if it has one, and ``last`` the last part of its name.
+        """
         if last in self._dialect.not_computing or last in self._dialect.reads:
             return self._passing(func, last, name)
         caller = self._recording(func, last, name)
         return self._carrying(caller, last, name) if last in self._dialect.carriers else caller
 
     def _passing(self, func: Any, last: str, name: str | None) -> Caller:
-        """Make calls that are not recorded; those that give values to Python are counted."""
+        """Return a caller that does not record calls. Calls that give values to Python are counted."""
         is_read = last not in self._dialect.not_computing
 
         def call_unrecorded(args: Sequence[Any], kwargs: Options) -> Any:
@@ -193,7 +197,7 @@ class Recorder:
         return call_unrecorded
 
     def _carrying(self, caller: Caller, last: str, name: str | None) -> Caller:
-        """Count the calls that carry an array to the device, too."""
+        """Return a caller that also counts the calls that copy an array to the device."""
 
         def call_carrier(args: Sequence[Any], kwargs: Options) -> Any:
             args, kwargs = self._on_host(args, kwargs)
@@ -204,7 +208,7 @@ class Recorder:
         return call_carrier
 
     def _recording(self, func: Any, last: str, name: str | None) -> Caller:
-        """Record calls."""
+        """Return a caller that records calls."""
         calls: dict[Key, _DistinctCall] = {}
         key_of, getframe, clock, book, dialect = self._key_of, sys._getframe, perf_counter, self._book, self._dialect
         claimed_device, settle, may_go_backward = dialect.claimed_device, dialect.settle, dialect.may_go_backward
@@ -248,9 +252,9 @@ class Recorder:
         return call_recorded
 
     def _site_count(self, call: _DistinctCall, entry: Entry, frame: FrameType) -> SiteCount:
-        """The count of the line that made a call in this frame."""
+        """Return the count of the user's line that made the call in this frame."""
         site_count = entry.site_count(self._sites.of(frame))
-        # In a frame of a package the line depends on the frames above.
+        # For a frame of a package, the user's line depends on the frames above, so it cannot be remembered.
         if self._sites.is_own(frame.f_code.co_filename):
             call.last_made = frame.f_code, frame.f_lasti, site_count
         return site_count
@@ -269,7 +273,7 @@ class Recorder:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Make a call that was not met before, and describe it."""
+        """Make the first of equal calls, and describe it."""
         if not self._is_on:
             return func(*args, **kwargs)
         function = name or last
@@ -284,7 +288,7 @@ class Recorder:
             except UnfreezableError as error:
                 reason = str(error)
             except Exception as error:
-                # Of whatever kind the user's arrays are, their program goes on.
+                # Whatever kind of arrays the user has, their program must go on.
                 reason = f"its arguments cannot be read: {type(error).__name__}"
             arrays = self._distinct(args, kwargs)
             before = list(map(dialect.content, arrays))
@@ -327,7 +331,7 @@ class Recorder:
         return result
 
     def _call_facts(self, name: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The facts of a call. Raises ``UnfreezableError`` with the reason why it has none."""
+        """Describe a call as data. Raises ``UnfreezableError`` with the reason if that is impossible."""
         if name is None:
             raise UnfreezableError(NO_NAME)
         dialect = self._dialect
@@ -347,7 +351,7 @@ class Recorder:
         call = encode(dialect.plain((list(args), dict(kwargs)), leaf))
         text = json.dumps([dtype, call, [[array.dtype, array.shape] for array in descriptions]], separators=(",", ":"))
         if len(text) > MOST_TEXT:
-            raise UnfreezableError(f"its arguments beside arrays have more than {MOST_TEXT:,} characters")
+            raise UnfreezableError(f"its arguments have more than {MOST_TEXT:,} characters, without arrays")
         return {
             "name": f"{dtype}-{hashlib.sha256(text.encode()).hexdigest()[:8]}",
             "dtype": dtype,
@@ -358,7 +362,7 @@ class Recorder:
     def _watch_backward(
         self, call: _DistinctCall, entry: Entry, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
     ) -> None:
-        """Have the framework say when the program goes backward through a call."""
+        """Record in the book whether the program goes backward through this call."""
         dialect = self._dialect
         call.looks += 1
         call.may_differentiate = call.looks < MOST_LOOKS
@@ -380,7 +384,7 @@ class Recorder:
             dialect.on_backward(results, went)
 
     def _arrays(self, tree: Any) -> Iterator[Array]:
-        """Every array of a tree of lists, tuples and mappings, in order."""
+        """Yield every array of a tree of lists, tuples and mappings, in order."""
         if self._dialect.is_array(tree):
             yield tree
         elif isinstance(tree, Mapping):
@@ -391,11 +395,11 @@ class Recorder:
                 yield from self._arrays(member)
 
     def _distinct(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
-        """Every array of a call once, in the order of their slots."""
+        """Return every distinct array of a call, in the order of the slots."""
         return list({id(array): array for array in self._arrays((args, kwargs))}.values())
 
     def _is_written(self, result: Any) -> bool:
-        """Whether all that a call returns can be compared."""
+        """Whether a case could compare this result."""
         if self._dialect.is_array(result):
             return True
         if isinstance(result, (list, tuple)):
@@ -414,19 +418,20 @@ class Recorder:
 def _stood_in(
     claimed_device: ClaimedDevice, error: Exception, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Any:
-    """The result of what stands in for a call that raised; raises the call's own error if that raises too."""
+    """Make a substitute for a call that raised. If the substitute also raises, raise the call's own error."""
     with suppress(Exception):
         return claimed_device.stand_in(func, args, kwargs)
     raise error
 
 
 def _keys(dialect: RecordingDialect) -> Callable[[Collection[Any]], Key]:
-    """Makes the part of arguments that tells calls apart: of an array its form, of a float only that it is one.
+    """Return a function that makes the key of arguments. Calls with equal keys are the same distinct call.
 
-    Flat, since it is made for every call, and without a loop for one or two arguments, as most calls have. Each kind
-    has a fixed number of members, so that no two keys are mistaken. Raises ``RuntimeError`` for an array without one.
+    Of an array the key has the form, of a float only the type. The key is flat because it is made for every call; for
+    one or two arguments, as in most calls, there is no loop. Each kind of value has a fixed number of members in the
+    key, so that different arguments have different keys. Raises ``RuntimeError`` for an array without a key.
     """
-    # A dictionary is asked faster than another mapping.
+    # Lookup in a dictionary is faster than in other mappings.
     quick_layouts, layout_of = dict(dialect.quick_layouts), dialect.layout
     by_value = frozenset({int, bool, str, type(None), type(Ellipsis)}) | dialect.by_value
 
@@ -473,7 +478,7 @@ def _keys(dialect: RecordingDialect) -> Callable[[Collection[Any]], Key]:
 
 
 def _case_dtype(dtypes: Sequence[str]) -> str:
-    """That of the first floating array, else of the first complex one."""
+    """Choose the dtype of a case: that of the first floating array, or of the first complex one, or float32."""
     for kind in ("float", "complex"):
         for dtype in dtypes:
             if kind in dtype:

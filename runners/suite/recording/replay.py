@@ -1,10 +1,10 @@
-"""Replay: a recorded call as a case, judged by the same call on the CPU in float64.
+"""Replay: makes a case from a recorded call and judges it by the same call on the CPU in float64.
 
-The CPU computes each call twice, in its own dtype and in float64. What these two differ by is the error that the dtype
-itself makes on just these values: a sum over thousands of products has more of it than any fixed tolerance allows, and
-a device that adds up in another order is not wrong for that.
+The CPU computes each call twice, in the call's own dtype and in float64. The difference between the two results is the
+error of the dtype for these values. A sum over thousands of products may have a larger error than any fixed tolerance
+allows, and a device that adds in another order is not wrong.
 
-How a call is made is the framework's own part: a class that implements ``ReplayableCall``.
+Each framework has a class that makes the calls, which implements ``ReplayableCall``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from runners.suite.recording.reading import RecordedArguments, RecordedCall
 from runners.suite.sequences import aligned
 
 MARGIN = 10.0
-"""How many times the error that the CPU makes in the call's own dtype a device may make."""
+"""A device may make this many times the error that the CPU makes in the call's own dtype."""
 _WITH_VALUES = "record with --with-values"
 RECORDED = "recorded"
 """The tag of these cases."""
 WAY, CHANGES = "way", "changes"
-"""The key of a written call that says what is done with the function, where that is not the call itself; and the way
-that returns with the result the arrays that the call has changed."""
+"""``WAY`` is the key of a written call that does more than call the function. Its value ``CHANGES`` means that the
+result also has the arrays that the call changed."""
 
 
 class ReplayableCall(Protocol):
@@ -43,23 +43,26 @@ class ReplayableCall(Protocol):
         """Prepare the call on the device."""
 
     def on_host(self, function: str, dtype: str, arrays: Sequence[Any], *, is_wide: bool) -> Any:
-        """The host copy of what the call returns on the CPU; ``is_wide``: in float64. Raises whatever it raises."""
+        """Make the call on the CPU (with ``is_wide`` in float64) and return a host copy of the result.
+
+        Raises the call's own errors.
+        """
 
 
 @dataclass(frozen=True)
 class Openness:
-    """The part of a function's result that nothing determines."""
+    """The part of a function's result that the inputs do not determine."""
 
     form_only: bool = False
-    """Its values: they are random, or right with other signs."""
+    """Whether the values are not determined: they are random, or also right with other signs."""
     first_of_equals: bool = False
-    """The place of which of several equal elements it returns."""
+    """Whether the result has the index of any one of several equal elements."""
 
 
 def case_of(
     call: RecordedCall, prepare: ReplayableCall, openness: Openness, *, framework: str, recordable: Collection[str]
 ) -> Case:
-    """The case that makes a recorded call. ``recordable``: the functions of this release that the rule lets through."""
+    """Make a case from a recorded call. ``recordable`` are the functions of this release that the rule allows."""
     refusal = rule.call_refusal(framework, call.function, json.loads(call.written))
     if refusal is None and call.function not in recordable:
         refusal = f"this release of {framework} has no such function"
@@ -83,7 +86,7 @@ def case_of(
         check=AgainstHost(call.function, call.dtype, prepare, openness, call.is_drawn),
         host_only=load_host_only().reason(call.function),
         looked_up=call.function,
-        # Of a function that may not be called not even its module is imported.
+        # If the function may not be called, even its module must not be imported.
         given=None if refusal is None else _nothing,
         not_applicable=None if refusal is None else _Refused(refusal),
         in_place=call.changes or False,
@@ -93,12 +96,12 @@ def case_of(
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """Stands for a function that is not looked up."""
+    """Take the place of a function that must not be looked up."""
 
 
 @dataclass(frozen=True)
 class _Refused:
-    """Says why a function is not called."""
+    """Returns the reason why a call must not be made."""
 
     reason: str
 
@@ -107,7 +110,7 @@ class _Refused:
 
 
 def arrays_in(tree: Any, kinds: Any) -> Iterator[Any]:
-    """Every array of a tree of lists, tuples and mappings, in the order in which they are recorded."""
+    """Yield every array of a tree of lists, tuples and mappings, in the order of the recording."""
     if isinstance(tree, kinds):
         yield tree
     elif isinstance(tree, Mapping):
@@ -119,7 +122,7 @@ def arrays_in(tree: Any, kinds: Any) -> Iterator[Any]:
 
 
 def changed(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
-    """The tree with a change of each member of these kinds. Named tuples, which hold no arrays, stay as they are."""
+    """Copy a tree and apply ``change`` to each member of these types. Named tuples stay: they hold no arrays."""
     if isinstance(tree, kinds):
         return change(tree)
     if isinstance(tree, Mapping):
@@ -130,7 +133,7 @@ def changed(tree: Any, change: Callable[[Any], Any], kinds: Any) -> Any:
 
 
 def with_changes(call: RecordedCall) -> str:
-    """The written call, which returns what it changes if it changes anything."""
+    """Return the written call. If it changes arrays, it also returns them."""
     if not call.changes or call.is_gradient:
         return call.written
     written = json.loads(call.written)
@@ -139,14 +142,14 @@ def with_changes(call: RecordedCall) -> str:
 
 @dataclass(frozen=True)
 class AgainstHost:
-    """Checks a result by the same call on the CPU."""
+    """Compares a result with that of the same call on the CPU."""
 
     function: str
     dtype: str
     call: ReplayableCall
     openness: Openness
     is_drawn: bool
-    """Whether values are drawn, which may not be fit for the call."""
+    """Whether arrays have random values, which may be invalid for the call."""
 
     def __call__(self, observed: Any, *arrays: Any, **options: Any) -> None:
         near = self._on_host(arrays, is_wide=False)
@@ -159,7 +162,7 @@ class AgainstHost:
         try:
             exact = self._on_host(arrays, is_wide=True)
         except UntestedError:
-            # It has no float64, as some functions of quantized or half numbers have none.
+            # Some functions of quantized or 16-bit numbers do not support float64.
             exact = near
         if [leaf.values.shape for leaf in leaves(exact)] != [leaf.values.shape for leaf in leaves(near)]:
             exact = near
@@ -171,7 +174,7 @@ class AgainstHost:
                 compare(leaf, Expected(expected, own.dtype), own.dtype, tolerance, arrays)
 
     def _on_host(self, arrays: Sequence[Any], *, is_wide: bool) -> Any:
-        """The result on the CPU. Raises ``UntestedError`` if the call raises there."""
+        """Return the result on the CPU. Raises ``UntestedError`` if the call raises there."""
         try:
             return self.call.on_host(self.function, self.dtype, arrays, is_wide=is_wide)
         except Exception as error:
@@ -183,8 +186,11 @@ class AgainstHost:
 
 
 def _is_refused(result: Any) -> bool:
-    """Whether a result says that its input is none, as some frameworks do in place of an error: a decomposition of a
-    matrix that has none is of NaNs, and of zeros where it is zero for any matrix."""
+    """Whether a result means that the input is invalid: it has NaN or infinity, and no finite number except zero.
+
+    Some frameworks return this instead of an error. For example, the decomposition of a matrix that cannot be
+    decomposed has NaNs, and zeros where the decomposition of any matrix has zeros.
+    """
     numbers = [leaf.values for leaf in leaves(result) if leaf.values.dtype.kind in "fc"]
     is_finite = [np.isfinite(values) for values in numbers]
     return not all(map(np.all, is_finite)) and not any(
@@ -193,14 +199,14 @@ def _is_refused(result: Any) -> bool:
 
 
 def _is_determined(own: Leaf, wide: Leaf, *, has_equals: bool) -> bool:
-    """Whether these values alone are right: not whole numbers that rounding or the choice among equals decides."""
+    """Whether no other values are right. Whole numbers may depend on rounding or on a choice among equal elements."""
     if own.values.dtype.kind in "fc":
         return True
     return not has_equals and bool(np.array_equal(own.values, wide.values))
 
 
 def _expected(own: Leaf, wide: Leaf) -> tuple[Any, Tolerance]:
-    """The values in float64, and how far off a device may be. What the dtype cannot hold is as the CPU has it."""
+    """Return the values in float64 and the tolerance. Where a value is not finite, take the CPU's in its own dtype."""
     base = TOLERANCES.get(own.dtype, EXACT)
     if own.values.dtype.kind not in "fc":
         return own.values, base

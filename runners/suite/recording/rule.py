@@ -1,20 +1,20 @@
-"""The rule for what a recording may call. It stands here alone; recorders, replays and runners' doors keep to it.
+"""The rule that decides which calls a recording may make. Recorders, replays and runner services all use it.
 
-A recording is data, and may come from somebody else: its names are looked up and called. A call is let through if
+A recording is data that may come from somebody else. The names in it are looked up and called. A call is allowed if
 
-1. its function is public and lies in one of the modules and classes of its framework in ``HOMES``;
-2. a name with two underscores is an operator's;
-3. neither the table ``REFUSED`` nor a word of ``_WORDS`` refuses the function by its last name;
+1. its function is public and belongs to one of the framework's modules and classes in ``HOMES``;
+2. if its name begins with two underscores, it is an operator;
+3. neither the table ``REFUSED`` nor a word of ``_WORDS`` forbids the last part of the function's name;
 4. its arguments are arrays, plain values, and names of the few kinds of values in ``_VALUES``.
 
-So nothing is called that reads or writes files, loads pickles or libraries, reaches memory that it was not given,
-starts processes or threads, speaks with others, or changes settings. What calls back into Python needs a function among
-its arguments, which rule 4 leaves none.
+So a recording cannot call anything that reads or writes files, loads pickles or libraries, accesses other memory than
+its arguments, starts processes or threads, communicates, or changes settings. A function that calls back into Python
+needs a function as an argument, which condition 4 does not allow.
 
-The rule is pure and knows no framework's release. Each framework's ``recordable.py`` lists the functions of its release
-that pass it, and a name that is not in that list is not even looked up.
+The rule is pure and does not depend on a framework's release. Each framework's ``recordable.py`` lists the functions of
+its release that pass the rule. A name that is not in this list is not even looked up.
 
-Standard library only: the door of a runner uses it, and the interpreter that has the framework.
+Standard library only, because both the runner's service and the framework's interpreter import it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""By framework, the modules and classes whose functions may be called; not those of modules within them."""
+"""For each framework, the modules and classes whose functions may be called. Submodules are not included."""
 _MORE: Mapping[str, frozenset[str]] = MappingProxyType({"jax": frozenset({"jax.device_put", "jax.random.PRNGKey"})})
-"""Single functions beside them: in another place, or with a capital as classes have."""
+"""Additional functions: they are in other modules, or their names begin with a capital like the name of a class."""
 
 REFUSED: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
     {
@@ -109,7 +109,7 @@ REFUSED: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
                     "set_", "data_ptr", "record_stream", "from_file", "frombuffer", "from_dlpack", "from_blob",
                     "share_memory_", "pin_memory", "as_subclass", "storage", "untyped_storage", "storage_type",
                     "module_load", "is_set_to",
-                    # They take a C++ object that lies in an array's bytes.
+                    # They interpret the bytes of an array as a C++ object.
                     "fbgemm_linear_fp16_weight", "fbgemm_linear_fp16_weight_fp32_activation",
                     "fbgemm_linear_int8_weight", "fbgemm_linear_int8_weight_fp32_activation",
                 }
@@ -131,21 +131,21 @@ REFUSED: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
         },
     }
 )  # fmt: skip
-"""By framework, the functions that the homes hold and a recording may not call: the reason, and their last names."""
+"""For each framework, the functions in ``HOMES`` that a recording may not call: the reason, and their last names."""
 
 _WORDS = re.compile(
     r"(?:^|_)(?:load|loads|save|saves|savez|dump|dumps|file|files|filename|pickle|unpickle|dlpack|hook|hooks|storage"
     r"|callback|callbacks|export|exported|serialize|deserialize|compile|compiled|exec|eval|import|library|libraries"
     r"|process|processes|thread|threads|fork|spawn|socket|subprocess|environ|profiler|hub|py|tofile|fromfile)(?:_|$)"
 )
-"""Words that no function's last name has that a recording may call: a release may bring one that no table knows."""
+"""Words that forbid a function if its last name contains one. They catch functions of releases newer than the table."""
 
 _NUMBERS = "add|and|div|divmod|floordiv|lshift|matmul|mod|mul|or|pow|rshift|sub|truediv|xor"
 _OPERATOR = re.compile(
     rf"__(?:[ri]?(?:{_NUMBERS})|abs|eq|ge|gt|invert|le|lt|ne|neg|pos|round|contains|getitem|setitem|reversed)__"
 )
 _PUBLIC = re.compile(r"[a-z]\w*", re.ASCII)
-"""Classes begin with a capital."""
+"""The last name of a public function. Names of classes begin with a capital."""
 
 _NUMBER_TYPE = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 _ENUM_MEMBER = re.compile(r"\A[A-Z]\w*\.[A-Za-z]\w*", re.ASCII)
@@ -158,17 +158,18 @@ _VALUES: Mapping[str, Mapping[str, re.Pattern[str] | None]] = MappingProxyType(
         "torch": {"dtype": _NUMBER_TYPE, "format": _NUMBER_TYPE, "device": None, "size": _SIZES},
     }
 )
-"""By framework, the kinds of values that an argument may name, and the form of such a name: in JAX within a home, the
-members of enumerations and the classes of named tuples. None: it has no name, as there is only one."""
+"""For each framework, the kinds of values that an argument may name, and the pattern of such names. In JAX, ``public``
+is a member of an enumeration and ``made`` a class of named tuples, both in ``HOMES``. None means that values of the
+kind have no name, because there is only one."""
 _PLAIN = frozenset({"array", "tuple", "mapping", "slice", "ellipsis", "float", "complex"})
-"""The kinds of values that are written as they are."""
+"""The kinds of values that are written without a name."""
 
-NOT_PUBLIC = "it is no public function of the framework's modules that compute"
+NOT_PUBLIC = "it is not a public function in one of the framework's modules for computing"
 NO_FUNCTION = "a recording names no function among arguments"
 
 
 def refusal(framework: str, function: str) -> str | None:
-    """The reason why a recording may not call the function of this public name; None if it may."""
+    """Return the reason why a recording may not call the function with this public name; None if it may."""
     home, _, last = function.rpartition(".")
     if function in _MORE.get(framework, ()):
         return None
@@ -185,17 +186,17 @@ def refusal(framework: str, function: str) -> str | None:
 
 
 def argument_refusal(framework: str, value: Any) -> str | None:
-    """The reason why a call may not have these arguments, as a recording has them written; None if it may."""
+    """Return the reason why a call may not have these written arguments; None if it may."""
     return next(_refused_values(framework, value), None)
 
 
 def call_refusal(framework: str, function: str, value: Any) -> str | None:
-    """The reason why a recording may not make this call; None if it may."""
+    """Return the reason why a recording may not make this call; None if it may."""
     return refusal(framework, function) or argument_refusal(framework, value)
 
 
 def names_value(framework: str, kind: str, name: str) -> bool:
-    """Whether an argument may be the value of this kind and name."""
+    """Whether an argument may name a value of this kind by this name."""
     forms = _VALUES.get(framework, {})
     if kind not in forms:
         return False
@@ -212,7 +213,7 @@ def names_value(framework: str, kind: str, name: str) -> bool:
 
 
 def refused_names(framework: str) -> frozenset[str]:
-    """The last names of the table."""
+    """Return the last names of all forbidden functions in ``REFUSED``."""
     return frozenset(chain.from_iterable(REFUSED[framework].values()))
 
 
@@ -226,13 +227,13 @@ def _refused_values(framework: str, value: Any) -> Iterator[str]:
             if not names_value(framework, str(kind), str(content)):
                 yield f"{NO_FUNCTION}, as this one does: {content}"
         elif kind not in _PLAIN:
-            yield f"nothing is written as {kind!r}"
+            yield f"a recording has no values of the kind {kind!r}"
         else:
             yield from _refused_values(framework, content)
 
 
 def _class_of(made: str) -> str:
-    """The class of a named tuple as it is written; empty for what is none."""
+    """Return the class of a written named tuple; empty if the text is not one."""
     try:
         owner = json.loads(made)["class"]
     except (ValueError, TypeError, KeyError):

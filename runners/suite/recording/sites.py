@@ -1,4 +1,4 @@
-"""Sites: the innermost line of the user's own code at a call."""
+"""Finds the site of a call: the innermost line of the user's own code on the stack."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ Site = tuple[str, int]
 NOWHERE: Site = ("", 0)
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MOST_FILES = 10_000
-"""Files that are remembered. Generated code has a new name each time, such as ``<eval_with_key>.7`` of torch.fx."""
+"""The maximum number of remembered file names. Generated code has a new name each time, such as ``<eval_with_key>.7``
+of torch.fx."""
 _PACKAGES = ("site-packages", "dist-packages")
 
 
 class Sites:
-    """Finds the user's line on the stack. The name of a file is looked at once."""
+    """Finds the user's line on the stack. Each file name is examined once."""
 
     def __init__(self, folder: str, frameworks: Sequence[str]) -> None:
-        """``folder`` is the working directory; in the folders ``frameworks`` nobody is a user."""
+        """``folder`` is the working directory. The folders ``frameworks`` contain no code of the user."""
         self._folder = folder + os.sep
         paths = sysconfig.get_paths()
         self._python = tuple(path + os.sep for path in (paths["stdlib"], paths["platstdlib"], _OURS))
@@ -28,7 +29,7 @@ class Sites:
         self._names: dict[str, str | None] = {}
 
     def of(self, frame: FrameType | None) -> Site:
-        """The line of the innermost frame in the user's code; if there is none, in an installed package."""
+        """Return the line of the innermost frame in the user's code, or if there is none, in an installed package."""
         in_package, names = NOWHERE, self._names
         while frame is not None:
             file = frame.f_code.co_filename
@@ -46,12 +47,14 @@ class Sites:
         return in_package
 
     def is_own(self, file: str) -> bool:
-        """Whether a file that was met on a stack is the user's."""
+        """Whether a file that was seen on a stack is the user's."""
         return bool(self._names.get(file))
 
     def _shown_name(self, file: str) -> str | None:
-        """The name under which a file of the user's is shown; empty in an installed package, None in what is Python's,
-        the framework's or ours."""
+        """Return the name under which reports show a file of the user.
+
+        Empty for a file of an installed package. None for a file of Python, the framework or Portolan.
+        """
         if file.startswith("<"):
             # The command of ``python -c``.
             return file if file == "<string>" else None

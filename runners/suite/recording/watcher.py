@@ -1,7 +1,7 @@
-"""The watcher: a user's command on the device itself, and each of its calls that falls back or raises there.
+"""The watcher: runs a user's command on the device and counts each call that falls back to the host or raises.
 
-It stands where a recorder stands, and keeps no calls. Each call is made under the instruments under which a case runs,
-and waited for. It does not see whether a value is right: nothing in a program says so.
+It takes the place of a recorder, but stores no calls. Each call is watched like the call of a case, and the watcher
+waits for its result. It cannot check values, because the program does not say which values are right.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from runners.suite.recording.sites import Sites
 from runners.suite.trees import numbers_in
 
 MOST_SAID = 300
-"""Characters of an error."""
+"""The maximum number of characters of an error text."""
 
 
 class Watcher:
-    """Makes the calls of a process on a device."""
+    """Makes and watches the calls of a process on a device."""
 
     def __init__(self, book: Book, sites: Sites, device: Device, unwatched_names: Set[str]) -> None:
-        """``unwatched_names`` are the last names of functions that are not watched: those by which a program itself
-        carries values to the host, and those that compute nothing."""
+        """``unwatched_names`` are the last names of functions that are not watched: those with which a program copies
+        values to the host itself, and those that compute nothing."""
         self._book = book
         self._sites = sites
         self._device = device
@@ -34,11 +34,11 @@ class Watcher:
         self._is_on = True
 
     def stop(self) -> None:
-        """Watch nothing any more, as in a process that the command has forked."""
+        """Stop watching, for example in a process that the command has forked."""
         self._is_on = False
 
     def caller(self, func: Any, last: str, name: str | None) -> Caller:
-        """The way to make calls of a function, as ``Recorder.caller``."""
+        """Return a function that makes and watches calls of ``func`` (see ``Recorder.caller``)."""
 
         def watched(args: Sequence[Any], kwargs: Options) -> Any:
             if not self._is_on or last in self._unwatched:
@@ -48,7 +48,7 @@ class Watcher:
         return watched
 
     def _call(self, func: Any, function: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Make a call of the user's, and note what becomes of it."""
+        """Make a call of the user's program, and count a fallback or an error."""
         site, proof = self._sites.of(sys._getframe(1)), Proof()
         try:
             with self._device.counting(proof):

@@ -1,7 +1,7 @@
-"""Wrapping: public functions hand their calls to the recorder, for frameworks that tell nobody of a call.
+"""Wraps public functions so that they pass their calls to the recorder, for frameworks without a hook for calls.
 
-A function is wrapped where its users find it, in the public module or class. The framework's own code has other ways
-to it, and what it calls within a recorded call is no call of the user's.
+A function is wrapped in the public module or class where users find it. The framework's own code reaches it in other
+ways. Calls that a framework makes during a recorded call are not the user's calls and are not recorded.
 """
 
 from __future__ import annotations
@@ -20,48 +20,52 @@ _MISSING: Any = object()
 
 
 class CallHandler(Protocol):
-    """Makes the calls that are handed to it: a recorder or a watcher."""
+    """Makes the calls that wrapped functions pass on: a recorder or a watcher."""
 
     def caller(self, func: Any, last: str, name: str | None) -> Caller:
-        """The way to make calls of a function. ``name`` is its public name, if it has one, and ``last`` its end."""
+        """Return a function that makes calls of ``func``.
+
+        ``name`` is the public name of ``func``, if it has one, and ``last`` the last part of its name.
+        """
 
 
 @dataclass(frozen=True)
 class FunctionLocation:
-    """A place where users find a function."""
+    """An attribute of a module or class where users find a function."""
 
     owner: Any
     """The module or class."""
     attribute: str
     name: str
-    """Under which its calls are recorded."""
+    """The public name under which calls are recorded."""
     as_called: Callable[..., Any] | None = None
-    """The function of that name, where it is another than the one that is found there."""
+    """The function with this public name, if the attribute is another function."""
     take_apart: Callable[[tuple[Any, ...]], tuple[Any, ...]] = lambda arguments: arguments
-    """Makes the arguments of that name's function of those of the one that is found there."""
+    """Converts arguments of the attribute to arguments of the function with the public name."""
     own_folder: str | None = None
-    """Where the framework's own code lies, if that has no other way to the function: its calls are not the user's."""
+    """The folder of the framework, if its own code also calls the function through this attribute. Calls from this
+    folder are not the user's."""
 
 
 @dataclass(frozen=True)
 class Mode:
-    """How the framework works while its calls are recorded."""
+    """Settings of the framework while its calls are recorded."""
 
     computing: Callable[[], AbstractContextManager[Any]] = nullcontext
-    """The scope in which it computes a call."""
+    """A context manager around the computation of each call."""
     is_on: Callable[[], bool] = lambda: True
-    """Whether calls that are made now are recorded."""
+    """Whether recording is on at this moment."""
 
 
 class _Inside(threading.local):
-    """Whether a thread is within a recorded call."""
+    """Whether the thread is inside a recorded call."""
 
     yes = False
 
 
 @contextmanager
 def wrap_functions(places: Iterable[FunctionLocation], handler: CallHandler, mode: Mode) -> Iterator[None]:
-    """Wrap the functions at these places."""
+    """Wrap the functions at these places during the block."""
     inside, before = _Inside(), []
     try:
         for place in places:
@@ -95,7 +99,7 @@ def _wrapper(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # With a function among the arguments the calls are recorded that this function makes.
+        # If an argument is a function, the call itself is not recorded, but the calls that this function makes are.
         if inside.yes or not mode.is_on() or _has_function(args) or (kwargs and _has_function(kwargs.values())):
             return function(*args, **kwargs)
         if own_folder is not None and sys._getframe(1).f_code.co_filename.startswith(own_folder):
@@ -107,7 +111,7 @@ def _wrapper(
             inside.yes = False
 
     for name in dir(function):
-        # Such as ``reduce`` of ``jax.numpy.add``.
+        # The wrapper needs attributes such as ``reduce`` of ``jax.numpy.add``.
         if not name.startswith("_") and not hasattr(call, name):
             setattr(call, name, getattr(function, name))
     return call

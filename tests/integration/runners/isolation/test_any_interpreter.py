@@ -152,7 +152,7 @@ def test_what_breaks_while_it_imports_is_said_in_one_line(tmp_path: Path, statem
 
 
 def test_an_interpreter_that_forks_as_it_starts_is_refused(tmp_path: Path) -> None:
-    assert "let nothing fork while it starts" in complaint(starting(tmp_path, "os.fork()"))
+    assert "do not fork during its start" in complaint(starting(tmp_path, "os.fork()"))
 
 
 def test_a_copy_that_is_forked_while_importing_answers_nothing(tmp_path: Path) -> None:

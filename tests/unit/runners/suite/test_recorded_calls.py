@@ -197,8 +197,8 @@ def test_a_case_says_whether_it_has_the_values_of_the_program(tmp_path: Path) ->
         ({"type": "portolan-bundle"}, "is no recording of Portolan's: make one with portolan-runner record"),
         ({"format": 2, "portolan": "9.0"}, "has format 2, made by portolan 9.0; this portolan reads up to 1: upgrade"),
         ({"framework": "jax"}, "is a recording of jax: serve it with a runner of that framework"),
-        ({"calls": [{**CALL, "arrays": 3}]}, "is no valid recording .* make it anew"),
-        ({"calls": None}, "is no valid recording"),
+        ({"calls": [{**CALL, "arrays": 3}]}, "is not a valid recording .* record it again"),
+        ({"calls": None}, "is not a valid recording"),
         ({"calls": [{**CALL, "call": {**CALL["call"], "way": "steps"}}]}, "a call has more than its arguments"),
     ],
 )
