@@ -129,7 +129,8 @@ class Chart:
 
     @property
     def signature(self) -> str | None:
-        """Who signed the chart, in words; None if it needs no signature, as a coordinator's own charts."""
+        """The signature in words: ``signed by lab@example.org`` or ``unsigned``. None for a coordinator's own chart,
+        which needs none."""
         if self.signed_by is not None:
             return f"signed by {self.signed_by}"
         return "unsigned" if self.is_unsigned else None

@@ -94,7 +94,7 @@ class FunctionResults:
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        """Who signed the evidence, in words: ``signed by lab@example.org``, ``unsigned``."""
+        """The signatures of the evidence in words: ``signed by lab@example.org``, ``unsigned``."""
         charts = self.column.evidence.charts
         return tuple(sorted({words for number in self.charts if (words := charts[number].signature) is not None}))
 
