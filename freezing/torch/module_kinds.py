@@ -40,6 +40,7 @@ WIDER = 10
 """Times the tolerance of the dtype for the gradients of a module, if none is determined within it: errors add up over
 the layers of a transformer."""
 TRAINING = ".*-train"
+NO_SLOPE = "its gradient is NaN: comparisons within the backward pass decide what becomes of that"
 
 
 class ModuleBuffers(ModuleClass):
@@ -76,6 +77,9 @@ class ModuleGradient(ModuleClass):
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
         own = super().tolerance(dtype, result)
         return Tolerance(own.relative * self._times, own.absolute * self._times)
+
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
+        return NO_SLOPE if any(gradient.isnan().any() for gradient in tensors_in(call())) else None
 
     def as_function(
         self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, places: Any, weights: Any
@@ -145,7 +149,7 @@ def _admit_gradients(subject: ModuleGradient, gate: SampleGate, base_cases: Any,
     for case in base_cases.of(subject.name, TRAINING):
         if len(gate.cases) == MOST_GRADIENTS:
             return
-        call = base_cases.call(case)
+        call = without_nan(base_cases.call(case))
         try:
             new_call = with_parts(call, *choose_weights(subject, call))
         except ValueError as error:
@@ -177,6 +181,11 @@ def after_batches(call: Call) -> Call:
         elif name.endswith("num_batches_tracked"):
             others[number] = np.full_like(array, BATCHES_BEFORE)
     return call.having(others)
+
+
+def without_nan(call: Call) -> Call:
+    """The call with 1 in place of NaN, which some of the library's own inputs have and where nothing has a slope."""
+    return call.having({number: np.nan_to_num(call.arrays[number], nan=1.0) for number in call.floats})
 
 
 def choose_weights(subject: ModuleClass, call: Call) -> tuple[list[int], list[Any]]:

@@ -177,9 +177,10 @@ MODULES: Mapping[str, Callable[..., list[Array]]] = {
 
 
 def _statistics(values: Array, axes: tuple[int, ...], *, unbiased: bool = False) -> tuple[Array, Array]:
-    """The mean and the variance along axes, which stay with length 1."""
-    mean = np.mean(values, axes, keepdims=True)
-    return mean, np.var(values, axes, ddof=1 if unbiased else 0, keepdims=True)
+    """The mean and the variance along axes, which stay with length 1; NaN of no elements."""
+    count = int(np.prod([values.shape[axis] for axis in axes]))
+    mean = np.sum(values, axes, keepdims=True) / count
+    return mean, np.sum((values - mean) ** 2, axes, keepdims=True) / max(count - unbiased, 0)
 
 
 def _moved(before: Sequence[Any], of_batch: Sequence[Array], share: float) -> list[Array]:
