@@ -97,8 +97,8 @@ class ModuleGradient(ModuleClass):
 
         def function(inputs: Any, parameters: Mapping[str, Any]) -> Any:
             module = ways.built(self.module_class, arguments, options, {**buffers, **parameters}, training)
-            positional, named = inputs
-            return module(*positional, **named)
+            positional, keywords = inputs
+            return module(*positional, **keywords)
 
         return function
 
@@ -251,8 +251,8 @@ def _sample(
     digests = tuple(pack.add(array, dtype) for array, dtype in zip(arrays, dtypes))
     kinds = tuple(tag for tag in case["tags"] if not tag.startswith("judged-by-") and tag != "quick")
     elements = sum(array.size for array in arrays)
-    written = json.dumps(tree, separators=(",", ":"))
-    return Sample(f"{case['name']}-{ending}", case["dtype"], written, digests, (*kinds, *tags), elements)
+    call_text = json.dumps(tree, separators=(",", ":"))
+    return Sample(f"{case['name']}-{ending}", case["dtype"], call_text, digests, (*kinds, *tags), elements)
 
 
 def _write(subject: ModuleClass, gate: SampleGate, pack: PackWriter, path: Path) -> None:

@@ -32,7 +32,7 @@ def batch_norm(
         assert running_mean is not None
         assert running_var is not None
         mean, variance = (_along(values, input, 1) for values in (running_mean, running_var))
-    return _scaled((input - mean) / np.sqrt(variance + eps), weight, bias)
+    return _scale_and_shift((input - mean) / np.sqrt(variance + eps), weight, bias)
 
 
 def instance_norm(
@@ -48,7 +48,7 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
     mean, variance = _statistics(input, tuple(range(2, input.ndim)))
-    return _scaled((input - mean) / np.sqrt(variance + eps), weight, bias)
+    return _scale_and_shift((input - mean) / np.sqrt(variance + eps), weight, bias)
 
 
 def layer_norm(
@@ -69,7 +69,7 @@ def group_norm(
     batch, channels, *sizes = input.shape
     groups = input.reshape(batch, num_groups, channels // num_groups, *sizes)
     mean, variance = _statistics(groups, tuple(range(2, groups.ndim)))
-    return _scaled(((groups - mean) / np.sqrt(variance + eps)).reshape(input.shape), weight, bias)
+    return _scale_and_shift(((groups - mean) / np.sqrt(variance + eps)).reshape(input.shape), weight, bias)
 
 
 def rms_norm(
@@ -125,8 +125,8 @@ def batch_module(module: Any, state: Mapping[str, Array], input: Array) -> list[
         return [result, statistics[0], statistics[1], count]
     # Without a momentum, every batch so far has the same share.
     share = 1 / (int(count) + 1) if module.momentum is None else module.momentum
-    mean, variance = _statistics(input, _axes_but(input, 1), unbiased=True)
-    return [result, *_moved(statistics, (mean.reshape(-1), variance.reshape(-1)), share), count + 1]
+    mean, variance = _statistics(input, _axes_but(input, 1), of_sample=True)
+    return [result, *_update(statistics, (mean.reshape(-1), variance.reshape(-1)), share), count + 1]
 
 
 def instance_module(module: Any, state: Mapping[str, Array], input: Array) -> list[Array]:
@@ -143,9 +143,9 @@ def instance_module(module: Any, state: Mapping[str, Array], input: Array) -> li
         return [result]
     new_statistics: Sequence[Any] = statistics
     if module.training:
-        own = _statistics(batch, tuple(range(2, batch.ndim)), unbiased=True)
+        own = _statistics(batch, tuple(range(2, batch.ndim)), of_sample=True)
         means = [np.mean(values.reshape(batch.shape[:2]), axis=0) for values in own]
-        new_statistics = _moved(statistics, means, 0.0 if module.momentum is None else module.momentum)
+        new_statistics = _update(statistics, means, 0.0 if module.momentum is None else module.momentum)
     return [result, *new_statistics, state["num_batches_tracked"]]
 
 
@@ -176,19 +176,19 @@ MODULES: Mapping[str, Callable[..., list[Array]]] = {
 """For each class, its formula: of a module, which only says its settings, of its state and of its input."""
 
 
-def _statistics(values: Array, axes: tuple[int, ...], *, unbiased: bool = False) -> tuple[Array, Array]:
+def _statistics(values: Array, axes: tuple[int, ...], *, of_sample: bool = False) -> tuple[Array, Array]:
     """The mean and the variance along axes, which stay with length 1; NaN of no elements."""
     count = int(np.prod([values.shape[axis] for axis in axes]))
     mean = np.sum(values, axes, keepdims=True) / count
-    return mean, np.sum((values - mean) ** 2, axes, keepdims=True) / max(count - unbiased, 0)
+    return mean, np.sum((values - mean) ** 2, axes, keepdims=True) / max(count - int(of_sample), 0)
 
 
-def _moved(before: Sequence[Any], of_batch: Sequence[Array], share: float) -> list[Array]:
+def _update(before: Sequence[Any], of_batch: Sequence[Array], share: float) -> list[Array]:
     """Running statistics after a batch that has a share of them."""
     return [np.asarray((1 - share) * old + share * new) for old, new in zip(before, of_batch)]
 
 
-def _scaled(normalized_values: Array, weight: Array | None, bias: Array | None) -> Array:
+def _scale_and_shift(normalized_values: Array, weight: Array | None, bias: Array | None) -> Array:
     factor = 1 if weight is None else _along(weight, normalized_values, 1)
     return np.asarray(normalized_values * factor + (0 if bias is None else _along(bias, normalized_values, 1)))
 

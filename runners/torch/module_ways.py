@@ -35,13 +35,13 @@ def forward_and_buffers(
     import torch
 
     module = built(function, arguments, options, state, training)
-    positional, named = inputs
+    positional, keywords = inputs
 
     def call() -> list[Any]:
         with torch.no_grad():
             for name, buffer in module.named_buffers():
                 buffer.copy_(state[name])
-        result = module(*positional, **named)
+        result = module(*positional, **keywords)
         return [result, {name: buffer.clone() for name, buffer in module.named_buffers()}]
 
     return call
@@ -66,13 +66,13 @@ def module_gradient(
     import torch
 
     module = built(function, arguments, options, state, training)
-    positional, named = inputs
+    positional, keywords = inputs
     tensors = list(tensors_in(inputs))
     leaves = [tensors[place].requires_grad_() for place in input_places]
     parameters = dict(module.named_parameters())
 
     def call() -> list[Any]:
-        results = list(tensors_in(module(*positional, **named)))
+        results = list(tensors_in(module(*positional, **keywords)))
         weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
         gradients = torch.autograd.grad(
             [result for result, _ in weighted],

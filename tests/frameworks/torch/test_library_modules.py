@@ -127,9 +127,9 @@ def test_what_is_drawn_of_modules_is_right_where_it_is_charted(
     (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     freeze(info_of(name), base_cases, package / PACK)
-    drawn = [case for function in frozen_functions(package.name, frozen_call_in_any_way) for case in function.cases]
-    assert bool(drawn) is (tags is not None)
-    for case in drawn:
+    new_cases = [case for function in frozen_functions(package.name, frozen_call_in_any_way) for case in function.cases]
+    assert bool(new_cases) is (tags is not None)
+    for case in new_cases:
         assert {"module", "train", *(tags or ())} <= set(case.tags)
         assert run(cpu, case).verdict is Verdict.passed, case.id
 
