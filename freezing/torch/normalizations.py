@@ -115,18 +115,19 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = {
 
 def batch_module(module: Any, state: Mapping[str, Array], input: Array) -> list[Array]:
     """The result of ``BatchNorm1d``, ``2d`` or ``3d``, and then the buffers."""
-    statistics = state.get("running_mean"), state.get("running_var")
-    uses_batch = module.training or statistics[0] is None
-    result = batch_norm(input, *statistics, state.get("weight"), state.get("bias"), training=uses_batch, eps=module.eps)
-    if statistics[0] is None:
+    mean, variance = state.get("running_mean"), state.get("running_var")
+    is_by_batch = module.training or mean is None
+    affine = state.get("weight"), state.get("bias")
+    result = batch_norm(input, mean, variance, *affine, training=is_by_batch, eps=module.eps)
+    if mean is None or variance is None:
         return [result]
     count = state["num_batches_tracked"]
     if not module.training:
-        return [result, statistics[0], statistics[1], count]
+        return [result, mean, variance, count]
     # Without a momentum, every batch so far has the same share.
     share = 1 / (int(count) + 1) if module.momentum is None else module.momentum
-    mean, variance = _statistics(input, _axes_but(input, 1), of_sample=True)
-    return [result, *_update(statistics, (mean.reshape(-1), variance.reshape(-1)), share), count + 1]
+    own = [values.reshape(-1) for values in _statistics(input, _axes_but(input, 1), of_sample=True)]
+    return [result, *_update((mean, variance), own, share), np.asarray(count + 1)]
 
 
 def instance_module(module: Any, state: Mapping[str, Array], input: Array) -> list[Array]:
