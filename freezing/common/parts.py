@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,21 @@ def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s
 
 
 def draw_missing(
-    folder: Path, titles: Sequence[str], draw: Callable[[int, Path], None], *, limit_s: int = LIMIT_S
+    folder: Path,
+    titles: Sequence[str],
+    draw: Callable[[int, Path], None],
+    *,
+    limit_s: int = LIMIT_S,
+    pattern: str = "",
 ) -> None:
-    """Draw every part that has no file in the folder yet; ``draw`` takes the place of a title, and the file's path."""
+    """Draw every part that has no file in the folder yet and whose title has the regular expression.
+
+    ``draw`` takes the place of a title, and the file's path.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for number, title in enumerate(titles):
         path = folder / f"{number:04}.npz"
-        if not path.exists():
+        if not path.exists() and re.search(pattern, title):
             drawn_apart(
                 title,
                 path,
@@ -104,10 +113,16 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
 
 
 def add_variants(folder: Path, suite: Path, framework: str) -> None:
-    """Add the parts, which are of new kinds, to the variants that the suite has; these stay as they are."""
+    """Add the parts to the variants that the suite has; these stay as they are, also where a part has one of its own.
+
+    A sample that was left out before and is a case now is no longer listed.
+    """
     whole, reasons = _put_together(folder)
     packs = packs_in(suite)
     base, variants = packs.packs
+    names_before = {(case["function"], case["name"]) for case in packs.cases}
+    whole.cases = [case for case in whole.cases if (case["function"], case["name"]) not in names_before]
+    new_names = {(case["function"], case["name"]) for case in whole.cases}
     mark_quick(whole.cases, [*base.cases, *variants.cases])
     for case in variants.cases:
         whole.take(packs, case)
@@ -115,7 +130,7 @@ def add_variants(folder: Path, suite: Path, framework: str) -> None:
     whole.leave_to(base)
     whole.write(suite / VARIANTS_PACK, variants.about)
     path = suite / LISTED_VARIANTS
-    path.write_text(add_left_out(path.read_text(), reasons, framework))
+    path.write_text(add_left_out(_without(path.read_text(), new_names, framework), reasons, framework))
 
 
 def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
@@ -159,6 +174,22 @@ def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> 
     for owner, sample, reason, detail in left_out:
         details.setdefault(reason, {}).setdefault(owner, {})[sample] = detail
     return _as_json(framework, content[framework], counts, details)
+
+
+def _without(list_text: str, names: Collection[tuple[str, str]], framework: str) -> str:
+    """A list that was written, without these samples of functions."""
+    content = json.loads(list_text)
+    counts = Counter(content["counts"])
+    details: dict[str, dict[str, Any]] = {}
+    for reason, owners in content["left_out"].items():
+        for owner, samples in owners.items():
+            if isinstance(samples, dict):
+                removed_samples = {sample for sample in samples if (owner, sample) in names}
+                counts[reason] -= len(removed_samples)
+                samples = {sample: why for sample, why in samples.items() if sample not in removed_samples}
+            if samples:
+                details.setdefault(reason, {})[owner] = samples
+    return _as_json(framework, content[framework], +counts, details)
 
 
 def _as_json(framework: str, version: str, counts: Mapping[str, int], details: Mapping[str, Mapping[str, Any]]) -> str:

@@ -13,7 +13,7 @@ from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, SampleGate
 from freezing.common.parts import Reason, write_part
 from freezing.common.samples import Drawn
-from freezing.torch import references
+from freezing.torch import normalizations, references
 from freezing.torch.operators import written_axes
 from freezing.torch.samples import seed, write
 from freezing.torch.subjects import WaySubject
@@ -36,7 +36,7 @@ class ModuleClass(WaySubject):
 
     def __init__(self, info: Any) -> None:
         super().__init__(name_of(info), info.module_cls, ways.forward)
-        self._class = info.module_cls
+        self.module_class = info.module_cls
         self.call = self._call
         # A pooling returns places if it is asked to.
         self.first_of_equals = "MaxPool" in self.name
@@ -46,7 +46,7 @@ class ModuleClass(WaySubject):
 
     def _call(self, *parts: Any, reference: Any = None) -> Any:
         """The result of a forward pass. A reference comes with the arguments, and is for the judge alone."""
-        return ways.forward(self._class, *parts)()
+        return ways.forward(self.module_class, *parts)()
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
         parts, _ = super().arguments(call, arrays)
@@ -55,14 +55,25 @@ class ModuleClass(WaySubject):
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         parts, options = fresh()
+        formula = normalizations.MODULES.get(self.module_class.__name__)
+        if formula is not None:
+            yield "numpy", lambda: self.by_formula(formula, *parts)[:1]
         if options:
             yield "reference", lambda: self._own(*widened(parts), **options)
         yield from super().references(dtype, fresh)
 
+    def by_formula(
+        self, formula: Any, arguments: Any, options: Any, state: Any, inputs: Any, training: bool
+    ) -> list[Any]:
+        """The result by a formula in float64, and the buffers of the module after it."""
+        module = ways.built(self.module_class, arguments, options, state, training)
+        positional, keywords = references.to_numpy(widened(inputs))
+        return list(formula(module, references.to_numpy(widened(state)), *positional, **keywords))
+
     def _own(
         self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, *, reference: Callable[..., Any]
     ) -> list[Any]:
-        module = ways.built(self._class, arguments, options, state, training)
+        module = ways.built(self.module_class, arguments, options, state, training)
         positional, keywords = inputs
         return references.flat(reference(module, *positional, **keywords))
 

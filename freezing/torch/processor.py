@@ -21,6 +21,9 @@ _SIXTEEN_BITS = frozenset({torch.float16, torch.bfloat16})
 _SCANS: Mapping[str, Callable[..., torch.Tensor]] = {"cumsum": torch.add, "cumprod": torch.mul}
 _WHOLE: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {"floor": torch.floor, "trunc": torch.trunc}
 
+_NOT_FOR_BACKWARD = frozenset({"_scaled_dot_product_flash_attention_for_cpu"})
+"""Operations whose parts in Python do not give what the operation's own backward pass needs, which is then garbage."""
+
 
 def other_processors() -> Sequence[AbstractContextManager[None]]:
     """Return the context managers within which a call is computed again."""
@@ -55,7 +58,10 @@ class _InSteps(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         kwargs = dict(kwargs or {})
-        dtypes = {tensor.dtype for tensor in tensors_in((args, kwargs))}
+        tensors = list(tensors_in((args, kwargs)))
+        dtypes = {tensor.dtype for tensor in tensors}
+        if func._opname in _NOT_FOR_BACKWARD and any(tensor.requires_grad for tensor in tensors):
+            return func(*args, **kwargs)
         if not any(dtype.is_floating_point for dtype in dtypes) or any(dtype.is_complex for dtype in dtypes):
             return func(*args, **kwargs)
         result, decomposition = _in_other_order(func, args, kwargs), decomposition_table.get(func)

@@ -1,9 +1,9 @@
 """References: what a result is judged by when a case is frozen, the most independent first.
 
-``numpy`` is the OpInfo's own reference, written with NumPy and SciPy; ``decomposition`` is the library's reference in
-Python, in float64; ``float64`` is the same function on the CPU in float64; ``itself`` is the same function on the CPU,
-for whole numbers that no wider type makes more exact. ``differences`` and ``reference`` stand in ``differences.py`` and
-``modules.py``.
+``numpy`` is the OpInfo's own reference, written with NumPy and SciPy, or a formula of ``normalizations.py``;
+``decomposition`` is the library's reference in Python, in float64; ``float64`` is the same function on the CPU in
+float64; ``itself`` is the same function on the CPU, for whole numbers that no wider type makes more exact.
+``differences`` and ``reference`` stand in ``differences.py`` and ``modules.py``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch._refs
 from freezing.common import agreement
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments
+from freezing.torch import normalizations
 from runners.suite.checks import Tolerance
 from runners.torch.ways import tensors_in
 from runners.torch.widening import WIDE, changed, widened
@@ -47,8 +48,9 @@ def rank(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> 
         arguments, options = fresh()
         return flat(by(*change(arguments), **change(options)))
 
-    if op.ref is not None and callable(op.ref) and not _skips_numpy(op, dtype):
-        yield "numpy", lambda: call(op.ref, lambda tree: to_numpy(widened(tree)))
+    formula = op.ref if callable(op.ref) and not _skips_numpy(op, dtype) else normalizations.FUNCTIONS.get(op.name)
+    if formula is not None:
+        yield "numpy", lambda: call(formula, lambda tree: to_numpy(widened(tree)))
     decomposition = looked_up(torch._refs, op.name)
     if decomposition is not None:
         yield "decomposition", lambda: call(decomposition, widened)

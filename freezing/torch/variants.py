@@ -1,11 +1,12 @@
 """Freeze the variants of the suite: its cases with other inputs (NaN, large values, other sizes and dtypes, refusals).
 
-python -m freezing.torch.variants FOLDER [--only KIND] [--merge | --add]
+python -m freezing.torch.variants FOLDER [--only KIND] [--titles PATTERN] [--merge | --add]
 
 The variants of each operator, module and optimizer stand in a file of their own in FOLDER/KIND until all are there, so
-an interrupted freeze goes on there. ``--only`` draws one kind. ``--merge`` draws nothing: what is in FOLDER becomes the
-suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is added to the variants that the suite has.
-The cases that they are made of are not drawn again.
+an interrupted freeze goes on there. ``--only`` draws one kind, and ``--titles`` the operators, modules and optimizers
+whose titles have the regular expression; they keep their file names. ``--merge`` draws nothing: what is in FOLDER
+becomes the suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is added to the variants that
+the suite has. The cases that they are made of are not drawn again.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ DTYPES = "dtypes"
 """The kind of the variants in another dtype, on the command line alone."""
 NAN_GRADIENT = "nan-gradient"
 """The kind of the gradients at a NaN, on the command line alone; their tags are those of ``non-finite``."""
+OF_MODULES = ("buffers", "module-gradient")
+"""The kinds of modules alone, on the command line; ``module_kinds.py`` draws them, each as many as it says."""
 KEPT: Mapping[str, tuple[int, int]] = {
     REFUSES: (3, 2),
     NON_FINITE: (2, 1),
@@ -312,9 +315,10 @@ def parts() -> list[tuple[str, Draw]]:
     ]
 
 
-def draw(folder: Path, kinds: Sequence[str]) -> None:
-    """Draw the parts of these kinds that have no file in the folder yet."""
+def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
+    """Draw the parts of these kinds, with titles that match, that have no file in the folder yet."""
     import torch
+    from freezing.torch import module_kinds
 
     torch.set_num_threads(1)
     every = parts()
@@ -322,18 +326,24 @@ def draw(folder: Path, kinds: Sequence[str]) -> None:
     # Read here, and not in each of the processes that are forked from this one.
     base_cases.pack.arrays  # noqa: B018
     for kind in kinds:
+        if kind in OF_MODULES:
+            drawings = module_kinds.parts(kind, base_cases)
+        else:
+            drawings = [(title, partial(freeze, kind, base_cases, functions_of)) for title, functions_of in every]
         draw_missing(
             folder / kind,
-            [title for title, _ in every],
-            lambda number, path, kind=kind: freeze(kind, base_cases, every[number][1], path),  # type: ignore[misc]
+            [title for title, _ in drawings],
+            lambda number, path, drawings=drawings: drawings[number][1](path),  # type: ignore[misc]
             limit_s=LIMIT_S,
+            pattern=titles,
         )
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m freezing.torch.variants")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", choices=list(KEPT))
+    parser.add_argument("--only", choices=[*KEPT, *OF_MODULES])
+    parser.add_argument("--titles", default="", metavar="PATTERN")
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument("--merge", action="store_true")
     whole.add_argument("--add", action="store_true")
@@ -348,7 +358,7 @@ def main(arguments: Sequence[str]) -> int:
     elif options.add:
         add_variants(options.folder, SUITE, FRAMEWORK.name)
     else:
-        draw(options.folder, [options.only] if options.only else list(KEPT))
+        draw(options.folder, [options.only] if options.only else [*KEPT, *OF_MODULES], options.titles)
     return 0
 
 

@@ -53,6 +53,19 @@ def test_all_else_is_the_same(call: Callable[[], torch.Tensor]) -> None:
     torch.testing.assert_close(elsewhere, here, equal_nan=True)
 
 
+def test_the_gradients_of_attention_are_the_same() -> None:
+    query = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
+
+    def gradient() -> torch.Tensor:
+        leaf = query.clone().requires_grad_()
+        torch.nn.functional.scaled_dot_product_attention(leaf, query, query).square().sum().backward()
+        assert leaf.grad is not None
+        return leaf.grad
+
+    here, elsewhere = computed(gradient)
+    torch.testing.assert_close(elsewhere, here)
+
+
 def test_the_host_computes_as_before_afterwards() -> None:
     threads, before = torch.get_num_threads(), torch.lerp(-LOW, LOW, 0.456)
     with several_threads(), in_steps():

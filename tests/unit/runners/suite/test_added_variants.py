@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from freezing.common.parts import LISTED_VARIANTS, add_variants, list_left_out, write_part
+from freezing.common.gate import ACCEPTED
+from freezing.common.parts import LISTED_VARIANTS, add_variants, draw_missing, list_left_out, write_part
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
 
@@ -50,3 +51,31 @@ def test_a_new_kind_comes_to_what_was_there(tmp_path: Path) -> None:
     }
     assert [name for name, one in variants.items() if QUICK in one["tags"]] == ["float32-offset", "float32-tails"]
     assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out([*earlier, *later], "torch", "2.9.0")
+
+
+def test_a_variant_that_is_there_stays_and_a_sample_that_is_a_case_now_is_not_listed(tmp_path: Path) -> None:
+    packed(tmp_path / PACK, "float32", "plain", QUICK, value=1.0)
+    packed(tmp_path / VARIANTS_PACK, "float32-nan", "non-finite", value=2.0)
+    others = [("torch.abs", "float64-nan", "no reference agrees", "why"), ("torch.neg", "emptied", ACCEPTED, "")]
+    listed_before = [*others, ("torch.abs", "float32-infinity", "no reference agrees", "why")]
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out(listed_before, "torch", "2.9.0"))
+    parts, part = tmp_path / "parts" / "non-finite", PackWriter()
+    parts.mkdir(parents=True)
+    part.cases += [case(part, f"float32-{name}", "non-finite", value=3.0) for name in ("nan", "infinity")]
+    write_part(part, [], parts / "0000.npz")
+
+    add_variants(tmp_path / "parts", tmp_path, "torch")
+
+    packs = packs_in(tmp_path)
+    cases = {one["name"]: one for one in Pack(tmp_path / VARIANTS_PACK).cases}
+    assert {name: packs.array(one["arrays"][0])[0] for name, one in cases.items()} == {
+        "float32-infinity": 3.0,
+        "float32-nan": 2.0,
+    }
+    assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out(others, "torch", "2.9.0")
+
+
+def test_only_parts_whose_titles_match_are_drawn(tmp_path: Path) -> None:
+    titles = ["torch.nn.Linear", "torch.nn.BatchNorm1d", "torch.nn.LayerNorm"]
+    draw_missing(tmp_path, titles, lambda number, path: write_part(PackWriter(), [], path), pattern="Norm")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0001.npz", "0002.npz"]

@@ -1,0 +1,260 @@
+"""Kinds of cases of modules that are made of their frozen cases in training: the buffers after a forward pass, and the
+gradients with respect to inputs and parameters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import torch
+from freezing.common.agreement import Reference
+from freezing.common.gate import Arguments, SampleGate
+from freezing.common.parts import write_part
+from freezing.common.samples import Sample
+from freezing.common.variants import Call
+from freezing.torch import differences, normalizations, references
+from freezing.torch.gradients import SELECTING, weight_of
+from freezing.torch.modules import ModuleClass
+from freezing.torch.subjects import called_by
+from protocol.enums import GRADIENT
+from runners.suite.checks import Tolerance
+from runners.suite.frozen import PackWriter, Slot, encode
+from runners.torch import module_ways, ways
+from runners.torch.frozen import WAY
+from runners.torch.ways import tensors_in
+from runners.torch.widening import widened
+
+BUFFERS, MODULE_GRADIENT = "buffers", "module-gradient"
+"""The kinds, on the command line alone."""
+LATER = "later"
+"""Of the name of a case whose module has seen other batches before."""
+BATCHES_BEFORE = 3
+MOST_GRADIENTS = 3
+"""Gradients of a module that are kept."""
+WIDER = 10
+"""Times the tolerance of the dtype for the gradients of a module, if none is determined within it: errors add up over
+the layers of a transformer."""
+TRAINING = ".*-train"
+NO_SLOPE = "its gradient is NaN: comparisons within the backward pass decide what becomes of that"
+
+
+class ModuleBuffers(ModuleClass):
+    """A class of ``torch.nn`` in training: the result of a forward pass, and the buffers after it."""
+
+    def __init__(self, info: Any) -> None:
+        super().__init__(info)
+        self.call = called_by(module_ways.forward_and_buffers, self.module_class)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        parts, _ = fresh()
+        formula = normalizations.MODULES.get(self.module_class.__name__)
+        if formula is not None:
+            yield "numpy", lambda: self.by_formula(formula, *parts)
+        yield "float64", lambda: references.in_float64(self.call, fresh)
+
+
+class ModuleGradient(ModuleClass):
+    """The gradients of a module in training, with so many times the tolerance of the dtype."""
+
+    def __init__(self, info: Any, times: int = 1) -> None:
+        super().__init__(info)
+        self._times = times
+        self.call = called_by(module_ways.module_gradient, self.module_class)
+        self.first_of_equals = self.first_of_equals or any(word in self.name.lower() for word in SELECTING)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        parts, _ = fresh()
+        function_parts = self.as_function(*parts)
+        if differences.are_few(function_parts):
+            yield "differences", lambda: differences.gradients(self.of_parameters(*parts), function_parts)
+        yield "float64", lambda: references.in_float64(self.call, fresh)
+
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        own = super().tolerance(dtype, result)
+        return Tolerance(own.relative * self._times, own.absolute * self._times)
+
+    def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
+        return NO_SLOPE if any(gradient.isnan().any() for gradient in tensors_in(call())) else None
+
+    def as_function(
+        self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, places: Any, weights: Any
+    ) -> tuple[Any, ...]:
+        """The parts of a gradient of the module as a function of its inputs and parameters."""
+        parameters = self._parameters(arguments, options, state, training)
+        first = sum(1 for _ in tensors_in(inputs))
+        return [inputs, parameters], {}, [*places, *range(first, first + len(parameters))], weights
+
+    def of_parameters(
+        self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, *_: Any
+    ) -> Callable[..., Any]:
+        """The module as a function of its inputs and parameters."""
+        buffers = widened(state)
+
+        def function(inputs: Any, parameters: Mapping[str, Any]) -> Any:
+            module = ways.built(self.module_class, arguments, options, {**buffers, **parameters}, training)
+            positional, keywords = inputs
+            return module(*positional, **keywords)
+
+        return function
+
+    def _parameters(self, arguments: Any, options: Any, state: Any, training: bool) -> dict[str, Any]:
+        names = [
+            name for name, _ in ways.built(self.module_class, arguments, options, state, training).named_parameters()
+        ]
+        return {name: state[name] for name in names}
+
+
+def parts(kind: str, base_cases: Any) -> list[tuple[str, Callable[[Path], None]]]:
+    """The modules that may have cases of a kind, and what draws them into a file."""
+    from freezing.torch.modules import name_of
+    from torch.testing._internal.common_modules import module_db
+
+    freeze = {BUFFERS: freeze_buffers, MODULE_GRADIENT: freeze_gradients}[kind]
+    return [(name_of(info), partial(freeze, info, base_cases)) for info in module_db]
+
+
+def freeze_buffers(info: Any, base_cases: Any, path: Path) -> None:
+    """Draw and judge the cases of a module's buffers into a file of its own; none if no pass changes a buffer."""
+    subject, pack = ModuleBuffers(info), PackWriter()
+    gate = SampleGate(subject, pack)
+    for case in base_cases.of(subject.name, TRAINING):
+        call = base_cases.call(case)
+        if changes_buffers(subject, call):
+            for word, new_call in (("", call), (f"{LATER}-", after_batches(call))):
+                sample = _sample(
+                    case, new_call, "forward_and_buffers", f"{word}{BUFFERS}", (BUFFERS,), base_cases, pack
+                )
+                gate.admit([sample], 1)
+    _write(subject, gate, pack, path)
+
+
+def freeze_gradients(info: Any, base_cases: Any, path: Path) -> None:
+    """Draw and judge the gradients of a module into a file of its own."""
+    pack = PackWriter()
+    for times in (1, WIDER):
+        subject = ModuleGradient(info, times)
+        gate = SampleGate(subject, pack)
+        _admit_gradients(subject, gate, base_cases, pack)
+        if gate.cases:
+            break
+    _write(subject, gate, pack, path)
+
+
+def _admit_gradients(subject: ModuleGradient, gate: SampleGate, base_cases: Any, pack: PackWriter) -> None:
+    for case in base_cases.of(subject.name, TRAINING):
+        if len(gate.cases) == MOST_GRADIENTS:
+            return
+        call = without_nan(base_cases.call(case))
+        try:
+            new_call = with_parts(call, *choose_weights(subject, call))
+        except ValueError as error:
+            gate.left_out.append((f"{case['name']}-{GRADIENT}", "a sample that cannot be frozen", str(error)))
+            continue
+        gate.admit([_sample(case, new_call, "module_gradient", GRADIENT, (GRADIENT,), base_cases, pack)], 1)
+
+
+def changes_buffers(subject: ModuleClass, call: Call) -> bool:
+    """Whether a forward pass changes a buffer of the module."""
+    arguments, options, state, inputs, training = _parts(subject, call)
+    module = ways.built(subject.module_class, arguments, options, state, training)
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    module(*inputs[0], **inputs[1])
+    return any(not torch.equal(buffer, before[name]) for name, buffer in module.named_buffers())
+
+
+def after_batches(call: Call) -> Call:
+    """The call of a module that has seen other batches: with other running statistics, and a number of batches."""
+    numbers = {name: slot["array"] for name, slot in call.written["tuple"][2]["mapping"] if "array" in slot}
+    rng = np.random.default_rng(0)
+    others: dict[int, Any] = {}
+    for name, number in numbers.items():
+        array = call.arrays[number]
+        if name.endswith("running_mean"):
+            others[number] = rng.uniform(-1, 1, array.shape).astype(array.dtype)
+        elif name.endswith("running_var"):
+            others[number] = rng.uniform(0.5, 2, array.shape).astype(array.dtype)
+        elif name.endswith("num_batches_tracked"):
+            others[number] = np.full_like(array, BATCHES_BEFORE)
+    return call.having(others)
+
+
+def without_nan(call: Call) -> Call:
+    """The call with 1 in place of NaN, which some of the library's own inputs have and where nothing has a slope."""
+    return call.having({number: np.nan_to_num(call.arrays[number], nan=1.0) for number in call.floats})
+
+
+def choose_weights(subject: ModuleClass, call: Call) -> tuple[list[int], list[Any]]:
+    """The positions of the inputs to differentiate with respect to, and a weight for each array of the result.
+
+    Raises ``ValueError`` where nothing has a gradient.
+    """
+    _, _, _, inputs, _ = _parts(subject, call)
+    places = [place for place, tensor in enumerate(tensors_in(inputs)) if tensor.is_floating_point()]
+    try:
+        results = _results(subject, call, places)
+    except RuntimeError:
+        # A loss may have no derivative with respect to its target.
+        places = places[:1]
+        results = _results(subject, call, places)
+    weights = [weight_of(result.detach()) if result.requires_grad else None for result in results]
+    if not any(weight is not None and weight.numel() for weight in weights):
+        raise ValueError("nothing that it returns has a gradient")
+    return places, weights
+
+
+def _results(subject: ModuleClass, call: Call, places: Sequence[int]) -> list[Any]:
+    """The arrays of the result where these inputs ask for gradients."""
+    arguments, options, state, inputs, training = _parts(subject, call)
+    tensors = list(tensors_in(inputs))
+    for place in places:
+        tensors[place].requires_grad_()
+    return list(tensors_in(ways.forward(subject.module_class, arguments, options, state, inputs, training)()))
+
+
+def with_parts(call: Call, input_places: Sequence[int], weights: Sequence[Any]) -> Call:
+    """The call with two more parts: the positions, and the weights as further arrays."""
+    arrays = list(call.arrays)
+    slots: list[Any] = []
+    for weight in weights:
+        slots.append(None if weight is None else Slot(len(arrays)))
+        if weight is not None:
+            arrays.append(weight.numpy())
+    tree = json.loads(json.dumps(call.written))
+    tree["tuple"] += [encode(list(input_places)), encode(slots)]
+    return Call(call.name, call.dtype, call.tags, tuple(arrays), tree, call.inputs)
+
+
+def _parts(subject: ModuleClass, call: Call) -> Any:
+    arrays = subject.device.to_device(list(call.arrays), call.dtype)
+    return subject.arguments(json.dumps(call.written), arrays)[0]
+
+
+def _sample(
+    case: Mapping[str, Any],
+    call: Call,
+    way: str,
+    ending: str,
+    tags: Sequence[str],
+    base_cases: Any,
+    pack: PackWriter,
+) -> Sample:
+    """The call of a case in another way, as the gate takes it."""
+    tree = {**call.written, WAY: way}
+    arrays = list(call.arrays)
+    dtypes = [base_cases.pack.dtype(digest) for digest in case["arrays"]]
+    dtypes += [str(array.dtype) for array in arrays[len(dtypes) :]]
+    digests = tuple(pack.add(array, dtype) for array, dtype in zip(arrays, dtypes))
+    kinds = tuple(tag for tag in case["tags"] if not tag.startswith("judged-by-") and tag != "quick")
+    elements = sum(array.size for array in arrays)
+    call_text = json.dumps(tree, separators=(",", ":"))
+    return Sample(f"{case['name']}-{ending}", case["dtype"], call_text, digests, (*kinds, *tags), elements)
+
+
+def _write(subject: ModuleClass, gate: SampleGate, pack: PackWriter, path: Path) -> None:
+    pack.cases += gate.cases
+    write_part(pack, [(subject.name, *reason) for reason in gate.left_out], path)

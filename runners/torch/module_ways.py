@@ -1,0 +1,104 @@
+"""The ways in which a frozen case looks at more of a module than the result of its forward pass: at its buffers, or at
+gradients.
+
+They are not in the table of ``ways.py``, because the digest of every frozen case is also taken over that table. One
+more entry would give every case another digest, and no stored outcome would count for the case as it is then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runners.suite.sequences import aligned
+from runners.torch.frozen import WAY, FrozenCall, frozen_call
+from runners.torch.ways import Way, built, tensors_in
+
+Inputs = tuple[Sequence[Any], Mapping[str, Any]]
+"""The positional arguments and the keyword arguments of a forward pass."""
+
+
+def forward_and_buffers(
+    function: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    state: Mapping[str, Any],
+    inputs: Inputs,
+    training: bool,
+) -> Callable[[], Any]:
+    """A way: a forward pass of the module that the function builds. Returns the result and the buffers by name.
+
+    Each call begins with the buffers of the state, so that it can be repeated.
+    """
+    import torch
+
+    module = built(function, arguments, options, state, training)
+    positional, keywords = inputs
+
+    def call() -> list[Any]:
+        with torch.no_grad():
+            for name, buffer in module.named_buffers():
+                buffer.copy_(state[name])
+        result = module(*positional, **keywords)
+        return [result, {name: buffer.clone() for name, buffer in module.named_buffers()}]
+
+    return call
+
+
+def module_gradient(
+    function: Any,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    state: Mapping[str, Any],
+    inputs: Inputs,
+    training: bool,
+    input_places: Sequence[int],
+    weights: Sequence[Any],
+) -> Callable[[], Any]:
+    """A way: forward and backward of the module that the function builds, for the gradients of a weighted sum of the
+    results. Returns those with respect to inputs, and those with respect to parameters by name.
+
+    ``input_places`` are the positions of the inputs to differentiate with respect to. ``weights`` has an array for each
+    array of the result, and None for one that has no gradient.
+    """
+    import torch
+
+    module = built(function, arguments, options, state, training)
+    positional, keywords = inputs
+    tensors = list(tensors_in(inputs))
+    leaves = [tensors[place].requires_grad_() for place in input_places]
+    parameters = dict(module.named_parameters())
+
+    def call() -> list[Any]:
+        results = list(tensors_in(module(*positional, **keywords)))
+        weighted = [(result, weight) for result, weight in aligned(results, weights) if weight is not None]
+        gradients = torch.autograd.grad(
+            [result for result, _ in weighted],
+            [*leaves, *parameters.values()],
+            [weight for _, weight in weighted],
+            allow_unused=True,
+        )
+        return [list(gradients[: len(leaves)]), dict(aligned(parameters, gradients[len(leaves) :]))]
+
+    return call
+
+
+MODULE_WAYS: Mapping[str, Way] = {"forward_and_buffers": forward_and_buffers, "module_gradient": module_gradient}
+"""The ways by the names that stored calls use."""
+
+
+@dataclass(frozen=True)
+class ModuleCall(FrozenCall):
+    """Prepares a stored call in one of these ways."""
+
+    @property
+    def way(self) -> Way:
+        return MODULE_WAYS[json.loads(self.written)[WAY]]
+
+
+def frozen_call_in_any_way(written: str) -> FrozenCall:
+    """The prepared form of a stored call, also in one of these ways."""
+    is_of_module = any(f'"{WAY}":"{way}"' in written for way in MODULE_WAYS)
+    return ModuleCall(written) if is_of_module else frozen_call(written)
