@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,9 +23,9 @@ from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
 from freezing.common.variants import TAILS, refuses_for_this
 from runners.errors import LeftOutError, UnjudgedError
-from runners.suite.checks import Tolerance, leaves
+from runners.suite.checks import Leaf, Tolerance, leaves
 from runners.suite.device import Device
-from runners.suite.frozen import Named, PackWriter, as_text, encode, form
+from runners.suite.frozen import Named, PackWriter, as_text, block_of, encode, form, stored
 from runners.suite.rounding import rounded
 
 SEEDS = 4
@@ -32,6 +34,10 @@ MOST_RESULTS = 1_500
 """Elements of a result that is kept."""
 MOST_BYTES = 20_000
 """Packed bytes of the arrays and the result of a case whose arrays may be large."""
+MOST_LARGE_RESULTS = 1_000_000
+"""Elements of a result that is kept in so many bytes: a broadcast array is small until something copies it."""
+LONGEST_CALL_S = 0.5
+"""A call with large arrays that takes longer on the CPU would make a slow case; its gate calls it about 20 times."""
 ENOUGH = "enough of its function"
 """The reason of samples that were right and not needed."""
 ACCEPTED = "not refused on the CPU"
@@ -124,6 +130,24 @@ class SampleGate:
                 count += 1
             except LeftOutError as error:
                 self.left_out.append((sample.name, error.kind, str(error)))
+
+    def with_small_results(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The samples whose call is short and whose result is kept in few bytes, by one call each; the rest is listed.
+
+        With large arrays each further call and each reference is slow, so most of what cannot be kept ends here.
+        """
+        for sample in samples:
+            started = time.perf_counter()
+            try:
+                result = self._observe(self._subject.call, sample, sample.call, 1)
+                took_s = time.perf_counter() - started
+                if took_s > LONGEST_CALL_S:
+                    raise LeftOutError("slow", f"a call takes more than {LONGEST_CALL_S} s on the CPU")
+                self._require_small(sample, result)
+            except LeftOutError as error:
+                self.left_out.append((sample.name, error.kind, str(error)))
+            else:
+                yield sample
 
     def admit_refused(self, samples: Sequence[Sample], most: int) -> int:
         """Add cases that the CPU refuses, at most so many; the number of those added."""
@@ -318,9 +342,11 @@ class SampleGate:
             if sum(leaf.values.size for leaf in results) > MOST_RESULTS:
                 raise LeftOutError("large result", f"more than {MOST_RESULTS:,} elements")
             return
-        if self._pack.packed_bytes([*sample.arrays, *(self._pack.add(one.values, one.dtype) for one in results)]) > (
-            MOST_BYTES
-        ):
+        if sum(leaf.values.size for leaf in results) > MOST_LARGE_RESULTS:
+            raise LeftOutError("large result", f"more than {MOST_LARGE_RESULTS:,} elements")
+        inputs_bytes = self._pack.packed_bytes(sample.arrays)
+        # The results are not added to the pack, which would keep those of rejected samples.
+        if inputs_bytes + sum(_packed_bytes(leaf) for leaf in results) > MOST_BYTES:
             raise LeftOutError("large result", f"more than {MOST_BYTES:,} packed bytes")
 
     def _require_known(self, observed: Any) -> None:
@@ -415,6 +441,10 @@ class SampleGate:
             return
         if conversion.has_fraction(leaves(host_result), results):
             raise LeftOutError("not determined", conversion.FRACTION)
+
+
+def _packed_bytes(leaf: Leaf) -> int:
+    return len(zlib.compress(block_of(stored(leaf.values, leaf.dtype)).tobytes()))
 
 
 def _values_of(tree: Any) -> list[Any]:
