@@ -9,7 +9,7 @@ function already.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -21,6 +21,9 @@ from runners.suite.frozen import QUICK, FrozenArguments, pack_of, shape_in
 
 UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
 """The tags of variants with unusual values: they would say less of a shape than of these."""
+LARGE = frozenset({"sized-large", "sized-rows"})
+"""The tags of variants with large arrays. A suite with hundreds of them would take much longer if each were called
+once more, after another."""
 Remake = Callable[[Function, Any], Prepare]
 """Makes of a function's ``prepare`` the one that both calls of a case share."""
 _UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}
@@ -50,14 +53,20 @@ class AfterAnotherShape:
 
 
 def with_second_shapes(
-    functions: Sequence[Function], remake: Remake = lambda function, prepare: prepare
+    functions: Sequence[Function],
+    remake: Remake = lambda function, prepare: prepare,
+    *,
+    without: Set[str] = frozenset(),
 ) -> list[Function]:
-    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape."""
-    return [_with_second_shape(function, remake) for function in functions]
+    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape.
+
+    No case with a tag of ``without`` is one of a pair.
+    """
+    return [_with_second_shape(function, remake, without) for function in functions]
 
 
-def _with_second_shape(function: Function, remake: Remake) -> Function:
-    pair = pair_of(function.cases)
+def _with_second_shape(function: Function, remake: Remake, without: Set[str]) -> Function:
+    pair = pair_of([case for case in function.cases if not without & set(case.tags)])
     if pair is None:
         return function
     case = recompiled(*pair, remake(function, pair[1].prepare))

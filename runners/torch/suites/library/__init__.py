@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.frozen import frozen_functions
-from runners.suite.second_shapes import with_second_shapes
+from runners.suite.second_shapes import LARGE, with_second_shapes
 from runners.torch.frozen import frozen_call
 
-FUNCTIONS = with_second_shapes(frozen_functions(__name__, frozen_call))
+FUNCTIONS = with_second_shapes(frozen_functions(__name__, frozen_call), without=LARGE)
 TIMING = TimingPolicy.off
 TIMED_CASES = TimedCases.representative

@@ -14,7 +14,7 @@ from protocol.enums import GRADIENT, RECOMPILED
 from runners.errors import UntestedError
 from runners.suite.cases import Case, Context, Function
 from runners.suite.frozen import PACK, QUICK, FrozenArguments, PackWriter, frozen_functions
-from runners.suite.second_shapes import AfterAnotherShape, pair_of, with_second_shapes
+from runners.suite.second_shapes import LARGE, AfterAnotherShape, pair_of, with_second_shapes
 
 Shape = tuple[int, ...]
 Frozen = Callable[..., list[Function]]
@@ -63,6 +63,12 @@ def test_two_cases_of_one_call_in_two_shapes_make_one(frozen_case: Frozen) -> No
     assert (case.reference, case.tolerance, case.dtype) == (second.reference, second.tolerance, second.dtype)
     assert case.prepare == AfterAnotherShape("{}", 1)  # type: ignore[arg-type]
     assert [first, second] == before[0].cases
+
+
+def test_a_suite_may_make_no_second_shape_of_large_arrays(frozen_case: Frozen) -> None:
+    before = frozen_case(("a", (3,), "plain"), ("b", (5,), "plain sized-large"), ("c", (7,), "plain sized-rows"))
+    assert with_second_shapes(before, without=LARGE) == before
+    assert len(with_second_shapes(before)[0].cases) == 4
 
 
 @pytest.mark.parametrize(
