@@ -11,6 +11,7 @@ from typing import Any
 from freezing.common.samples import NO_ARRAY
 from protocol.enums import REAL
 from runners.suite.frozen import QUICK
+from runners.suite.second_shapes import LARGE
 
 CLASSES: Mapping[str, str] = {
     "float16": "low-precision",
@@ -52,7 +53,8 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
 
     Kinds count first, by themselves and together, and then what a call says beside its arrays. Fewer would do to see
     what falls back; of functions that fail, many do so in one case of ten. The cases of ``base`` were tagged before:
-    what they meet is met, and they count among those of the function, and stay as they are.
+    what they meet is met, and they count among those of the function, and stay as they are. A case with large arrays is
+    not quick: it takes as long as dozens of others.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
@@ -61,7 +63,11 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
     for case in base:
         before[case["function"]].append(case)
     for function, own in functions.items():
-        left = [(case, kinds_met(case), frozenset(plain_values(json.loads(case["call"])))) for case in own]
+        left = [
+            (case, kinds_met(case), frozenset(plain_values(json.loads(case["call"]))))
+            for case in own
+            if not LARGE & set(case["tags"])
+        ]
         quick_before = [case for case in before[function] if QUICK in case["tags"]]
         met: set[str] = set()
         for case in quick_before:
