@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from freezing.common import conversion, domain, per_device, processor
-from freezing.common.agreement import Reference, judge, tolerance_of
+from freezing.common.agreement import Reference, judge, tolerance_of, tolerance_of_sums
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
 from freezing.common.variants import TAILS, refuses_for_this
@@ -28,6 +28,7 @@ from runners.suite.checks import Leaf, Tolerance, leaves
 from runners.suite.device import Device
 from runners.suite.frozen import Named, PackWriter, as_text, block_of, encode, form, stored
 from runners.suite.rounding import rounded
+from runners.suite.second_shapes import LARGE
 
 SEEDS = 4
 """Seeds beside the first from which a result is looked at."""
@@ -269,6 +270,9 @@ class SampleGate:
 
     def _judge(self, sample: Sample, call: str, host_result: Any) -> dict[str, Any]:
         tolerance = self._subject.tolerance(sample.dtype, host_result)
+        if LARGE & set(sample.kinds):
+            arrays = [self._pack.array(digest) for digest in sample.arrays]
+            tolerance = tolerance_of_sums(tolerance, sample.dtype, arrays, host_result)
         references = (
             (kind, reference)
             for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
