@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from runners.errors import UnjudgedError
 from runners.suite.checks import TOLERANCES, Expected, Leaf, Mismatch, Tolerance, compare, leaves
 from runners.suite.frozen import BFLOAT16
+from runners.suite.precision import ROUNDOFF, SPREAD, terms
 from runners.suite.rounding import to_bfloat16
 from runners.suite.trees import mapped
 
@@ -22,6 +24,18 @@ def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = 
     tolerances = [TOLERANCES[leaf.dtype] for leaf in leaves(result) if leaf.dtype in TOLERANCES]
     tolerances += [*own_tolerances, TOLERANCES[dtype]]
     return Tolerance(max(one.relative for one in tolerances), max(one.absolute for one in tolerances))
+
+
+def tolerance_of_sums(
+    tolerance: Tolerance, dtype: str, inputs: Sequence[np.ndarray[Any, Any]], result: Any
+) -> Tolerance:
+    """The tolerance of a result, wider where its values are sums of very many terms.
+
+    The CPU adds in a tree; a device may add one term after another, and is right all the same.
+    """
+    most = max((terms(inputs, leaf.values) for leaf in leaves(result) if leaf.values.dtype.kind in "fc"), default=1)
+    roundings = SPREAD * math.sqrt(most) * ROUNDOFF.get(dtype, 0.0)
+    return Tolerance(max(tolerance.relative, roundings), tolerance.absolute)
 
 
 def judge(

@@ -13,13 +13,13 @@ import numpy as np
 from freezing.common.agreement import tolerance_of
 from freezing.common.gate import Arguments, GatedFunction, SampleGate
 from freezing.common.samples import Sample
-from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, Array
+from freezing.common.variants import SIZED_LARGE, SIZED_ODD, SIZED_ROWS, TAILS, Array
 from runners.errors import LeftOutError
 from runners.suite.frozen import PackWriter
 from runners.suite.rounding import rounded
 from runners.suite.sequences import aligned
 
-ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE})
+ROUNDED_ELSEWHERE = frozenset({TAILS, SIZED_ODD, SIZED_LARGE, SIZED_ROWS})
 """Kinds of inputs whose last digits may decide the result."""
 LAST_DIGIT = 2.0**-23
 """The spacing of float32 numbers at 1. Each input is perturbed by a multiple of it."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -16,15 +18,17 @@ from typing import Any
 import numpy as np
 
 from freezing.common import conversion, domain, per_device, processor
-from freezing.common.agreement import Reference, judge, tolerance_of
+from freezing.common.agreement import Reference, judge, tolerance_of, tolerance_of_sums
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
 from freezing.common.variants import TAILS, refuses_for_this
+from protocol.enums import GRADIENT
 from runners.errors import LeftOutError, UnjudgedError
-from runners.suite.checks import Tolerance, leaves
+from runners.suite.checks import Leaf, Tolerance, leaves
 from runners.suite.device import Device
-from runners.suite.frozen import Named, PackWriter, as_text, encode, form
+from runners.suite.frozen import Named, PackWriter, as_text, block_of, encode, form, stored
 from runners.suite.rounding import rounded
+from runners.suite.second_shapes import LARGE
 
 SEEDS = 4
 """Seeds beside the first from which a result is looked at."""
@@ -32,6 +36,10 @@ MOST_RESULTS = 1_500
 """Elements of a result that is kept."""
 MOST_BYTES = 20_000
 """Packed bytes of the arrays and the result of a case whose arrays may be large."""
+MOST_LARGE_RESULTS = 1_000_000
+"""Elements of a result that is kept in so many bytes: a broadcast array is small until something copies it."""
+LONGEST_CALL_S = 0.5
+"""A call with large arrays that takes longer on the CPU would make a slow case; its gate calls it about 20 times."""
 ENOUGH = "enough of its function"
 """The reason of samples that were right and not needed."""
 ACCEPTED = "not refused on the CPU"
@@ -52,6 +60,8 @@ class GatedFunction(ABC):
     """Why its values are never compared: ``uninitialised`` or ``not-unique``."""
     first_of_equals = False
     """Whether it may return the place of any of several equal elements, unless told to be ``stable``."""
+    shows_places = False
+    """Whether such a place can only be seen as an integer of its result, so values alone are the same for each."""
     written_axes = 0
     """Of a function that writes values to places that come with them: the last axes through which places count."""
     takes_device = False
@@ -124,6 +134,24 @@ class SampleGate:
                 count += 1
             except LeftOutError as error:
                 self.left_out.append((sample.name, error.kind, str(error)))
+
+    def with_small_results(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The samples whose call is short and whose result is kept in few bytes, by one call each; the rest is listed.
+
+        With large arrays each further call and each reference is slow, so most of what cannot be kept ends here.
+        """
+        for sample in samples:
+            started = time.perf_counter()
+            try:
+                result = self._observe(self._subject.call, sample, sample.call, 1)
+                took_s = time.perf_counter() - started
+                if took_s > LONGEST_CALL_S:
+                    raise LeftOutError("slow", f"a call takes more than {LONGEST_CALL_S} s on the CPU")
+                self._require_small(sample, result)
+            except LeftOutError as error:
+                self.left_out.append((sample.name, error.kind, str(error)))
+            else:
+                yield sample
 
     def admit_refused(self, samples: Sequence[Sample], most: int) -> int:
         """Add cases that the CPU refuses, at most so many; the number of those added."""
@@ -228,7 +256,7 @@ class SampleGate:
                 "expected": [],
                 "tags": [*sample.kinds, "form-only", left_open],
             }
-        self._require_unique(sample, call)
+        self._require_unique(sample, call, host_result)
         self._require_one_value_a_place(sample)
         self._require_convertible(sample, call, host_result)
         self._require_in_domain(sample, call, host_result)
@@ -242,6 +270,9 @@ class SampleGate:
 
     def _judge(self, sample: Sample, call: str, host_result: Any) -> dict[str, Any]:
         tolerance = self._subject.tolerance(sample.dtype, host_result)
+        if LARGE & set(sample.kinds):
+            arrays = [self._pack.array(digest) for digest in sample.arrays]
+            tolerance = tolerance_of_sums(tolerance, sample.dtype, arrays, host_result)
         references = (
             (kind, reference)
             for kind, reference in self._subject.references(sample.dtype, lambda: self._fresh(sample, call))
@@ -318,9 +349,11 @@ class SampleGate:
             if sum(leaf.values.size for leaf in results) > MOST_RESULTS:
                 raise LeftOutError("large result", f"more than {MOST_RESULTS:,} elements")
             return
-        if self._pack.packed_bytes([*sample.arrays, *(self._pack.add(one.values, one.dtype) for one in results)]) > (
-            MOST_BYTES
-        ):
+        if sum(leaf.values.size for leaf in results) > MOST_LARGE_RESULTS:
+            raise LeftOutError("large result", f"more than {MOST_LARGE_RESULTS:,} elements")
+        inputs_bytes = self._pack.packed_bytes(sample.arrays)
+        # The results are not added to the pack, which would keep those of rejected samples.
+        if inputs_bytes + sum(_packed_bytes(leaf) for leaf in results) > MOST_BYTES:
             raise LeftOutError("large result", f"more than {MOST_BYTES:,} packed bytes")
 
     def _require_known(self, observed: Any) -> None:
@@ -328,8 +361,12 @@ class SampleGate:
         if found:
             raise LeftOutError("returns what has no written form", ", ".join(sorted(found)))
 
-    def _require_unique(self, sample: Sample, call: str) -> None:
+    def _require_unique(self, sample: Sample, call: str, host_result: Any) -> None:
         if not self._subject.first_of_equals or '"stable",true' in call:
+            return
+        has_integers = any(leaf.values.dtype.kind in "iu" for leaf in leaves(host_result))
+        # A gradient goes to one of the equal elements, or to all of them in shares.
+        if self._subject.shows_places and GRADIENT not in sample.kinds and not has_integers:
             return
         for digest in sample.arrays:
             values = self._pack.array(digest)
@@ -415,6 +452,10 @@ class SampleGate:
             return
         if conversion.has_fraction(leaves(host_result), results):
             raise LeftOutError("not determined", conversion.FRACTION)
+
+
+def _packed_bytes(leaf: Leaf) -> int:
+    return len(zlib.compress(block_of(stored(leaf.values, leaf.dtype)).tobytes()))
 
 
 def _values_of(tree: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from freezing.common.samples import NO_ARRAY
 from protocol.enums import REAL
 from runners.suite.frozen import QUICK
+from runners.suite.second_shapes import LARGE
 
 CLASSES: Mapping[str, str] = {
     "float16": "low-precision",
@@ -52,7 +53,8 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
 
     A case adds kinds of input, single and in combination. In a tie, the new plain values of its call count. Fewer cases
     would be enough to find fallbacks, but many functions fail in only one case of ten. The cases of ``base`` count as
-    cases of the function, and their quick tags stay as they are.
+    cases of the function, and their quick tags stay as they are. A case with large arrays is not quick, because it
+    takes as long as dozens of others.
     """
     functions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in cases:
@@ -61,7 +63,11 @@ def mark_quick(cases: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]] =
     for case in base:
         before[case["function"]].append(case)
     for function, own in functions.items():
-        left = [(case, kinds_met(case), frozenset(plain_values(json.loads(case["call"])))) for case in own]
+        left = [
+            (case, kinds_met(case), frozenset(plain_values(json.loads(case["call"]))))
+            for case in own
+            if not LARGE & set(case["tags"])
+        ]
         quick_before = [case for case in before[function] if QUICK in case["tags"]]
         met: set[str] = set()
         for case in quick_before:

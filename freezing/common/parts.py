@@ -169,8 +169,16 @@ def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> s
 def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> str:
     """A list that was written, with more that was left out."""
     content = json.loads(list_text)
-    counts = Counter(content["counts"]) + Counter(reason for _, _, reason, _ in left_out)
     details = content["left_out"]
+    before = {
+        (owner, sample, reason)
+        for reason, owners in details.items()
+        if reason not in COUNTED
+        for owner, samples in owners.items()
+        for sample in samples
+    }
+    left_out = [reason for reason in left_out if tuple(reason[:3]) not in before]
+    counts = Counter(content["counts"]) + Counter(reason for _, _, reason, _ in left_out)
     for owner, sample, reason, detail in left_out:
         details.setdefault(reason, {}).setdefault(owner, {})[sample] = detail
     return _as_json(framework, content[framework], counts, details)

@@ -24,12 +24,14 @@ from runners.suite.frozen import stored
 Array = np.ndarray[Any, Any]
 
 NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
+SIZED_ROWS = "sized-rows"
+"""The kind beside ``sized-large``, for functions whose cost grows faster than their arrays."""
 OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
 """Kinds that only some frameworks have."""
 NAN = "nan"
 """The variant with one NaN, for functions of which more than that is not determined."""
 LARGE_ELEMENTS = 100_000
-"""More than this many elements has the largest array of a ``sized-large`` call."""
+"""More than this many elements has the largest array of a ``sized-large`` or ``sized-rows`` call."""
 FAR, BELOW, NEGATIVE = 1_000, -1_000, -1
 """Indices and places that small arrays do not have: too far, before the first, and the last by Python's rule alone."""
 MOST_WHOLE = 9
@@ -230,6 +232,21 @@ def _sized_large(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: resize(array, lambda size: size * factor) for number, array in enumerate(call.arrays)})
 
 
+def _has_rows(call: Call) -> bool:
+    return any(call.arrays[number].size > 1 for number in call.inputs) and is_contiguous(call)
+
+
+def _sized_rows(call: Call, rng: np.random.Generator) -> Call:
+    """The largest input has more rows, and so have the inputs with as many rows: a larger batch of the same size."""
+    arrays = {number: call.arrays[number] for number in sorted(call.inputs) if call.arrays[number].ndim}
+    largest = max(arrays.values(), key=lambda array: array.size)
+    factor = LARGE_ELEMENTS // largest.size + 1
+    rows = np.arange(len(largest) * factor) % len(largest)
+    return call.having(
+        {number: np.take(array, rows, 0) for number, array in arrays.items() if len(array) == len(largest)}
+    )
+
+
 def _with_element(which: int, value: int) -> Callable[[Call, np.random.Generator], Call]:
     """Set one element of the first (0) or last (-1) array of integers."""
 
@@ -348,6 +365,7 @@ VARIANTS: Sequence[Variant] = (
     Variant("negative", TAILS, _has_floats, _all_negative),
     Variant("sized-odd", SIZED_ODD, _is_sizable, _sized_odd),
     Variant("sized-large", SIZED_LARGE, _is_sizable, _sized_large),
+    Variant("sized-rows", SIZED_ROWS, _has_rows, _sized_rows),
     Variant("index-far", REFUSES, _has_integers, _with_element(-1, FAR)),
     Variant("index-negative", REFUSES, _has_integers, _with_element(-1, NEGATIVE)),
     Variant("index-below", REFUSES, _has_integers, _with_element(-1, BELOW)),

@@ -40,6 +40,7 @@ class ModuleClass(WaySubject):
         self.call = self._call
         # A pooling returns places if it is asked to.
         self.first_of_equals = "MaxPool" in self.name
+        self.shows_places = True
         self.written_axes = written_axes(self.name.rpartition(".")[2])
         self.own_references: dict[str, Callable[..., Any]] = {}
         """The references that the module's tests bring, by written call."""

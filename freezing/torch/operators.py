@@ -41,6 +41,7 @@ class OperatorFunction(GatedFunction):
         self.left_open = "uninitialised" if own in UNINITIALISED else "not-unique" if own in NOT_UNIQUE else None
         # A pooling can return indices, and may return that of any of several equal elements.
         self.first_of_equals = own in FIRST_OF_EQUALS or "max_pool" in own
+        self.shows_places = True
         self.written_axes = written_axes(own)
         self.takes_device = _takes_device(call)
 

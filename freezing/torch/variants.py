@@ -16,11 +16,13 @@ import dataclasses
 import json
 import os
 import re
+import resource
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -39,6 +41,7 @@ from freezing.common.variants import (
     SECOND_ORDER,
     SIZED_LARGE,
     SIZED_ODD,
+    SIZED_ROWS,
     TAILS,
     VARIANTS,
     Call,
@@ -53,12 +56,25 @@ from runners.torch import FRAMEWORK
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 LIMIT_S = 120
 """For the variants of one kind of one operator."""
+LIMITS_S: Mapping[str, int] = {SIZED_LARGE: 30}
+"""The same of kinds of which fewer operators are worth the time."""
+LARGE_MEMORY = 4 << 30
+"""Bytes that a process which draws ``sized-large`` may add: an outer product of large arrays would take the host's."""
+NOT_LARGE = frozenset({"torch.nn.RNN", "torch.nn.GRU", "torch.nn.LSTM", "torch.optim.LBFGS"})
+"""Classes without large arrays. A row is a step of a recurrence, and a compiler that unrolls it does not end. LBFGS
+stops where two losses are nearly equal, which are sums over all elements, so the order of additions decides."""
 MOST_TRIED = 4
 """Cases of a function of which one variant is made, until one is admitted."""
+MOST_TRIED_LARGE = 3
+"""The same of ``sized-large``, whose calls are slow."""
 DTYPES = "dtypes"
 """The kind of the variants in another dtype, on the command line alone."""
 NAN_GRADIENT = "nan-gradient"
 """The kind of the gradients at a NaN, on the command line alone; their tags are those of ``non-finite``."""
+OVERLAPPING_GRADIENT = "overlapping-gradient"
+"""The kind of the gradients by views whose elements share memory, on the command line alone; tagged ``overlapping``."""
+INT16 = "int16"
+"""The kind of the variants of whole numbers in int16, on the command line alone."""
 OF_MODULES = ("buffers", "module-gradient")
 """The kinds of modules alone, on the command line; ``module_kinds.py`` draws them, each as many as it says."""
 KEPT: Mapping[str, tuple[int, int]] = {
@@ -72,15 +88,20 @@ KEPT: Mapping[str, tuple[int, int]] = {
     OVERLAPPING: (1, 0),
     SECOND_ORDER: (0, 1),
     NAN_GRADIENT: (0, 1),
+    OVERLAPPING_GRADIENT: (0, 1),
+    INT16: (1, 0),
 }
 """Variants of a kind that are kept: of the first name of an operator, and of each of its others and its gradient."""
-OF_GRADIENTS = frozenset({SECOND_ORDER, NAN_GRADIENT})
+OF_GRADIENTS = frozenset({SECOND_ORDER, NAN_GRADIENT, OVERLAPPING_GRADIENT})
 """Kinds that only gradients have."""
 WITHOUT_GRADIENTS = frozenset({REFUSES, NON_FINITE})
 """Kinds that no gradient has: what the forward pass refuses is refused with and without a gradient, and a slope at
 infinity is a product of infinity and zero, in whichever order it is computed."""
-SECOND_ORDER_SHARE = 5
-"""Of the gradients of every so manieth operator the second order is drawn, as about half have one that is not zero."""
+SECOND_ORDER_SHARE = (2, 5)
+"""Of the gradients of so many of so many operators the second order is drawn, as about half have one that is not zero.
+
+An operator's own name decides, so a larger share has the operators of a smaller one.
+"""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The only judges of NaN and infinity: the same function in float64 shares what it makes of these."""
 BY_MODE = (NON_FINITE, TAILS, SIZED_ODD)
@@ -88,6 +109,12 @@ BY_MODE = (NON_FINITE, TAILS, SIZED_ODD)
 MOST_MODES = 4
 WAY_TAGS = frozenset({GRADIENT, "module", "optimizer", "train", "eval"})
 WHOLE = "int32"
+KINDS_OF: Mapping[str, Collection[str]] = {
+    DTYPES: ("",),
+    SIZED_LARGE: (SIZED_LARGE, SIZED_ROWS),
+    OVERLAPPING_GRADIENT: (OVERLAPPING,),
+}
+"""The kinds of the variants that a kind on the command line draws, where these are not that one."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +217,13 @@ def variants_of(kind: str) -> list[Variant]:
 
     if kind == NAN_GRADIENT:
         return [variant for variant in VARIANTS if variant.name == NAN]
-    return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind == ("" if kind == DTYPES else kind)]
+    if kind == INT16:
+        return [Variant(INT16, "", _is_whole, lambda call, rng: in_dtype(INT16, call))]
+    return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind in KINDS_OF.get(kind, (kind,))]
+
+
+def _is_whole(call: Call) -> bool:
+    return bool(call.integers) and not call.floats and call.dtype in ("int32", "int64")
 
 
 def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
@@ -198,6 +231,8 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
     pack = PackWriter()
     left_out: list[Reason] = []
     for one in functions_of(kind, base_cases):
+        if kind == SIZED_LARGE and one.subject.name in NOT_LARGE:
+            continue
         gate = SampleGate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
         for of_mode in one.modes if kind in BY_MODE else [one]:
             most = len(gate.cases) + KEPT[kind][0 if one.is_first else 1]
@@ -205,6 +240,8 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
                 if len(gate.cases) == most:
                     break
                 samples = _samples(gate, of_mode, variant, place, base_cases, pack)
+                if kind == SIZED_LARGE:
+                    samples = gate.with_small_results(islice(samples, MOST_TRIED_LARGE))
                 if kind in ROUNDED_ELSEWHERE:
                     samples = with_one_result(gate, one.subject, samples, pack)
                 _admit_first(gate, variant, samples)
@@ -280,7 +317,8 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
 
 
 def _has_second_order(op: Any) -> bool:
-    return crc32(op.name.encode()) % SECOND_ORDER_SHARE == 0
+    drawn, of = SECOND_ORDER_SHARE
+    return crc32(op.name.encode()) % of < drawn
 
 
 def module(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
@@ -329,14 +367,25 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
         if kind in OF_MODULES:
             drawings = module_kinds.parts(kind, base_cases)
         else:
-            drawings = [(title, partial(freeze, kind, base_cases, functions_of)) for title, functions_of in every]
+            drawings = [
+                (title, partial(_freeze_within, kind, base_cases, functions_of)) for title, functions_of in every
+            ]
         draw_missing(
             folder / kind,
             [title for title, _ in drawings],
             lambda number, path, drawings=drawings: drawings[number][1](path),  # type: ignore[misc]
-            limit_s=LIMIT_S,
+            limit_s=LIMITS_S.get(kind, LIMIT_S),
             pattern=titles,
         )
+
+
+def _freeze_within(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
+    """``freeze`` in a process that ends with it, of which the memory is limited where arrays are large."""
+    if kind == SIZED_LARGE:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + LARGE_MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    freeze(kind, base_cases, functions_of, path)
 
 
 def main(arguments: Sequence[str]) -> int:

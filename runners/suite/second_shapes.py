@@ -21,9 +21,11 @@ from runners.suite.frozen import QUICK, FrozenArguments, pack_of, shape_in
 
 UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
 """The tags of variants with unusual values. Their failures could come from the values instead of the shape."""
+LARGE = frozenset({"sized-large", "sized-rows"})
+"""The tags of variants with large arrays. Calling hundreds of them once more would take too long."""
 Remake = Callable[[Function, Any], Prepare]
 """Makes from a function and a ``prepare`` of it the ``prepare`` that both calls of a case share."""
-_UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}
+_UNUSABLE = UNUSUAL_VALUES | LARGE | {WRONG_ON_HOST}
 Shapes = tuple[tuple[int, ...], ...]
 
 

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from freezing.common.parts import LISTED, LISTED_VARIANTS
-from freezing.common.variants import OFFSET, Call
+from freezing.common.variants import LARGE_ELEMENTS, OFFSET, SIZED_LARGE, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.operators import functions_of
-from freezing.torch.variants import NAN_GRADIENT, FrozenCases, freeze, operator
+from freezing.torch.variants import INT16, NAN_GRADIENT, OVERLAPPING_GRADIENT, FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import Verdict
 from runners.suite.cases import Case, Context
@@ -166,23 +166,27 @@ def test_a_write_through_a_view_is_judged_on_the_buffer_too() -> None:
         assert [array.tolist() for array in reference()] == [result.tolist(), buffer.tolist()]
 
 
+def draw(kind: str, names: Sequence[str], package: Path) -> list[Case]:
+    """Draw the variants of one kind of some operators into a new package, and read them."""
+    package.mkdir()
+    (package / "__init__.py").touch()
+    operators = [op for op in op_db if op.name in names]
+    freeze(
+        kind,
+        FrozenCases(Pack(FOLDER / PACK)),
+        lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
+        package / PACK,
+    )
+    return [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
+
+
 def test_what_is_drawn_of_views_is_right_where_it_is_charted(
     cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This includes an in-place method, which is judged by the buffer, and a function that changes arrays other than
     its argument."""
-    package = tmp_path / "views_of_two"
-    package.mkdir()
-    (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    operators = [op for op in op_db if op.name in ("neg", "nn.functional.instance_norm")]
-    freeze(
-        OFFSET,
-        FrozenCases(Pack(FOLDER / PACK)),
-        lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
-        package / PACK,
-    )
-    cases = [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
+    cases = draw(OFFSET, ["neg", "nn.functional.instance_norm"], tmp_path / "views_of_two")
     assert {"torch.Tensor.neg_", "torch.nn.functional.instance_norm"} <= {case.function for case in cases}
     assert [case.id for case in cases if run(cpu, case).verdict is not Verdict.passed] == []
 
@@ -190,23 +194,54 @@ def test_what_is_drawn_of_views_is_right_where_it_is_charted(
 def test_a_gradient_at_a_nan_is_drawn_and_right_where_it_is_charted(
     cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "gradients_at_nan"
-    package.mkdir()
-    (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
-    operators = [op for op in op_db if op.name in ("sigmoid", "cumsum")]
-    freeze(
-        NAN_GRADIENT,
-        FrozenCases(Pack(FOLDER / PACK)),
-        lambda kind, base_cases: chain.from_iterable(operator(op, kind, base_cases) for op in operators),
-        package / PACK,
-    )
-    cases = [case for function in frozen_functions(package.name, frozen_call) for case in function.cases]
+    cases = draw(NAN_GRADIENT, ["sigmoid", "cumsum"], tmp_path / "gradients_at_nan")
     assert {case.function for case in cases} == {"torch.sigmoid", "torch.cumsum"}
     for case in cases:
         assert {"gradient", "non-finite", "judged-by-float64"} <= set(case.tags)
         assert np.isnan(case.arguments(case.inputs())[0]).any()
         assert run(cpu, case).verdict is Verdict.passed
+
+
+def test_a_gradient_by_a_view_has_a_value_for_each_of_its_elements(
+    cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elements that share memory are differentiated by apart, and weights of the results make the values differ."""
+    monkeypatch.syspath_prepend(tmp_path)
+    cases = draw(OVERLAPPING_GRADIENT, ["exp", "mul"], tmp_path / "gradients_by_views")
+    assert {case.function for case in cases} == {"torch.exp", "torch.mul"}
+    for case in cases:
+        assert {"gradient", "overlapping"} <= set(case.tags)
+        assert run(cpu, case).verdict is Verdict.passed
+    context = Context(torch.exp, cpu.handle, "cpu", torch.float32, cpu.to_device)
+    exp = next(case for case in cases if case.function == "torch.exp")
+    arrays = cpu.to_device(exp.arguments(exp.inputs()), "float32")
+    ((view,), _, _, _) = frozen_call(exp.prepare.written).parts(arrays, cpu.handle)
+    (gradient,) = exp.prepare(context, *arrays)()
+    assert view.untyped_storage().nbytes() < view.numel() * view.itemsize
+    assert gradient.shape == view.shape
+    assert len(set(gradient.flatten().tolist())) == gradient.numel()
+
+
+def test_large_arrays_are_drawn_by_rows_where_their_results_are_not_determined(
+    cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    cases = draw(SIZED_LARGE, ["neg", "linalg.inv"], tmp_path / "large_arrays")
+    assert {case.function: case.tags[-2] for case in cases} == {
+        "torch.neg": "sized-large",
+        "torch.linalg.inv": "sized-rows",
+    }
+    for case in cases:
+        assert max(array.size for array in case.arguments(case.inputs())) > LARGE_ELEMENTS
+        assert run(cpu, case).verdict is Verdict.passed
+
+
+def test_whole_numbers_are_drawn_in_int16(cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    cases = draw(INT16, ["bitwise_and", "sin"], tmp_path / "in_int16")
+    assert {(case.function, case.dtype) for case in cases} == {("torch.bitwise_and", "int16")}
+    assert [run(cpu, case).verdict for case in cases] == [Verdict.passed]
 
 
 def test_a_gradient_of_second_order_is_that_of_half_the_squares_of_the_first() -> None:

@@ -52,6 +52,11 @@ def test_a_new_kind_comes_to_what_was_there(tmp_path: Path) -> None:
     assert [name for name, one in variants.items() if QUICK in one["tags"]] == ["float32-offset", "float32-tails"]
     assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out([*earlier, *later], "torch", "2.9.0")
 
+    written = (tmp_path / VARIANTS_PACK).read_bytes()
+    add_variants(tmp_path / "parts", tmp_path, "torch")
+    assert (tmp_path / VARIANTS_PACK).read_bytes() == written, "the same parts are added once"
+    assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out([*earlier, *later], "torch", "2.9.0")
+
 
 def test_a_variant_that_is_there_stays_and_a_sample_that_is_a_case_now_is_not_listed(tmp_path: Path) -> None:
     packed(tmp_path / PACK, "float32", "plain", QUICK, value=1.0)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freezing.common.agreement import judge
+from freezing.common.agreement import judge, tolerance_of_sums
 from runners.errors import UnjudgedError
 from runners.suite.checks import TOLERANCES, Leaf
 
@@ -55,3 +55,14 @@ def test_a_reference_is_compared_as_the_bfloat16_that_is_kept() -> None:
     assert expected.values.tolist() == [3.234375]
     with pytest.raises(UnjudgedError, match="differs"):
         judge([("numpy", gives(3.2423))], observed_leaf, "bfloat16", tolerance)
+
+
+def test_only_a_sum_of_very_many_terms_has_a_wider_tolerance() -> None:
+    tolerance, many = TOLERANCES["float32"], np.random.default_rng(2).uniform(0, 9, 100_000).astype(np.float32)
+    wide = tolerance_of_sums(tolerance, "float32", [many], result(450_000))
+    error_of_adding_one_by_one = abs(np.add.accumulate(many)[-1] / many.sum(dtype=np.float64) - 1)
+    assert tolerance.relative < error_of_adding_one_by_one < wide.relative < 1e-4
+    assert wide.absolute == tolerance.absolute
+    assert tolerance_of_sums(tolerance, "float32", [many[:1000]], result(4_500)) == tolerance
+    assert tolerance_of_sums(tolerance, "float32", [many], Leaf(many, "float32", "cpu")) == tolerance
+    assert tolerance_of_sums(tolerance, "int32", [many], result(450_000)) == tolerance

@@ -37,6 +37,10 @@ def test_kinds_that_meet_for_the_first_time_are_worth_a_case() -> None:
     assert len(quick([case("0", "empty", "real"), case("1", "plain", "complex"), case("2", "empty", "complex")])) == 3
 
 
+def test_a_case_with_large_arrays_is_not_quick() -> None:
+    assert quick([case("0", "plain"), case("1", "plain", "sized-large"), case("2", "plain", "sized-rows")]) == ["0"]
+
+
 def test_a_call_says_its_options_and_their_values_but_no_number() -> None:
     call = json.loads(case("real-0", "plain", dim=-1, keepdim=True, mode="sum")["call"])
     assert set(plain_values(call)) == {

@@ -65,6 +65,11 @@ def test_two_cases_of_one_call_in_two_shapes_make_one(frozen_case: Frozen) -> No
     assert [first, second] == before[0].cases
 
 
+def test_large_arrays_make_no_second_shape(frozen_case: Frozen) -> None:
+    before = frozen_case(("a", (3,), "plain"), ("b", (5,), "plain sized-large"), ("c", (7,), "plain sized-rows"))
+    assert with_second_shapes(before) == before
+
+
 @pytest.mark.parametrize(
     ("cases", "pair"),
     [

@@ -98,10 +98,25 @@ def test_the_largest_array_of_a_large_call_just_passes_the_mark() -> None:
     assert large.arrays[1].shape == shape[1:]
 
 
-def test_an_array_with_strides_of_its_own_keeps_its_size() -> None:
+def test_more_rows_leave_the_size_of_a_row() -> None:
+    rows = vary("sized-rows", call_of(floats(3, 4, 4), floats(3, 4), floats(4, 3), np.float32(2), INDICES))
+    count = len(rows.arrays[0])
+    assert LARGE_ELEMENTS < rows.arrays[0].size < 1.1 * LARGE_ELEMENTS
+    assert [array.shape for array in rows.arrays] == [(count, 4, 4), (count, 4), (4, 3), (), (count,)]
+    assert rows.arrays[0][3:6].tolist() == floats(3, 4, 4).tolist()
+
+
+def test_weights_and_states_have_no_more_rows() -> None:
+    rows = vary("sized-rows", call_of(floats(3, 4), floats(3, 4), inputs=(1,)))
+    assert rows.arrays[0].shape == (3, 4)
+    assert rows.arrays[1].size > LARGE_ELEMENTS
+
+
+@pytest.mark.parametrize("name", ["sized-odd", "sized-large", "sized-rows"])
+def test_an_array_with_strides_of_its_own_keeps_its_size(name: str) -> None:
     call = call_of(floats(3, 4))
     call.written["tuple"][0][0]["strides"] = [1, 3]
-    assert BY_NAME["sized-odd"].of(call) is None
+    assert BY_NAME[name].of(call) is None
 
 
 @pytest.mark.parametrize(("name", "value"), [("index-far", 1000), ("index-negative", -1), ("index-below", -1000)])
