@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ LIMIT_S = 600
 """For one part; past it, it is listed."""
 ENDED = "its process ended"
 NEVER_ENDS = "it never ends"
+UNFIT = "unfit when it was tried"
+"""The reason of cases that were drawn and left out by hand, as they are slow, or not determined after all."""
 COUNTED = (ENOUGH, ACCEPTED)
 """Reasons of which the list has the numbers alone."""
 LISTED = "left_out.json"
@@ -103,23 +105,35 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
     (suite / LISTED_VARIANTS).write_text(list_left_out(reasons, framework, version))
 
 
-def add_variants(folder: Path, suite: Path, framework: str) -> None:
-    """Add the parts, which are of new kinds, to the variants that the suite has; these stay as they are."""
-    whole, reasons = _put_together(folder)
+def add_variants(
+    folder: Path, suite: Path, framework: str, *, about: Mapping[str, Any] | None = None, unfit: Collection[str] = ()
+) -> None:
+    """Add the parts to the variants that the suite has; these stay as they are.
+
+    ``about`` is stored with the variants beside what the file already says. The cases in ``unfit``, each a function and
+    a name with a slash between, are listed as left out.
+    """
     packs = packs_in(suite)
     base, variants = packs.packs
+    left_out = {(function, name) for function, _, name in (case_id.partition("/") for case_id in unfit)}
+    present = {(case["function"], case["name"]) for case in packs.cases}
+    whole, reasons = _put_together(folder, without=present | left_out)
+    reasons += [(*name, UNFIT, "") for name in sorted(left_out)]
     mark_quick(whole.cases, [*base.cases, *variants.cases])
     for case in variants.cases:
         whole.take(packs, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
     whole.leave_to(base)
-    whole.write(suite / VARIANTS_PACK, variants.about)
+    whole.write(suite / VARIANTS_PACK, {**variants.about, **(about or {})})
     path = suite / LISTED_VARIANTS
     path.write_text(add_left_out(path.read_text(), reasons, framework))
 
 
-def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
-    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out."""
+def _put_together(folder: Path, *, without: Collection[tuple[str, str]] = ()) -> tuple[PackWriter, list[Reason]]:
+    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out.
+
+    ``without`` are cases, by function and name, that are not taken.
+    """
     whole = PackWriter()
     reasons: list[Reason] = []
     names: set[tuple[str, str]] = set()
@@ -132,7 +146,8 @@ def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
                 reasons.append((*name, "tested by another operator too", ""))
                 continue
             names.add(name)
-            whole.take(part, case)
+            if name not in without:
+                whole.take(part, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
     print(f"{len(whole.cases):,} cases of {len({case['function'] for case in whole.cases})} functions")
     return whole, reasons
@@ -157,7 +172,11 @@ def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> 
     counts = Counter(content["counts"]) + Counter(reason for _, _, reason, _ in left_out)
     details = content["left_out"]
     for owner, sample, reason, detail in left_out:
-        details.setdefault(reason, {}).setdefault(owner, {})[sample] = detail
+        owners = details.setdefault(reason, {})
+        if reason in COUNTED:
+            owners[owner] = owners.get(owner, 0) + 1
+        else:
+            owners.setdefault(owner, {})[sample] = detail
     return _as_json(framework, content[framework], counts, details)
 
 

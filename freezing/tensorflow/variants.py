@@ -1,9 +1,14 @@
 """Freeze the variants of the suite's cases: other kinds of input and of call, in a file beside that of the cases.
 
-python -m freezing.tensorflow.variants FOLDER [--only KIND] [--merge]
+python -m freezing.tensorflow.variants FOLDER [--only KIND] [--missing] [--names FILE] [--merge | --add [--unfit FILE]]
 
 Each function's cases of a kind stand in a file of their own in FOLDER/KIND until all are there; an interrupted freeze
-goes on there. ``--merge`` draws nothing: it puts together what is there by now.
+goes on there. ``--merge`` draws nothing: what is in FOLDER by now becomes the suite's file of variants. ``--add`` draws
+nothing either: what is in FOLDER is added to the variants that the suite has.
+
+``--missing`` draws a function only if the suite has no variant of the kind, and lists none that was left out.
+``--names`` draws the functions in a file, one per line and in that order. ``--seconds`` is the processor's time that
+one kind of one function may take. ``--add --unfit FILE`` leaves out the cases whose ids are in a file.
 """
 
 from __future__ import annotations
@@ -25,15 +30,17 @@ from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
-from freezing.common.parts import LISTED, Reason, merge_variants, write_part
+from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
-from freezing.tensorflow.in_turn import PARTS, Draw, Note, deadly_reasons, draw_in_turn
+from freezing.tensorflow.in_turn import LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES, Judge
 from runners.errors import LeftOutError, UnfreezableError
-from runners.suite.frozen import PACK, QUICK, Pack, PackSet, PackWriter
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter, frozen_functions
+from runners.suite.second_shapes import EARLIER_PAIRS, earlier_pairs_of, pair_names
 from runners.tensorflow import FRAMEWORK
+from runners.tensorflow.frozen import FrozenCall
 
 FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
 EMPTY, DTYPES, SIZES = "empty", "dtypes", "sizes"
@@ -56,13 +63,22 @@ MOST_BASES = 2
 
 
 class Bases:
-    """The cases that variants are made of: the frozen ones, and those that formulas judge, drawn beside these."""
+    """The cases that variants are made of: the frozen ones, and those that formulas judge.
+
+    The latter are in the folder where they were drawn. A folder without them has only variants to add, so they are
+    read from the suite's file of variants.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._packs = PackSet([Pack(SUITE / PACK), *map(Pack, sorted((folder / FORMULA).glob(PARTS)))])
+        frozen = Pack(SUITE / PACK)
+        parts = list(map(Pack, sorted((folder / FORMULA).glob(PARTS))))
+        variants = Pack(SUITE / VARIANTS_PACK) if not parts and (SUITE / VARIANTS_PACK).exists() else None
+        self._packs = PackSet([frozen, *parts, *([variants] if variants else [])])
         self._cases: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for case in self._packs.cases:
-            self._cases[case["function"]].append(case)
+        cases = [*frozen.cases, *(case for part in parts for case in part.cases)]
+        for case in [*cases, *(variants.cases if variants else [])]:
+            if kind_of(case["name"]) is None:
+                self._cases[case["function"]].append(case)
 
     @property
     def functions(self) -> list[str]:
@@ -90,6 +106,28 @@ class Bases:
 
     def _elements(self, case: Mapping[str, Any]) -> int:
         return sum(self._packs.array(digest).size for digest in case["arrays"])
+
+
+def kind_of(name: str) -> str | None:
+    """The kind, as on the command line, of the variant with a name; None if it is a case that variants are made of."""
+    for end, kind in _kinds_by_name().items():
+        if name.endswith(f"-{end}"):
+            is_there = kind == GRADIENT and kind_of(name[: -len(end) - 1]) is not None
+            return GRADIENT_THERE if is_there else kind
+    return None
+
+
+@cache
+def _kinds_by_name() -> Mapping[str, str]:
+    from freezing.tensorflow.varied import NO_ROWS
+
+    sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
+    return {
+        **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in VARIANTS},
+        NO_ROWS.name: EMPTY,
+        GRADIENT: GRADIENT,
+        SECOND_ORDER: SECOND_ORDER,
+    }
 
 
 @cache
@@ -265,6 +303,17 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
     return names
 
 
+def drawn_functions(kind: str) -> set[str]:
+    """The functions that the suite has a variant of a kind of, or lists one that was left out."""
+    list_path = SUITE / LISTED_VARIANTS
+    names = [(case["function"], case["name"]) for case in Pack(SUITE / VARIANTS_PACK).cases]
+    for owners in json.loads(list_path.read_text())["left_out"].values():
+        for owner, samples in owners.items():
+            # Of some reasons the list has only the numbers.
+            names += [(owner, sample_name) for sample_name in samples] if isinstance(samples, dict) else []
+    return {function for function, name in names if kind_of(name) == kind}
+
+
 def _number(name: str) -> int:
     return zlib.crc32(name.encode())
 
@@ -283,29 +332,50 @@ def without_float64() -> list[str]:
     )
 
 
-def freeze(folder: Path, kinds: Sequence[str], *, drawing: bool) -> None:
-    """Draw of each kind every function that has no file in the folder yet, unless it is put together."""
-    import tensorflow as tf
+def chosen_functions(kind: str, folder: Path, *, only_missing: bool, names: Path | None) -> list[str]:
+    """The functions that a command draws of a kind, in order."""
+    asked = asked_functions(kind, folder)
+    if names is not None:
+        is_asked = set(asked)
+        asked = [name for name in names.read_text().split() if name in is_asked]
+    drawn = drawn_functions(kind) if only_missing else set()
+    return [name for name in asked if name not in drawn]
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    if not drawing:
-        merge_variants(folder, SUITE, FRAMEWORK.name, tf.__version__)
-        return
-    for kind in kinds:
-        draw_in_turn(folder / kind, asked_functions(kind, folder), DRAWS[kind])
+
+def shape_pairs() -> Mapping[str, Sequence[str]]:
+    """The pairs that make the suite's cases of a second shape, which added variants may not change."""
+    package = f"runners.{FRAMEWORK.name}.suites.{SUITE.name}"
+    return pair_names(frozen_functions(package, FrozenCall), earlier_pairs_of(package))
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.tensorflow.variants")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(DRAWS), action="append")
-    parser.add_argument("--merge", action="store_true")
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--names", type=Path)
+    parser.add_argument("--unfit", type=Path)
+    parser.add_argument("--seconds", type=int, default=LIMIT_S)
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--merge", action="store_true")
+    whole.add_argument("--add", action="store_true")
     options = parser.parse_args(arguments)
     fix_hashes("freezing.tensorflow.variants", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
-    freeze(options.folder, options.only or list(DRAWS), drawing=not options.merge)
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    if options.merge:
+        merge_variants(options.folder, SUITE, FRAMEWORK.name, tf.__version__)
+    elif options.add:
+        unfit = options.unfit.read_text().split() if options.unfit else []
+        add_variants(options.folder, SUITE, FRAMEWORK.name, about={EARLIER_PAIRS: shape_pairs()}, unfit=unfit)
+    else:
+        for kind in options.only or list(DRAWS):
+            names = chosen_functions(kind, options.folder, only_missing=options.missing, names=options.names)
+            draw_in_turn(options.folder / kind, names, DRAWS[kind], limit_s=options.seconds)
     return 0
 
 

@@ -9,7 +9,7 @@ function already.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -25,6 +25,8 @@ Remake = Callable[[Function, Any], Prepare]
 """Makes of a function's ``prepare`` the one that both calls of a case share."""
 _UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}
 Shapes = tuple[tuple[int, ...], ...]
+EARLIER_PAIRS = "second_shapes"
+"""The key of a file of variants under which it has the pairs from before its later variants were added."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,41 @@ class AfterAnotherShape:
 
 
 def with_second_shapes(
-    functions: Sequence[Function], remake: Remake = lambda function, prepare: prepare
+    functions: Sequence[Function],
+    remake: Remake = lambda function, prepare: prepare,
+    *,
+    earlier_pairs: Mapping[str, Sequence[str]] | None = None,
 ) -> list[Function]:
-    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape."""
-    return [_with_second_shape(function, remake) for function in functions]
+    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape.
+
+    Variants that are added to a suite must not change its cases. So the pairs that it had before are stored with the
+    variants, by function, and are preferred to a plainer pair that one of the added variants would make.
+    """
+    return [
+        _with_second_shape(function, remake, (earlier_pairs or {}).get(function.name, ())) for function in functions
+    ]
 
 
-def _with_second_shape(function: Function, remake: Remake) -> Function:
-    pair = pair_of(function.cases)
+def earlier_pairs_of(package: str) -> Mapping[str, Sequence[str]]:
+    """The names of the two cases of each function that made its case of a second shape before variants were added."""
+    pairs: Mapping[str, Sequence[str]] = pack_of(package).packs[-1].about.get(EARLIER_PAIRS, {})
+    return pairs
+
+
+def pair_names(functions: Sequence[Function], earlier_pairs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The names of the two cases of each function of a suite that make its case of a second shape."""
+    pairs = {function.name: _chosen_pair(function, earlier_pairs.get(function.name, ())) for function in functions}
+    return {name: [case.id.removeprefix(f"{name}/") for case in pair] for name, pair in pairs.items() if pair}
+
+
+def _chosen_pair(function: Function, earlier: Sequence[str]) -> tuple[Case, Case] | None:
+    by_id = {case.id: case for case in function.cases}
+    cases = [by_id[case_id] for name in earlier if (case_id := f"{function.name}/{name}") in by_id]
+    return (cases[0], cases[1]) if len(cases) == 2 else pair_of(function.cases)
+
+
+def _with_second_shape(function: Function, remake: Remake, earlier: Sequence[str]) -> Function:
+    pair = _chosen_pair(function, earlier)
     if pair is None:
         return function
     case = recompiled(*pair, remake(function, pair[1].prepare))
