@@ -119,11 +119,11 @@ def kind_of(name: str) -> str | None:
 
 @cache
 def _kinds_by_name() -> Mapping[str, str]:
-    from freezing.tensorflow.varied import NO_ROWS
+    from freezing.tensorflow.varied import NO_ROWS, SIZED
 
     sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
     return {
-        **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in VARIANTS},
+        **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in (*VARIANTS, *SIZED)},
         NO_ROWS.name: EMPTY,
         GRADIENT: GRADIENT,
         SECOND_ORDER: SECOND_ORDER,
@@ -266,12 +266,12 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """The variants of a kind that a function is asked for, and of dtypes and of no rows if none of its cases has it."""
-    from freezing.tensorflow.varied import NO_ROWS
+    from freezing.tensorflow.varied import NO_ROWS, SIZED
 
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
     if kind != DTYPES:
-        return [variant for variant in VARIANTS if variant.kind == kind and variant.name not in UNASKED]
+        return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
     dtypes = {case["dtype"] for case in cases}
     return [variant for variant in VARIANTS if not variant.kind and variant.name not in dtypes]
 
