@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from freezing.common.parts import LISTED_VARIANTS, add_variants, list_left_out, write_part
+from freezing.common.parts import LISTED_VARIANTS, UNFIT, add_variants, list_left_out, write_part
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
 
@@ -50,3 +50,26 @@ def test_a_new_kind_comes_to_what_was_there(tmp_path: Path) -> None:
     }
     assert [name for name, one in variants.items() if QUICK in one["tags"]] == ["float32-offset", "float32-tails"]
     assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out([*earlier, *later], "torch", "2.9.0")
+
+
+def test_what_the_suite_has_and_what_is_unfit_is_not_added(tmp_path: Path) -> None:
+    packed(tmp_path / PACK, "float32", "plain", value=1.0)
+    packed(tmp_path / VARIANTS_PACK, "float32-tails", "tails", value=2.0)
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out([], "torch", "2.9.0"))
+    parts, part = tmp_path / "parts" / "sizes", PackWriter()
+    parts.mkdir(parents=True)
+    part.cases += [
+        case(part, "float32-tails", "tails", value=9.0),
+        case(part, "float32-slow", "sized-large", value=3.0),
+        case(part, "float32-odd", "sized-odd", value=4.0),
+    ]
+    write_part(part, [], parts / "0000.npz")
+
+    add_variants(tmp_path / "parts", tmp_path, "torch", about={"more": 1}, unfit=["torch.abs/float32-slow"])
+
+    variants = Pack(tmp_path / VARIANTS_PACK)
+    assert [one["name"] for one in variants.cases] == ["float32-odd", "float32-tails"]
+    assert packs_in(tmp_path).array(variants.cases[1]["arrays"][0])[0] == 2.0
+    assert variants.about == {"torch": "2.9.0", "more": 1}
+    left_out = [("torch.abs", "float32-slow", UNFIT, "")]
+    assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out(left_out, "torch", "2.9.0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,23 @@ import pytest
 from protocol.enums import GRADIENT, RECOMPILED
 from runners.errors import UntestedError
 from runners.suite.cases import Case, Context, Function
-from runners.suite.frozen import PACK, QUICK, FrozenArguments, PackWriter, frozen_functions
-from runners.suite.second_shapes import AfterAnotherShape, pair_of, with_second_shapes
+from runners.suite.frozen import (
+    _PACKS,
+    PACK,
+    QUICK,
+    VARIANTS_PACK,
+    FrozenArguments,
+    PackWriter,
+    frozen_functions,
+)
+from runners.suite.second_shapes import (
+    EARLIER_PAIRS,
+    AfterAnotherShape,
+    earlier_pairs_of,
+    pair_names,
+    pair_of,
+    with_second_shapes,
+)
 
 Shape = tuple[int, ...]
 Frozen = Callable[..., list[Function]]
@@ -41,6 +57,7 @@ def frozen_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Frozen:
             more = {"call": "{}", "result": "1", "expected": [], "arrays": [digest], "tags": tags.split()}
             writer.cases.append(case | more | others.get(name, {}))
         writer.write(package / PACK, {})
+        _PACKS.pop(package.name, None)
         return frozen_functions(package.name, prepared)
 
     return freeze
@@ -84,6 +101,26 @@ def test_the_plainest_pair_is_taken(frozen_case: Frozen, cases: list[tuple[str, 
     (function,) = frozen_case(*cases)
     assert names(pair_of(function.cases)) == pair
     assert len(with_second_shapes([function])[0].cases) == len(cases) + bool(pair)
+
+
+def test_an_added_variant_does_not_change_the_pair_of_before(frozen_case: Frozen) -> None:
+    pairs = pair_names(frozen_case(("a", (3,), "plain"), ("b", (2, 2), "plain")), {})
+    assert pairs == {"one.two": ["a", "b"]}
+    functions = frozen_case(("a", (3,), "plain"), ("b", (2, 2), "plain"), ("c", (7,), "plain sized-odd"))
+    (function,) = with_second_shapes(functions, earlier_pairs=pairs)
+    assert [case.id for case in function.cases if RECOMPILED in case.tags] == ["one.two/b-recompiled"]
+    assert pair_names(functions, pairs) == pairs
+    assert pair_names(functions, {}) == pair_names(functions, {"one.two": ["a", "lost"]}) == {"one.two": ["a", "c"]}
+
+
+def test_the_pairs_of_before_are_stored_with_the_variants(frozen_case: Frozen) -> None:
+    (function,) = frozen_case(("a", (3,), "plain"))
+    package = function.cases[0].arguments.package  # type: ignore[union-attr]
+    assert earlier_pairs_of(package) == {}
+    folder = Path(importlib.import_module(package).__file__ or "").parent
+    PackWriter().write(folder / VARIANTS_PACK, {EARLIER_PAIRS: {"one.two": ["a", "b"]}})
+    _PACKS.pop(package)
+    assert earlier_pairs_of(package) == {"one.two": ["a", "b"]}
 
 
 @pytest.mark.parametrize(
