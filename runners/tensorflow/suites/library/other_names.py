@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from protocol.enums import RECOMPILED
+from protocol.enums import GRADIENT, RECOMPILED
 from runners.suite.cases import Case, Function
 from runners.suite.frozen import QUICK
 from runners.tensorflow.suites import library
@@ -120,6 +120,8 @@ NAMES: Mapping[str, Sequence[str]] = {
     "tf.sinh": ("tf.math.sinh",),
 }
 """By the canonical name."""
+_VARIANTS = frozenset({"non-finite", "tails", "sized-odd", "sized-large", GRADIENT})
+"""Tags of cases that are made of others, and say more than that a name leads to its function."""
 
 
 def named(function: Function, name: str) -> Function:
@@ -136,9 +138,10 @@ def named(function: Function, name: str) -> Function:
     return dataclasses.replace(function, name=name, cases=[renamed])
 
 
-def _distance(case: Case) -> tuple[bool, bool, bool]:
+def _distance(case: Case) -> tuple[bool, bool, bool, bool]:
     """How far a case is from the usual one; the smallest is taken, and of equal ones the first."""
-    return case.kind != "value", case.dtype != "float32", "plain" not in case.tags
+    is_variant = bool(_VARIANTS & set(case.tags))
+    return is_variant, case.kind != "value", case.dtype != "float32", "plain" not in case.tags
 
 
 _FROZEN = {function.name: function for function in library.FUNCTIONS}
