@@ -43,9 +43,10 @@ from runners.tensorflow import FRAMEWORK
 from runners.tensorflow.frozen import FrozenCall
 
 FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
-EMPTY, DTYPES, SIZES = "empty", "dtypes", "sizes"
+EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
 """Kinds beside those of ``freezing.common.variants``: functions that no wider type judges, gradients of gradients,
-gradients where values are not finite or large, arrays without rows, other dtypes, and both sizes."""
+gradients where values are not finite or large, arrays without rows, other dtypes, both sizes, and other sizes among
+the numbers of a call, whose tag is ``sized-odd``."""
 SHARE_OF_SECOND_ORDER = 5
 """One function of so many is asked for a second gradient; half of those have none."""
 SHARE_OF_TAILS = 4
@@ -60,6 +61,8 @@ NAN, ALIKE = "nan", "alike"
 """Variants by name."""
 MOST_BASES = 2
 """Cases of a function that are varied in one respect, until one of them is right."""
+MOST_NUMBERED_BASES = 3
+"""The same of ``numbers``, where each is another mode of the call, such as a way to resize: all are taken."""
 
 
 class Bases:
@@ -119,11 +122,12 @@ def kind_of(name: str) -> str | None:
 
 @cache
 def _kinds_by_name() -> Mapping[str, str]:
-    from freezing.tensorflow.varied import NO_ROWS, SIZED
+    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
     sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
     return {
         **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in (*VARIANTS, *SIZED)},
+        **{variant.name: NUMBERS for variant in NUMBERED},
         NO_ROWS.name: EMPTY,
         GRADIENT: GRADIENT,
         SECOND_ORDER: SECOND_ORDER,
@@ -154,6 +158,7 @@ MOST: Mapping[str, Most] = {
     TAILS: Most(2, 1),
     SIZED_ODD: Most(1, 1),
     SIZED_LARGE: Most(1, 1),
+    NUMBERS: Most(3, 2),
     EMPTY: Most(1, 1),
     DTYPES: Most(4, 2),
     REFUSES: Most(3, 1),
@@ -202,7 +207,9 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
                 yield {**vars(sample), "kind": "value", "tags": sample.kinds}
 
 
-def vary(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter) -> Iterator[Sample]:
+def vary(
+    bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter, *, most: int = MOST_BASES
+) -> Iterator[Sample]:
     """The changed calls of a function, of which the first that will do is enough."""
     from freezing.tensorflow.varied import sample_of
 
@@ -213,7 +220,7 @@ def vary(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pac
             continue
         yield sample_of(case, new_call, variant, pack)
         count += 1
-        if count == MOST_BASES:
+        if count == most:
             return
 
 
@@ -235,13 +242,16 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         if kind == NON_FINITE and PROMISES_NOTHING.search(name):
             continue
         judges = INDEPENDENT if kind in (NON_FINITE, TAILS) else ()
-        gate = SampleGate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
+        gate = SampleGate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE, NUMBERS), judges=judges)
+        most = MOST[kind].of(is_raw=function.by_keyword)
         for variant in _of_kind(kind, bases.of(name)):
-            if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
+            if len(gate.cases) == most:
                 break
-            for sample in vary(bases, name, variant, deadly, pack):
+            most_bases = MOST_NUMBERED_BASES if kind == NUMBERS else MOST_BASES
+            for sample in vary(bases, name, variant, deadly, pack, most=most_bases):
                 note(sample.name)
-                if _is_admitted(gate, function, sample, pack):
+                is_admitted = _is_admitted(gate, function, sample, pack)
+                if len(gate.cases) == most or (is_admitted and kind != NUMBERS):
                     break
         pack.cases += gate.cases
         left_out += [(name, *reason) for reason in gate.left_out]
@@ -269,8 +279,10 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """The variants of a kind that a function is asked for, and of dtypes and of no rows if none of its cases has it."""
-    from freezing.tensorflow.varied import NO_ROWS, SIZED
+    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
+    if kind == NUMBERS:
+        return list(NUMBERED)
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
     if kind != DTYPES:
@@ -287,6 +299,7 @@ DRAWS: Mapping[str, Draw] = {
     NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),
     TAILS: partial(draw_variants, kinds=[TAILS]),
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
+    NUMBERS: partial(draw_variants, kinds=[NUMBERS]),
     EMPTY: partial(draw_variants, kinds=[EMPTY]),
     DTYPES: partial(draw_variants, kinds=[DTYPES]),
     REFUSES: partial(draw_variants, kinds=[REFUSES]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -106,6 +107,16 @@ def _many(size: int, call: Call) -> int:
     return size * (LARGE_ELEMENTS // max(array.size for array in call.arrays) + 1)
 
 
+def _repeated(length: Callable[[int, Call], int]) -> Change:
+    """Longer along all axes."""
+
+    def change(call: Call, rng: np.random.Generator) -> Call:
+        shapes = [[length(size, call) if size > 1 else size for size in array.shape] for array in call.arrays]
+        return call.having({number: repeat_to(array, shapes[number]) for number, array in enumerate(call.arrays)})
+
+    return change
+
+
 def _has_rows(call: Call) -> bool:
     return _rows(call) > 1 and is_contiguous(call)
 
@@ -118,6 +129,49 @@ def _has_plain_floats(call: Call) -> bool:
     return bool(call.floats) and is_contiguous(call) and all(array.ndim <= len(STEPS) for array in call.arrays)
 
 
+def _has_numbers(call: Call) -> bool:
+    return set(call.written) == {"tuple"} and _with_odd_numbers(call.written) != call.written
+
+
+def _with_odd_numbers(tree: Any) -> Any:
+    """The written call with larger whole numbers, alone or in lists: sizes, windows and strides are odd then."""
+    arguments, options = tree["tuple"]
+    others = [[name, _odd_numbers(value)] for name, value in options["mapping"]]
+    return {"tuple": [list(map(_odd_numbers, arguments)), {"mapping": others}]}
+
+
+def _odd_numbers(value: Any) -> Any:
+    if type(value) is int:
+        return 2 * value + 1 if value > 1 else value
+    if isinstance(value, list):
+        return list(map(_odd_numbers, value))
+    return {"tuple": _odd_numbers(value["tuple"])} if isinstance(value, dict) and set(value) == {"tuple"} else value
+
+
+def _numbers_after(change: Change) -> Change:
+    """The change of the arrays, and larger whole numbers among the other arguments."""
+
+    def change_both(call: Call, rng: np.random.Generator) -> Call:
+        return dataclasses.replace(change(call, rng), written=_with_odd_numbers(call.written))
+
+    return change_both
+
+
+NUMBERED: Sequence[Variant] = (
+    Variant(
+        "numbers-odd",
+        SIZED_ODD,
+        lambda call: _has_inside(call) and _has_numbers(call),
+        _numbers_after(_with_more_inside(_odd)),
+    ),
+    Variant(
+        "shapes-odd",
+        SIZED_ODD,
+        lambda call: is_contiguous(call) and _has_numbers(call),
+        _numbers_after(_repeated(_odd)),
+    ),
+)
+"""Larger arrays whose calls have larger numbers too, such as the size of a resized image, a window or a shape."""
 SIZED: Sequence[Variant] = (
     Variant("copies-odd", SIZED_ODD, _has_plain_floats, _distinct_copies),
     Variant("inside-odd", SIZED_ODD, _has_inside, _with_more_inside(_odd)),
