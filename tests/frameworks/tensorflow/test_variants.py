@@ -16,12 +16,12 @@ from freezing.common.gate import SampleGate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
-from freezing.tensorflow.varied import SIZED, sample_of
+from freezing.tensorflow.varied import NUMBERED, SIZED, sample_of
 from protocol.enums import REFUSES
 from runners.errors import LeftOutError
 from runners.suite.frozen import PackWriter
 
-BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED)}
+BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBERED)}
 ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
 TWO = '{"tuple":[[{"array":0},{"array":1}],{"mapping":[]}]}'
 
@@ -122,7 +122,25 @@ def test_scaled_copies_of_different_elements_are_different() -> None:
     assert np.unique(copies).size > 30
 
 
+def test_the_numbers_of_a_call_grow_with_its_arrays() -> None:
+    text = '{"tuple":[[{"array":0},[7,3],1],{"mapping":[["rate",{"tuple":[1,2]}],["half",true],["axis",-1]]}]}'
+    image = np.arange(24, dtype=np.float32).reshape(1, 2, 4, 3)
+    inside, whole = (BY_NAME[name].of(call_of("tf.abs", text, image)) for name in ("numbers-odd", "shapes-odd"))
+    assert inside is not None
+    assert whole is not None
+    assert [inside.arrays[0].shape, whole.arrays[0].shape] == [(1, 5, 9, 3), (1, 5, 9, 7)]
+    arguments, options = inside.written["tuple"]
+    assert arguments == [{"array": 0}, [15, 7], 1]
+    assert options == {"mapping": [["rate", {"tuple": [1, 5]}], ["half", True], ["axis", -1]]}
+    assert inside.written == whole.written
+
+
+def test_a_call_without_larger_numbers_has_no_such_variant() -> None:
+    assert BY_NAME["shapes-odd"].of(call_of("tf.abs", ONE, floats(1, 2))) is None
+
+
 @pytest.mark.parametrize(("name", "kind"), [
+    ("float32-one-numbers-odd", "numbers"),
     ("float32-one", None),
     ("float32-one-nan", "non-finite"),
     ("float32-one-int8", "dtypes"),
