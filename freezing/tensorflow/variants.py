@@ -61,8 +61,8 @@ PROMISES_NOTHING = re.compile(
 """Functions of which nothing is promised where a value is not finite: transforms, factorizations, and the softmax cross
 entropy, where a label of zero may or may not hide an infinite logit."""
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
-"""Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that, so
-larger numbers make calls that only the CPU accepts."""
+"""Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that,
+so larger numbers make calls that only the CPU accepts."""
 NAN, ALIKE = "nan", "alike"
 """Variants by name."""
 MOST_BASES = 2
