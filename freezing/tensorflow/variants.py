@@ -56,10 +56,10 @@ UNASKED = frozenset({"other-dtype"})
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
 PROMISES_NOTHING = re.compile(
-    r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm|softmax_?cross_?entropy"
+    r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm|softmax_?cross_?entropy|contrast"
 )
-"""Functions of which nothing is promised where a value is not finite: transforms, factorizations, and the softmax cross
-entropy, where a label of zero may or may not hide an infinite logit."""
+"""Functions of which nothing is promised where a value is not finite: transforms, factorizations, the softmax cross
+entropy, where a label of zero may or may not hide an infinite logit, and the contrast around an infinite mean."""
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
 """Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that,
 so larger numbers make calls that only the CPU accepts."""
