@@ -23,6 +23,8 @@ LIMIT_S = 600
 """For one part; past it, it is listed."""
 ENDED = "its process ended"
 NEVER_ENDS = "it never ends"
+UNFIT = "unfit when it was tried"
+"""The reason of cases that were drawn and left out by hand, as they are slow, or not determined after all."""
 COUNTED = (ENOUGH, ACCEPTED)
 """Reasons of which the list has the numbers alone."""
 LISTED = "left_out.json"
@@ -112,16 +114,18 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
     (suite / LISTED_VARIANTS).write_text(list_left_out(reasons, framework, version))
 
 
-def add_variants(folder: Path, suite: Path, framework: str) -> None:
+def add_variants(folder: Path, suite: Path, framework: str, *, unfit: Collection[str] = ()) -> None:
     """Add the parts to the variants that the suite has; these stay as they are, also where a part has one of its own.
 
-    A sample that was left out before and is a case now is no longer listed.
+    A sample that was left out before and is a case now is no longer listed. The cases of ``unfit``, by their ids, are
+    listed as left out.
     """
-    whole, reasons = _put_together(folder)
     packs = packs_in(suite)
     base, variants = packs.packs
-    names_before = {(case["function"], case["name"]) for case in packs.cases}
-    whole.cases = [case for case in whole.cases if (case["function"], case["name"]) not in names_before]
+    left_out = {(function, name) for function, _, name in (case_id.partition("/") for case_id in unfit)}
+    present = {(case["function"], case["name"]) for case in packs.cases}
+    whole, reasons = _put_together(folder, without=present | left_out)
+    reasons += [(*name, UNFIT, "") for name in sorted(left_out)]
     new_names = {(case["function"], case["name"]) for case in whole.cases}
     mark_quick(whole.cases, [*base.cases, *variants.cases])
     for case in variants.cases:
@@ -133,8 +137,11 @@ def add_variants(folder: Path, suite: Path, framework: str) -> None:
     path.write_text(add_left_out(_without(path.read_text(), new_names, framework), reasons, framework))
 
 
-def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
-    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out."""
+def _put_together(folder: Path, *, without: Collection[tuple[str, str]] = ()) -> tuple[PackWriter, list[Reason]]:
+    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out.
+
+    ``without`` are cases, by function and name, that are not taken.
+    """
     whole = PackWriter()
     reasons: list[Reason] = []
     names: set[tuple[str, str]] = set()
@@ -147,7 +154,8 @@ def _put_together(folder: Path) -> tuple[PackWriter, list[Reason]]:
                 reasons.append((*name, "tested by another operator too", ""))
                 continue
             names.add(name)
-            whole.take(part, case)
+            if name not in without:
+                whole.take(part, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
     print(f"{len(whole.cases):,} cases of {len({case['function'] for case in whole.cases})} functions")
     return whole, reasons
@@ -180,7 +188,11 @@ def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> 
     left_out = [reason for reason in left_out if tuple(reason[:3]) not in before]
     counts = Counter(content["counts"]) + Counter(reason for _, _, reason, _ in left_out)
     for owner, sample, reason, detail in left_out:
-        details.setdefault(reason, {}).setdefault(owner, {})[sample] = detail
+        owners = details.setdefault(reason, {})
+        if reason in COUNTED:
+            owners[owner] = owners.get(owner, 0) + 1
+        else:
+            owners.setdefault(owner, {})[sample] = detail
     return _as_json(framework, content[framework], counts, details)
 
 

@@ -32,14 +32,17 @@ Draw = Callable[[str, Path, Collection[str], Note], None]
 """Draws the cases of a function into a file, without the inputs that crash the process."""
 
 
-def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw) -> None:
-    """Draw every function that has no file in the folder yet."""
+def draw_in_turn(folder: Path, names: Sequence[str], draw: Draw, *, limit_s: int = CPU_LIMIT_S) -> None:
+    """Draw every function that has no file in the folder yet, each in so many seconds of the processor's time."""
     folder.mkdir(parents=True, exist_ok=True)
     note, run = folder / "now.json", folder / "run.npz"
     deadly: dict[str, list[str]] = defaultdict(list)
     while missing := {name: path for name, path in parts_of(folder, names).items() if not path.exists()}:
         drawn_apart(
-            "run", run, lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw), limit_s=ELAPSED_LIMIT_S
+            "run",
+            run,
+            lambda unfinished: _draw_all(missing, deadly, note, unfinished, draw, limit_s),
+            limit_s=ELAPSED_LIMIT_S,
         )
         reasons = Pack(run).about["left_out"]
         if not reasons:
@@ -59,13 +62,15 @@ def deadly_reasons(name: str, deadly: Collection[str]) -> list[Reason]:
     return [(name, sample_name, "it ends the process", "") for sample_name in deadly]
 
 
-def _draw_all(parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: Path, run: Path, draw: Draw) -> None:
+def _draw_all(
+    parts: Mapping[str, Path], deadly: Mapping[str, list[str]], note: Path, run: Path, draw: Draw, limit_s: int
+) -> None:
     from runners.tensorflow.devices import Cpu
 
     Cpu().prime()
     for name, path in parts.items():
         signal.alarm(ELAPSED_LIMIT_S)
-        signal.setitimer(signal.ITIMER_PROF, CPU_LIMIT_S)
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
         partial_file = path.with_suffix(".part.npz")
 
         def note_sample(sample_name: str, name: str = name) -> None:

@@ -1,9 +1,14 @@
 """Freeze the variants of the suite's cases: other kinds of input and of call, in a file beside that of the cases.
 
-python -m freezing.tensorflow.variants FOLDER [--only KIND] [--merge]
+python -m freezing.tensorflow.variants FOLDER [--only KIND] [--missing] [--names FILE] [--merge | --add [--unfit FILE]]
 
 Each function's cases of a kind stand in a file of their own in FOLDER/KIND until all are there; an interrupted freeze
-goes on there. ``--merge`` draws nothing: it puts together what is there by now.
+goes on there. ``--merge`` draws nothing: what is in FOLDER by now becomes the suite's file of variants. ``--add`` draws
+nothing either: what is in FOLDER is added to the variants that the suite has.
+
+``--missing`` draws a function only if the suite has no variant of the kind, and lists none that was left out.
+``--names`` draws the functions in a file, one per line and in that order. ``--seconds`` is the processor's time that
+one kind of one function may take. ``--add --unfit FILE`` leaves out the cases whose ids are in a file.
 """
 
 from __future__ import annotations
@@ -25,20 +30,21 @@ from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
-from freezing.common.parts import LISTED, Reason, merge_variants, write_part
+from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
 from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
-from freezing.tensorflow.in_turn import PARTS, Draw, Note, deadly_reasons, draw_in_turn
+from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES, Judge
 from runners.errors import LeftOutError, UnfreezableError
-from runners.suite.frozen import PACK, QUICK, Pack, PackSet, PackWriter
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter
 from runners.tensorflow import FRAMEWORK
 
 FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
-EMPTY, DTYPES, SIZES = "empty", "dtypes", "sizes"
+EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
 """Kinds beside those of ``freezing.common.variants``: functions that no wider type judges, gradients of gradients,
-gradients where values are not finite or large, arrays without rows, other dtypes, and both sizes."""
+gradients where values are not finite or large, arrays without rows, other dtypes, both sizes, and other sizes among
+the numbers of a call, whose tag is ``sized-odd``."""
 SHARE_OF_SECOND_ORDER = 5
 """One function of so many is asked for a second gradient; half of those have none."""
 SHARE_OF_TAILS = 4
@@ -47,22 +53,39 @@ UNASKED = frozenset({"other-dtype"})
 """Variants that TensorFlow decides in Python, before any device."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
-PROMISES_NOTHING = re.compile(r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm")
-"""Functions of which nothing is promised where a value is not finite: transforms and factorizations."""
+PROMISES_NOTHING = re.compile(
+    r"(?i)fft|dct|svd|qr|eig|chol|lu_|inv$|inverse|det$|solve|expm|logm|sqrtm|softmax_?cross_?entropy|contrast"
+)
+"""Functions of which nothing is promised where a value is not finite: transforms, factorizations, the softmax cross
+entropy, where a label of zero may or may not hide an infinite logit, and the contrast around an infinite mean."""
+FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
+"""Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that,
+so larger numbers make calls that only the CPU accepts."""
 NAN, ALIKE = "nan", "alike"
 """Variants by name."""
 MOST_BASES = 2
 """Cases of a function that are varied in one respect, until one of them is right."""
+MOST_NUMBERED_BASES = 3
+"""The same of ``numbers``, where each is another mode of the call, such as a way to resize: all are taken."""
 
 
 class Bases:
-    """The cases that variants are made of: the frozen ones, and those that formulas judge, drawn beside these."""
+    """The cases that variants are made of: the frozen ones, and those that formulas judge.
+
+    The latter are in the folder where they were drawn. A folder without them has only variants to add, so they are
+    read from the suite's file of variants.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._packs = PackSet([Pack(SUITE / PACK), *map(Pack, sorted((folder / FORMULA).glob(PARTS)))])
+        frozen = Pack(SUITE / PACK)
+        parts = list(map(Pack, sorted((folder / FORMULA).glob(PARTS))))
+        variants = Pack(SUITE / VARIANTS_PACK) if not parts and (SUITE / VARIANTS_PACK).exists() else None
+        self._packs = PackSet([frozen, *parts, *([variants] if variants else [])])
         self._cases: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for case in self._packs.cases:
-            self._cases[case["function"]].append(case)
+        cases = [*frozen.cases, *(case for part in parts for case in part.cases)]
+        for case in [*cases, *(variants.cases if variants else [])]:
+            if kind_of(case["name"]) is None:
+                self._cases[case["function"]].append(case)
 
     @property
     def functions(self) -> list[str]:
@@ -92,6 +115,29 @@ class Bases:
         return sum(self._packs.array(digest).size for digest in case["arrays"])
 
 
+def kind_of(name: str) -> str | None:
+    """The kind, as on the command line, of the variant with a name; None if it is a case that variants are made of."""
+    for end, kind in _kinds_by_name().items():
+        if name.endswith(f"-{end}"):
+            is_there = kind == GRADIENT and kind_of(name[: -len(end) - 1]) is not None
+            return GRADIENT_THERE if is_there else kind
+    return None
+
+
+@cache
+def _kinds_by_name() -> Mapping[str, str]:
+    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
+
+    sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
+    return {
+        **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in (*VARIANTS, *SIZED)},
+        **{variant.name: NUMBERS for variant in NUMBERED},
+        NO_ROWS.name: EMPTY,
+        GRADIENT: GRADIENT,
+        SECOND_ORDER: SECOND_ORDER,
+    }
+
+
 @cache
 def bases_in(folder: Path) -> Bases:
     return Bases(folder)
@@ -116,6 +162,7 @@ MOST: Mapping[str, Most] = {
     TAILS: Most(2, 1),
     SIZED_ODD: Most(1, 1),
     SIZED_LARGE: Most(1, 1),
+    NUMBERS: Most(3, 2),
     EMPTY: Most(1, 1),
     DTYPES: Most(4, 2),
     REFUSES: Most(3, 1),
@@ -164,7 +211,9 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
                 yield {**vars(sample), "kind": "value", "tags": sample.kinds}
 
 
-def vary(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter) -> Iterator[Sample]:
+def vary(
+    bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter, *, most: int = MOST_BASES
+) -> Iterator[Sample]:
     """The changed calls of a function, of which the first that will do is enough."""
     from freezing.tensorflow.varied import sample_of
 
@@ -175,7 +224,7 @@ def vary(bases: Bases, name: str, variant: Variant, deadly: Collection[str], pac
             continue
         yield sample_of(case, new_call, variant, pack)
         count += 1
-        if count == MOST_BASES:
+        if count == most:
             return
 
 
@@ -191,16 +240,24 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         # A formula that goes through all elements one by one takes minutes for so many.
         if kind == SIZED_LARGE and formula_of(name) is not None:
             continue
+        # A function that took too long for one large input takes as long for the others.
+        if kind == SIZED_LARGE and any(sample_name.endswith("-large") for sample_name in deadly):
+            continue
         if kind == NON_FINITE and PROMISES_NOTHING.search(name):
             continue
+        if kind == NUMBERS and FOLLOWS_A_SHAPE.search(name):
+            continue
         judges = INDEPENDENT if kind in (NON_FINITE, TAILS) else ()
-        gate = SampleGate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=judges)
+        gate = SampleGate(function, pack, large=kind in (SIZED_ODD, SIZED_LARGE, NUMBERS), judges=judges)
+        most = MOST[kind].of(is_raw=function.by_keyword)
         for variant in _of_kind(kind, bases.of(name)):
-            if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
+            if len(gate.cases) == most:
                 break
-            for sample in vary(bases, name, variant, deadly, pack):
+            most_bases = MOST_NUMBERED_BASES if kind == NUMBERS else MOST_BASES
+            for sample in vary(bases, name, variant, deadly, pack, most=most_bases):
                 note(sample.name)
-                if _is_admitted(gate, function, sample, pack):
+                is_admitted = _is_admitted(gate, function, sample, pack)
+                if len(gate.cases) == most or (is_admitted and kind != NUMBERS):
                     break
         pack.cases += gate.cases
         left_out += [(name, *reason) for reason in gate.left_out]
@@ -228,12 +285,14 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
     """The variants of a kind that a function is asked for, and of dtypes and of no rows if none of its cases has it."""
-    from freezing.tensorflow.varied import NO_ROWS
+    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
+    if kind == NUMBERS:
+        return list(NUMBERED)
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
     if kind != DTYPES:
-        return [variant for variant in VARIANTS if variant.kind == kind and variant.name not in UNASKED]
+        return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
     dtypes = {case["dtype"] for case in cases}
     return [variant for variant in VARIANTS if not variant.kind and variant.name not in dtypes]
 
@@ -246,6 +305,7 @@ DRAWS: Mapping[str, Draw] = {
     NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),
     TAILS: partial(draw_variants, kinds=[TAILS]),
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
+    NUMBERS: partial(draw_variants, kinds=[NUMBERS]),
     EMPTY: partial(draw_variants, kinds=[EMPTY]),
     DTYPES: partial(draw_variants, kinds=[DTYPES]),
     REFUSES: partial(draw_variants, kinds=[REFUSES]),
@@ -263,6 +323,17 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
     if kind == SECOND_ORDER:
         return [name for name in names if _number(name) % SHARE_OF_SECOND_ORDER == 0]
     return names
+
+
+def drawn_functions(kind: str) -> set[str]:
+    """The functions that the suite has a variant of a kind of, or lists one that was left out."""
+    list_path = SUITE / LISTED_VARIANTS
+    names = [(case["function"], case["name"]) for case in Pack(SUITE / VARIANTS_PACK).cases]
+    for owners in json.loads(list_path.read_text())["left_out"].values():
+        for owner, samples in owners.items():
+            # Of some reasons the list has only the numbers.
+            names += [(owner, sample_name) for sample_name in samples] if isinstance(samples, dict) else []
+    return {function for function, name in names if kind_of(name) == kind}
 
 
 def _number(name: str) -> int:
@@ -283,29 +354,44 @@ def without_float64() -> list[str]:
     )
 
 
-def freeze(folder: Path, kinds: Sequence[str], *, drawing: bool) -> None:
-    """Draw of each kind every function that has no file in the folder yet, unless it is put together."""
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    if not drawing:
-        merge_variants(folder, SUITE, FRAMEWORK.name, tf.__version__)
-        return
-    for kind in kinds:
-        draw_in_turn(folder / kind, asked_functions(kind, folder), DRAWS[kind])
+def chosen_functions(kind: str, folder: Path, *, only_missing: bool, names: Path | None) -> list[str]:
+    """The functions that a command draws of a kind, in order."""
+    asked = asked_functions(kind, folder)
+    if names is not None:
+        is_asked = set(asked)
+        asked = [name for name in names.read_text().split() if name in is_asked]
+    drawn = drawn_functions(kind) if only_missing else set()
+    return [name for name in asked if name not in drawn]
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.tensorflow.variants")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", choices=list(DRAWS), action="append")
-    parser.add_argument("--merge", action="store_true")
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--names", type=Path)
+    parser.add_argument("--unfit", type=Path)
+    parser.add_argument("--seconds", type=int, default=CPU_LIMIT_S)
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--merge", action="store_true")
+    whole.add_argument("--add", action="store_true")
     options = parser.parse_args(arguments)
     fix_hashes("freezing.tensorflow.variants", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
-    freeze(options.folder, options.only or list(DRAWS), drawing=not options.merge)
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    if options.merge:
+        merge_variants(options.folder, SUITE, FRAMEWORK.name, tf.__version__)
+    elif options.add:
+        unfit = options.unfit.read_text().split() if options.unfit else []
+        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit)
+    else:
+        for kind in options.only or list(DRAWS):
+            names = chosen_functions(kind, options.folder, only_missing=options.missing, names=options.names)
+            draw_in_turn(options.folder / kind, names, DRAWS[kind], limit_s=options.seconds)
     return 0
 
 

@@ -4,6 +4,7 @@ values."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from freezing.common.determined import require_determined
 from freezing.common.gate import SampleGate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
-from freezing.tensorflow.varied import sample_of
+from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
+from freezing.tensorflow.varied import NUMBERED, SIZED, sample_of
 from protocol.enums import REFUSES
 from runners.errors import LeftOutError
 from runners.suite.frozen import PackWriter
 
-BY_NAME = {variant.name: variant for variant in VARIANTS}
+BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBERED)}
 ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
 TWO = '{"tuple":[[{"array":0},{"array":1}],{"mapping":[]}]}'
 
@@ -85,3 +87,85 @@ def test_a_kernel_that_is_not_there_is_no_refusal() -> None:
     with pytest.raises(tf.errors.NotFoundError) as error:
         tf.nn.avg_pool3d(tf.zeros([1, 2, 2, 2, 1], tf.float64), 2, 2, "VALID")
     assert not PublicFunction("tf.nn.avg_pool3d").is_refusal(error.value)
+
+
+def sized(name: str, *arrays: Any) -> list[Any]:
+    call = BY_NAME[name].of(call_of("tf.abs", ONE, *arrays))
+    assert call is not None
+    return list(call.arrays)
+
+
+def test_the_inside_of_an_image_is_larger_and_its_channels_are_not() -> None:
+    image, kernel = np.arange(24, dtype=np.float32).reshape(1, 2, 4, 3), np.ones((3, 1), np.float32)
+    larger, same = sized("inside-odd", image, kernel)
+    assert (larger.shape, same.shape) == ((1, 5, 9, 3), (3, 1))
+    largest, _ = sized("inside-large", image, kernel)
+    assert largest.size > 100_000
+    assert largest.shape[-1] == 3
+    assert BY_NAME["inside-odd"].of(call_of("tf.abs", ONE, floats(1, 2))) is None
+
+
+def test_more_rows_keep_the_order_of_their_numbers_and_the_length_of_the_others() -> None:
+    data, ids, other = np.arange(6, dtype=np.float32).reshape(3, 2), np.array([0, 0, 1]), floats(1, 2)
+    more_data, more_ids, same = sized("rows-odd", data, ids, other)
+    assert more_data.shape == (7, 2)
+    assert more_ids.tolist() == [0, 0, 0, 0, 0, 1, 1]
+    assert same.tolist() == [1, 2]
+    many_data, many_ids, _ = sized("rows-large", data, ids, other)
+    assert many_data.size > 100_000
+    assert len(many_ids) == len(many_data)
+
+
+def test_scaled_copies_of_different_elements_are_different() -> None:
+    (copies,) = sized("copies-odd", np.arange(1, 7, dtype=np.float32).reshape(2, 3))
+    assert copies.shape == (5, 7)
+    assert np.unique(copies).size > 30
+
+
+def test_the_numbers_of_a_call_grow_with_its_arrays() -> None:
+    text = '{"tuple":[[{"array":0},[7,3],1],{"mapping":[["rate",{"tuple":[1,2]}],["half",true],["axis",-1]]}]}'
+    image = np.arange(24, dtype=np.float32).reshape(1, 2, 4, 3)
+    inside, whole = (BY_NAME[name].of(call_of("tf.abs", text, image)) for name in ("numbers-odd", "shapes-odd"))
+    assert inside is not None
+    assert whole is not None
+    assert [inside.arrays[0].shape, whole.arrays[0].shape] == [(1, 5, 9, 3), (1, 5, 9, 7)]
+    arguments, options = inside.written["tuple"]
+    assert arguments == [{"array": 0}, [15, 7], 1]
+    assert options == {"mapping": [["rate", {"tuple": [1, 5]}], ["half", True], ["axis", -1]]}
+    assert inside.written == whole.written
+
+
+def test_a_call_without_larger_numbers_has_no_such_variant() -> None:
+    assert BY_NAME["shapes-odd"].of(call_of("tf.abs", ONE, floats(1, 2))) is None
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("float32-one-numbers-odd", "numbers"),
+    ("float32-one", None),
+    ("float32-one-nan", "non-finite"),
+    ("float32-one-int8", "dtypes"),
+    ("float32-one-no-rows", "empty"),
+    ("float32-one-sized-large", "sizes"),
+    ("float32-one-rows-odd", "sizes"),
+    ("float32-one-gradient", "gradient"),
+    ("float32-one-nan-gradient", "gradient-there"),
+    ("float32-one-second-order", "second-order"),
+    ("float32-one-index-below", REFUSES),
+])  # fmt: skip
+def test_the_name_of_a_case_tells_its_kind(name: str, kind: str | None) -> None:
+    assert kind_of(name) == kind
+
+
+def test_missing_functions_are_those_without_a_variant_of_the_kind(tmp_path: Path) -> None:
+    drawn = drawn_functions(REFUSES)
+    assert "tf.gather_nd" in drawn
+    names = tmp_path / "names"
+    names.write_text("tf.matmul tf.gather_nd no.function tf.abs")
+    assert chosen_functions(REFUSES, tmp_path, only_missing=False, names=names) == [
+        "tf.matmul",
+        "tf.gather_nd",
+        "tf.abs",
+    ]
+    missing = chosen_functions(REFUSES, tmp_path, only_missing=True, names=names)
+    assert missing == [name for name in ("tf.matmul", "tf.abs") if name not in drawn]
+    assert (SUITE / "variants.npz").exists()

@@ -1,8 +1,9 @@
 """The suite ``library``: TensorFlow's public functions on inputs derived from their parameters, drawn once and frozen.
 
-``frozen.npz`` beside this file contains the cases, and ``left_out.json`` lists what was left out, each with its reason.
-``python -m freezing.tensorflow SURFACE FOLDER`` draws both again from the installed TensorFlow. Importing this package
-imports no framework.
+``frozen.npz`` beside this file contains the cases, and ``variants.npz`` the same cases with other inputs.
+``left_out.json`` and ``left_out_variants.json`` list what was left out, each with its reason. ``python -m
+freezing.tensorflow SURFACE FOLDER`` and ``python -m freezing.tensorflow.variants FOLDER`` draw these files again from
+the installed TensorFlow. Importing this package imports no framework.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from protocol.enums import RECOMPILED
+from protocol.enums import GRADIENT, RECOMPILED
 from runners.suite.cases import Case, Function
 from runners.suite.frozen import QUICK
 from runners.tensorflow.suites import library
@@ -120,6 +120,8 @@ NAMES: Mapping[str, Sequence[str]] = {
     "tf.sinh": ("tf.math.sinh",),
 }
 """For each canonical name, the other names."""
+_VARIANTS = frozenset({"non-finite", "tails", "sized-odd", "sized-large", GRADIENT})
+"""Tags of variants and gradients. They show more than that a name leads to its function."""
 
 
 def named(function: Function, name: str) -> Function:
@@ -136,9 +138,10 @@ def named(function: Function, name: str) -> Function:
     return dataclasses.replace(function, name=name, cases=[renamed])
 
 
-def _distance(case: Case) -> tuple[bool, bool, bool]:
-    """Return the sort key by which a plain value case in float32 comes first."""
-    return case.kind != "value", case.dtype != "float32", "plain" not in case.tags
+def _distance(case: Case) -> tuple[bool, bool, bool, bool]:
+    """Return the sort key by which a plain value case in float32 comes first, and variants last."""
+    is_variant = bool(_VARIANTS & set(case.tags))
+    return is_variant, case.kind != "value", case.dtype != "float32", "plain" not in case.tags
 
 
 _FROZEN = {function.name: function for function in library.FUNCTIONS}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from freezing.common.gate import ACCEPTED
-from freezing.common.parts import LISTED_VARIANTS, add_variants, draw_missing, list_left_out, write_part
+from freezing.common.parts import LISTED_VARIANTS, UNFIT, add_variants, draw_missing, list_left_out, write_part
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
 
@@ -84,3 +84,26 @@ def test_only_parts_whose_titles_match_are_drawn(tmp_path: Path) -> None:
     titles = ["torch.nn.Linear", "torch.nn.BatchNorm1d", "torch.nn.LayerNorm"]
     draw_missing(tmp_path, titles, lambda number, path: write_part(PackWriter(), [], path), pattern="Norm")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0001.npz", "0002.npz"]
+
+
+def test_what_the_suite_has_and_what_is_unfit_is_not_added(tmp_path: Path) -> None:
+    packed(tmp_path / PACK, "float32", "plain", value=1.0)
+    packed(tmp_path / VARIANTS_PACK, "float32-tails", "tails", value=2.0)
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out([], "torch", "2.9.0"))
+    parts, part = tmp_path / "parts" / "sizes", PackWriter()
+    parts.mkdir(parents=True)
+    part.cases += [
+        case(part, "float32-tails", "tails", value=9.0),
+        case(part, "float32-slow", "sized-large", value=3.0),
+        case(part, "float32-odd", "sized-odd", value=4.0),
+    ]
+    write_part(part, [], parts / "0000.npz")
+
+    add_variants(tmp_path / "parts", tmp_path, "torch", unfit=["torch.abs/float32-slow"])
+
+    variants = Pack(tmp_path / VARIANTS_PACK)
+    assert [one["name"] for one in variants.cases] == ["float32-odd", "float32-tails"]
+    assert packs_in(tmp_path).array(variants.cases[1]["arrays"][0])[0] == 2.0
+    assert variants.about == {"torch": "2.9.0"}
+    left_out = [("torch.abs", "float32-slow", UNFIT, "")]
+    assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out(left_out, "torch", "2.9.0")

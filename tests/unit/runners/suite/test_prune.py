@@ -38,10 +38,15 @@ def test_a_function_that_lost_no_quick_case_keeps_its_choice() -> None:
 
 def test_what_is_left_out_later_is_listed_as_if_it_had_been_there_at_once() -> None:
     first = [("torch.abs", "one", "large result", "too large"), ("torch.add", "many", "enough of its function", "")]
-    later = [("torch.abs", "two", "not determined", "why"), ("torch.abs", "three", "large result", "too large")]
+    later = [
+        ("torch.abs", "two", "not determined", "why"),
+        ("torch.abs", "three", "large result", "too large"),
+        ("torch.add", "more", "enough of its function", ""),
+        ("torch.mul", "many", "enough of its function", ""),
+    ]
     together = list_left_out([*first, *later], "torch", "2.9.0")
     assert add_left_out(list_left_out(first, "torch", "2.9.0"), later, "torch") == together
-    assert json.loads(together)["counts"] == {"enough of its function": 1, "large result": 2, "not determined": 1}
+    assert json.loads(together)["counts"] == {"enough of its function": 3, "large result": 2, "not determined": 1}
 
 
 def test_a_framework_that_shows_nothing_more_has_no_rules_of_its_own() -> None:
