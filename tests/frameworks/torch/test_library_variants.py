@@ -17,12 +17,12 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from freezing.common.parts import LISTED, LISTED_VARIANTS
-from freezing.common.variants import LARGE_ELEMENTS, OFFSET, SIZED_LARGE, Call
+from freezing.common.variants import LARGE_ELEMENTS, OFFSET, SECOND_ORDER, SIZED_LARGE, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.operators import functions_of
 from freezing.torch.variants import INT16, NAN_GRADIENT, OVERLAPPING_GRADIENT, FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
-from protocol.enums import Verdict
+from protocol.enums import GRADIENT, Verdict
 from runners.suite.cases import Case, Context
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, frozen_functions, packs_in
@@ -63,7 +63,7 @@ def test_each_is_named_by_the_case_that_it_is_made_of(variants: list[Case]) -> N
     assert [case.id for case in variants if not case.id.startswith(tuple(names[case.function]))] == []
 
 
-LEAST = {"refuses": 600, "non-finite": 500, "tails": 800, "sized-odd": 500}
+LEAST = {"refuses": 600, "non-finite": 500, "tails": 800, "sized-odd": 500, "sized-large": 500, "overlapping": 600}
 """The number of functions with a variant of each kind."""
 
 
@@ -72,8 +72,10 @@ def test_every_kind_is_of_hundreds_of_functions(variants: list[Case], tag: str) 
     assert len({case.function for case in variants if tag in case.tags}) >= LEAST[tag]
 
 
-@pytest.mark.parametrize(("dtype", "least"), [("float16", 700), ("bfloat16", 700), ("int8", 600), ("uint8", 600)])
-def test_small_dtypes_are_of_hundreds_of_functions(variants: list[Case], dtype: str, least: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "least"), [("float16", 700), ("bfloat16", 700), ("int8", 600), ("uint8", 600), ("int16", 100)]
+)
+def test_small_dtypes_are_of_many_functions(variants: list[Case], dtype: str, least: int) -> None:
     assert len({case.function for case in variants if case.dtype == dtype}) >= least
 
 
@@ -83,6 +85,13 @@ def test_non_finite_values_are_in_the_inputs(variants: list[Case]) -> None:
         if "non-finite" in case["tags"]:
             floats = [pack.array(digest) for digest in case["arrays"] if "float" in pack.dtype(digest)]
             assert any(not np.isfinite(array).all() for array in floats), case["name"]
+
+
+def test_a_tenth_of_the_functions_with_a_gradient_have_one_of_second_order(cases: dict[str, Case]) -> None:
+    functions = {
+        tag: {case.function for case in cases.values() if tag in case.tags} for tag in (GRADIENT, SECOND_ORDER)
+    }
+    assert len(functions[SECOND_ORDER]) > len(functions[GRADIENT]) / 10
 
 
 def accepting(*arguments: Any, **options: Any) -> Any:
