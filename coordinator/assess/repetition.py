@@ -34,7 +34,7 @@ class FunctionRole(StrEnum):
     """The function sets up a module. The functions that it calls run once; the functions that it passes on are used
     later."""
     aside = "aside"
-    """The function prepares data, exports, prints or plots, so it does not count as running repeatedly."""
+    """The function prepares data, exports, prints, plots or logs, so it does not count as running repeatedly."""
     test = "test"
 
 
