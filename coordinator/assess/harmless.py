@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
@@ -39,6 +40,8 @@ _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
+_STATE_PARAMETER = re.compile(r"(?:\w+_)?state_dict|checkpoint(?:_model|_state)?|ckpt")
+"""Matches the names of parameters that take the weights of a module."""
 _LOADING_CODE = re.compile(
     r"(?:^|/)(?:convert_\w*(?:checkpoint|ckpt|model|original|state_dict|to_hf|weights?)\w*"
     r"|(?:\w+_)?(?:checkpoint|model|state_dict|weights?)_(?:conversion|load(?:er|ing)))\.py$"
@@ -106,12 +109,17 @@ def why_aside(path: str, within: str) -> str:
     repeatedly; empty if the names give none."""
     if _EXPORT_CODE.search(path):
         return EXPORTS
-    is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
+    is_transform = is_transform_file(path) and within.endswith(".__call__")
     if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within) or _COLLATES.search(within):
         return PREPARES_DATA
     if _MODEL_INPUT_CODE.search(path) and not _OUTPUT_FUNCTION.search(within):
         return PREPARES_DATA
     return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
+
+
+def is_transform_file(path: str) -> bool:
+    """Whether classes of a file that can be called prepare data: ``transforms/crop.py``."""
+    return _TRANSFORMS.search(path) is not None
 
 
 def _shows(name: str) -> bool:
@@ -170,6 +178,12 @@ def is_setup_place(site: Site) -> bool:
 
 def is_setup_function(path: str) -> bool:
     return _SETUP_FUNCTION.fullmatch(path.rpartition(".")[2]) is not None
+
+
+def takes_state(parameters: Iterable[str]) -> bool:
+    """Whether a function with these parameters reads or writes the weights of a module, as far as their names show:
+    ``interpolate_positions(model, state_dict)``."""
+    return any(map(_STATE_PARAMETER.fullmatch, parameters))
 
 
 def is_setup_method(method: str) -> bool:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
-from coordinator.assess.harmless import is_setup_method
+from coordinator.assess.harmless import is_setup_method, takes_state
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
 from coordinator.assess.operators import OperatorCall
-from coordinator.assess.repetition import TRAINS
+from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
@@ -369,6 +369,7 @@ class Linker:
             is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
             is_at_setup=self._is_at_setup(reading.module, mention.within),
             goes_to_host=mention.goes_to_host,
+            is_option=mention.is_option,
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
@@ -376,9 +377,12 @@ class Linker:
         return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
 
     def _is_at_setup(self, module: str, within: str) -> bool:
-        """Whether a function is a method that sets up a layer."""
-        is_setup = is_setup_method(within.rpartition(".")[2])
-        return is_setup and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+        """Whether a function sets up a layer, or takes the weights of a module."""
+        method = within.rpartition(".")[2]
+        fact = self._facts.functions.get(f"{module}.{within}")
+        if fact is not None and _takes_state(fact, method):
+            return True
+        return is_setup_method(method) and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -430,6 +434,7 @@ class Linker:
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
+            takes_state=_takes_state(fact, method),
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
@@ -505,6 +510,10 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+
+def _takes_state(fact: FunctionFact, method: str) -> bool:
+    return takes_state(fact.parameters) and not is_repeated_name(method)
 
 
 def _is_array(value: Binding) -> bool:

@@ -115,6 +115,13 @@ def test_what_a_set_up_makes_or_hands_on_is_used_later(layer: Site) -> None:
     assert judge(layer)[0] is Weight.finding
 
 
+def test_an_entry_of_a_table_is_a_condition() -> None:
+    place = replace(site("torch.nn.AdaptiveMaxPool2d", use=Use.named), is_option=True)
+    assert judge(place) == (Weight.condition, "")
+    assert judge(replace(place, within="plot")) == (Weight.condition, "")
+    assert judge(replace(place, path="data/pools.py")) == (Weight.note, PREPARES_DATA)
+
+
 @pytest.mark.parametrize("path", ["engine/exporter.py", "utils/export/onnx.py", "exporters/exporter_onnx.py"])
 def test_code_that_exports_a_model_runs_on_the_host(path: str) -> None:
     assert judge(site(path=path), end="failed") == (Weight.note, EXPORTS)

@@ -717,6 +717,103 @@ def test_a_result_that_goes_to_the_host_at_once_is_noted(code: str, goes_to_host
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [goes_to_host]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "y = x.unique()\n    return y.tolist()",
+        "y = x.unique().detach()\n    logger.info('%s', y)",
+        "y, counts = x.unique()\n    print(counts)\n    'all: {}'.format(y)",
+        "y = x.unique()\n    self.log.warning(f'{y}')",
+        "y = x.unique()\n    writer.add_scalar('kinds', y)",
+        "y = x.unique()\n    '%s' % y\n    '%s %s' % (y, 1)",
+        "y = x.unique()\n    y = y.cpu()\n    return y + 1",
+        "x = x.unique()\n    x = x.cpu()\n    return x",
+        "for _ in range(3):\n        y = x.unique()\n        z = y.item()",
+        "y = x.unique()\n    def inner():\n        return int(y)\n    return inner",
+        "try:\n        y = x.unique()\n        y.item()\n    finally: ...",
+    ],
+)
+def test_a_result_that_a_function_only_moves_to_the_host_is_noted(code: str) -> None:
+    all_sites = sites(f"def f(self, x: torch.Tensor):\n    {code}")
+    assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [True]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "y = x.unique()",
+        "y = x.unique()\n    y.item()\n    return y",
+        "y, counts = x.unique()\n    y.item()\n    return counts",
+        "y = x.unique()\n    if y.item():\n        y = x\n    return y",
+        "if True:\n        y = x.unique()\n    else:\n        y = x\n    y.item()\n    return y",
+        "for _ in range(3):\n        torch.add(y, 1)\n        y = x.unique()\n        y.item()",
+        "global y\n    torch.add(y, 1)\n    y = x.unique()\n    y.item()",
+        "y = x.unique()\n    y.item()\n    [y for y in range(3)]\n    return y",
+        "y = x.unique()\n    y.item()\n    y += 1",
+        "y = x.unique()\n    y.item()\n    return lambda: torch.add(y, 1)",
+        "match 1:\n        case 1: y = x.unique()\n        case _: y = x\n    y.item()\n    return y",
+        "y = x.unique()\n    y.item()\n    catalog.info(y)",
+        "y = z.y = x.unique()\n    y.item()",
+    ],
+)
+def test_a_result_that_a_function_also_uses_stays_on_the_device(code: str) -> None:
+    all_sites = sites(f"def f(x: torch.Tensor, z):\n    {code}")
+    assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [False]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_option"),
+    [
+        ("POOLS = {'max': nn.MaxPool1d, 'mean': nn.AvgPool1d}", True),
+        ("POOLS = dict(max=nn.MaxPool1d, mean=nn.AvgPool1d)", True),
+        ("POOLS = (nn.MaxPool1d, nn.MaxPool2d)", True),
+        ("POOLS = [nn.MaxPool1d]", False),
+        ("layers = [nn.MaxPool1d(2), nn.MaxPool2d(2)]", False),
+        ("for pool in (nn.MaxPool1d, nn.MaxPool2d): pool(2)", False),
+        ("[pool(2) for pool in [nn.MaxPool1d, nn.MaxPool2d]]", False),
+    ],
+)
+def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
+    assert next(site.is_option for site in sites(code) if site.function == "torch.nn.MaxPool1d") is is_option
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ("torch.unique(tokenizer(text, return_tensors='pt').input_ids)", True),
+        ("torch.unique(tokenizer(text, return_tensors='pt')['input_ids'][:, :7])", True),
+        ("batch = self.tokenizer(text, return_tensors='pt')\n    torch.unique(batch.input_ids)", True),
+        ("batch = tokenizer(text, return_tensors='pt')\n    torch.unique(batch.input_ids.to(device))", False),
+        ("batch = tokenizer(text, return_tensors='pt').to(device)\n    torch.unique(batch.input_ids)", False),
+        ("batch = processor(image, return_tensors='pt', device=device)\n    torch.unique(batch.pixels)", False),
+        ("torch.unique(tokenizer(text, return_tensors='np').input_ids)", False),
+        ("self.batch = tokenizer(text, return_tensors='pt')\n    torch.unique(self.batch.input_ids)", False),
+    ],
+)
+def test_a_tokenizer_makes_its_arrays_on_the_host(code: str, is_on_host: bool) -> None:
+    all_sites = sites(f"def f(self, tokenizer, processor, text, image, device):\n    {code}")
+    assert [site.is_on_host for site in all_sites if site.function == "torch.unique"] == [is_on_host]
+
+
+def test_an_instance_of_another_packages_class_is_no_array() -> None:
+    code = "import numpy as np\ndef f(x):\n    if isinstance(x, np.ndarray):\n        return x.nonzero()\n"
+    assert names(code) == []
+    assert names(code + "    return x.nonzero()") == ["torch.Tensor.nonzero"]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_at_setup"),
+    [
+        ("resize_positions(model, state_dict)", True),
+        ("resize_positions(model, checkpoint)", True),
+        ("resize_positions(model, checkpoint_path)", False),
+        ("positions_loss(model, state_dict)", False),
+    ],
+)
+def test_a_function_that_takes_weights_sets_a_module_up(function: str, is_at_setup: bool) -> None:
+    assert sites(f"def {function}:\n    torch.zeros(2)")[-1].is_at_setup is is_at_setup
+
+
 def test_a_member_that_a_text_names_is_used() -> None:
     code = (
         "import importlib\n"
