@@ -67,6 +67,8 @@ from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
 """Packages of other authors whose members never come from a framework."""
+_NUMPY = frozenset({"numpy", "scipy"})
+"""Packages whose arrays have some of the methods that arrays of frameworks have."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -99,6 +101,8 @@ _SUMMARIES = re.compile(r"add_(?:audio|figure|histogram|image|images|scalar|scal
 """Matches the methods of TensorBoard's writer, which writes values into a file."""
 _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
+_VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
+"""Methods that return the same values in another shape."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -388,6 +392,7 @@ class SiteResolver(Resolver):
 
     def _import(self, node: ast.Import) -> None:
         super()._import(node)
+        self.reading.imports_numpy |= any(alias.name.partition(".")[0] in _NUMPY for alias in node.names)
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
@@ -398,6 +403,7 @@ class SiteResolver(Resolver):
             super()._import_from(node)
             return
         module = self._absolute(node)
+        self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
         for alias in node.names:
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
@@ -1186,7 +1192,7 @@ def _callee_of(decorator: ast.expr) -> ast.expr:
 
 
 def _selections(node: ast.expr) -> Iterator[ast.expr]:
-    """An expression, and the values of which it selects a part: ``x.max(0)`` in ``x.max(0).values.detach()``."""
+    """An expression, and the values of which it is a part or a view: ``x.max(0)`` in ``x.max(0).values.detach()``."""
     while True:
         yield node
         match node:
@@ -1194,7 +1200,7 @@ def _selections(node: ast.expr) -> Iterator[ast.expr]:
                 node = value
             case ast.Subscript(value=value, slice=ast.Constant()):
                 node = value
-            case ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[]):
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _VIEWS:
                 node = value
             case _:
                 return

@@ -40,6 +40,9 @@ _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """The methods that run when an instance is called."""
 
+_ALSO_OF_NUMPY = frozenset({"nonzero"})
+"""Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
+NumPy's method takes none."""
 MOST_REMEMBERED = 50_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
@@ -485,6 +488,8 @@ class Linker:
                 (root,) = reading.frameworks
                 receiver, _, method = mention.value.path.rpartition(".")
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
+                if reading.imports_numpy and method in _ALSO_OF_NUMPY and mention.call == CallSite(0, {}):
+                    is_told = False
                 if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed

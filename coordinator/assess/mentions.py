@@ -179,6 +179,7 @@ class FileReading:
     module: str
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
+    imports_numpy: bool = False
     star_imports: int = 0
     dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)

@@ -702,6 +702,8 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
         ("x.unique().detach().tolist()", True),
         ("x.unique().to(device='cpu')", True),
         ("x.unique()[0].item()", True),
+        ("x.unique().squeeze(1)[0].item()", True),
+        ("x.unique().flatten().tolist()", True),
         ("int(x.unique())", True),
         ("print(x.unique())", True),
         ("f'{x.unique()}'", True),
@@ -796,9 +798,24 @@ def test_a_tokenizer_makes_its_arrays_on_the_host(code: str, is_on_host: bool) -
 
 
 def test_an_instance_of_another_packages_class_is_no_array() -> None:
-    code = "import numpy as np\ndef f(x):\n    if isinstance(x, np.ndarray):\n        return x.nonzero()\n"
+    code = "import numpy as np\ndef f(x):\n    if isinstance(x, np.ndarray):\n        return x.unique()\n"
     assert names(code) == []
-    assert names(code + "    return x.nonzero()") == ["torch.Tensor.nonzero"]
+    assert names(code + "    return x.unique()") == ["torch.Tensor.unique"]
+
+
+@pytest.mark.parametrize(
+    ("line", "function_names"),
+    [
+        ("import numpy as np", []),
+        ("from scipy import sparse", []),
+        ("import math", ["torch.Tensor.nonzero"]),
+        ("from .numpy import a", ["torch.Tensor.nonzero"]),
+    ],
+)
+def test_a_method_that_numpy_has_too_does_not_tell_an_array_beside_numpy(line: str, function_names: list[str]) -> None:
+    assert names(f"{line}\ndef f(rows):\n    return rows.all[0].nonzero()") == function_names
+    code = f"{line}\ndef f(rows):\n    return rows.all[0].nonzero(as_tuple=True)"
+    assert names(code) == ["torch.Tensor.nonzero"]
 
 
 @pytest.mark.parametrize(
