@@ -65,7 +65,19 @@ _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat
 recognized elsewhere."""
 _COLLATES = re.compile(r"(?:^|[._])collate(?:$|[._])")
 _SHOWING_WORDS = frozenset(
-    ("plot", "print", "show", "visualize", "visualise", "display", "summary", "summarize", "summarise", "verbose")
+    (
+        "plot",
+        "print",
+        "show",
+        "visualize",
+        "visualise",
+        "display",
+        "summary",
+        "summarize",
+        "summarise",
+        "verbose",
+        "diagnostics",
+    )
 )
 _SHOWING_CODE = re.compile(
     r"(?:^|/)(?:\w+_)?(?:plot(?:s|ting|ter)?|visuali[sz](?:e|er|ers|ations?)|viz)(?:_\w+)?(?:/|\.py$)"
@@ -75,6 +87,8 @@ _LOGS = re.compile(r"_?log_(?:figures?|gradients|histograms?|images?|metrics?|st
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
 """Words for shapes and texts. A function whose name has ``draw`` and one of these words draws into an image. Other
 functions named ``draw`` draw samples from a distribution."""
+_RUNS_ONCE = re.compile(r"(?:^|\.)(?:fit|main)$")
+"""Functions that contain the loop of a program or of an estimator. Code outside of their loops runs once."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """The kinds of findings that only cost time. They matter little in code that runs once."""
 _CONSTANTS = frozenset(
@@ -168,7 +182,8 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return AT_SETUP
     if why_aside(site.path, site.within) == SHOWS:
         return SHOWS
-    return "" if is_repeated else NOT_REPEATED
+    runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
+    return NOT_REPEATED if runs_once or not is_repeated else ""
 
 
 def is_setup_place(site: Site) -> bool:

@@ -64,6 +64,13 @@ def is_host_call(
             return False
 
 
+def makes_on_host(function: str, call: CallSite | None) -> bool:
+    """Whether a call creates an array on the host, as far as its arguments show. ``torch.tensor`` is excluded, because
+    a single number can be combined with arrays on any device."""
+    is_maker = function in _MAKERS and function != "torch.tensor"
+    return is_maker and call is not None and call.keywords.keys().isdisjoint({"device", "out"})
+
+
 def host_batch(node: ast.Call) -> HostBatch | None:
     """The batch that a call makes on the host: ``tokenizer(text, return_tensors="pt")``; None for other calls."""
     if any(keyword.arg == "device" for keyword in node.keywords):

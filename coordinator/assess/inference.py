@@ -292,6 +292,7 @@ class SiteResolver(Resolver):
                 is_on_host,
                 id(node) in self._host_bound,
                 id(node) in self._options,
+                bool(self._results) and self._results[-1].is_in_loop,
             )
         )
 
@@ -1198,7 +1199,7 @@ def _selections(node: ast.expr) -> Iterator[ast.expr]:
         match node:
             case ast.Attribute(value=value, attr=name) if name in _PARTS:
                 node = value
-            case ast.Subscript(value=value, slice=ast.Constant()):
+            case ast.Subscript(value=value, slice=ast.Constant() | ast.UnaryOp(operand=ast.Constant())):
                 node = value
             case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _VIEWS:
                 node = value

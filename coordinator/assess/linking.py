@@ -11,7 +11,7 @@ from typing import NamedTuple
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import is_setup_method, takes_state
-from coordinator.assess.host_arrays import DATA_PACKAGE
+from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
 from coordinator.assess.operators import OperatorCall
@@ -364,15 +364,18 @@ class Linker:
             public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
             return None
+        # A file may import the framework itself from another file, by ``import *``.
+        is_on_host = mention.is_on_host or (isinstance(mention.value, Symbol) and makes_on_host(public_name, call))
         path, line = reading.place(mention.line)
         shared_call = None if call is None else self._calls.setdefault(repr(call), call)
         return Site(
             path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
-            is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
+            is_on_host=is_on_host or self._is_in_data_class(reading.module, mention.within),
             is_at_setup=self._is_at_setup(reading.module, mention.within),
             goes_to_host=mention.goes_to_host,
             is_option=mention.is_option,
+            is_in_loop=mention.is_in_loop,
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:

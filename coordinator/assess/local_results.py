@@ -33,6 +33,10 @@ class LocalResults:
         self._names_read: set[str] = set()
         self._shared_names: set[str] = set()
 
+    @property
+    def is_in_loop(self) -> bool:
+        return self._loops > 0
+
     def enter_block(self, *, is_loop: bool = False) -> None:
         """Begin a block that runs on a condition, such as the body of an ``if`` or of a loop."""
         self._blocks += 1
@@ -54,7 +58,7 @@ class LocalResults:
         for name in names:
             self._held[name] = result
             # In a loop, code above may read the value of the previous pass.
-            result.is_used |= name in self._shared_names or (self._loops > 0 and name in self._names_read)
+            result.is_used |= name in self._shared_names or (self.is_in_loop and name in self._names_read)
 
     def bind(self, name: str, *, is_inner: bool = False) -> None:
         """Record that a name gets another value. ``is_inner`` is true for a name of a comprehension."""

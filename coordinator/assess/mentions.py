@@ -97,6 +97,8 @@ class Mention(NamedTuple):
     """Whether the mention's result is only moved to the host."""
     is_option: bool = False
     """Whether the mention is an entry of a table, from which the program selects at run time."""
+    is_in_loop: bool = False
+    """Whether the mention is in a ``for`` or ``while`` loop of its function."""
 
 
 class FunctionFact(NamedTuple):

@@ -106,6 +106,8 @@ class Site:
     is_option: bool = False
     """Whether the function is an entry of a table, from which the program selects at run time:
     ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
+    is_in_loop: bool = True
+    """Whether the site is in a loop of its function."""
 
 
 class UserFunction(NamedTuple):

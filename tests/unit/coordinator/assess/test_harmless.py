@@ -142,6 +142,22 @@ def test_what_falls_back_where_nothing_repeats_it_is_a_note(within: str, end: En
     assert (finding.verdict.weight, finding.verdict.why_note) == (weight, why)
 
 
+@pytest.mark.parametrize(
+    ("within", "is_in_loop", "weight"),
+    [
+        ("Density.fit", False, Weight.note),
+        ("main", False, Weight.note),
+        ("Density.fit", True, Weight.finding),
+        ("Net.forward", False, Weight.finding),
+        ("fit_step", False, Weight.finding),
+    ],
+)
+def test_what_precedes_the_loop_of_a_program_runs_once(within: str, is_in_loop: bool, weight: Weight) -> None:
+    place = replace(site(within=within), is_in_loop=is_in_loop)
+    assert judge(place) == (weight, NOT_REPEATED if weight is Weight.note else "")
+    assert judge(place, end="failed")[0] is Weight.finding
+
+
 def test_what_is_used_later_or_was_recorded_need_not_be_repeated() -> None:
     functions = {"torch.foo": several(3, "usual", "fell_back")}
     for place in (

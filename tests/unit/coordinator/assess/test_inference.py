@@ -704,6 +704,7 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
         ("x.unique()[0].item()", True),
         ("x.unique().squeeze(1)[0].item()", True),
         ("x.unique().flatten().tolist()", True),
+        ("x.unique()[-1].item()", True),
         ("int(x.unique())", True),
         ("print(x.unique())", True),
         ("f'{x.unique()}'", True),
@@ -761,6 +762,23 @@ def test_a_result_that_a_function_only_moves_to_the_host_is_noted(code: str) -> 
 def test_a_result_that_a_function_also_uses_stays_on_the_device(code: str) -> None:
     all_sites = sites(f"def f(x: torch.Tensor, z):\n    {code}")
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [False]
+
+
+def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file() -> None:
+    code = (
+        "from base import *\ndef f(n, x):\n    torch.randperm(n)\n    torch.randperm(n, device=x)\n    torch.tensor(1)"
+    )
+    all_sites = read_code({"base.py": "import torch", "main.py": code}).sites
+    assert [site.is_on_host for site in all_sites] == [True, False, False]
+
+
+def test_a_site_is_in_a_loop_of_its_own_function() -> None:
+    code = (
+        "def f(x: torch.Tensor):\n    x.sum()\n    for _ in range(3):\n        x.sum()\n"
+        "        def g(x: torch.Tensor):\n            x.sum()\n    while x:\n        x.sum()\n"
+    )
+    loops = [site.is_in_loop for site in sites(code) if site.function == "torch.Tensor.sum"]
+    assert loops == [False, True, False, True]
 
 
 @pytest.mark.parametrize(
