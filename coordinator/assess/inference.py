@@ -203,6 +203,8 @@ class SiteResolver(Resolver):
         """The ids of the syntax nodes that loops run over."""
         self._options: set[int] = set()
         """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
+        self._names_replaced = False
+        """Whether names are arguments of a decorator, where they do not count as uses."""
         self._takes_calls_alone = False
         """Whether the current expression is an argument of ``isinstance`` or a similar function, where names do not
         count as uses."""
@@ -360,7 +362,7 @@ class SiteResolver(Resolver):
             self._visit_all(node.body)
 
     def _note_name(self, name: str, node: ast.expr) -> None:
-        if name.rpartition(".")[2] not in DTYPES:
+        if name.rpartition(".")[2] not in DTYPES and not self._names_replaced:
             self._note(Form.named, name, node)
 
     def _ask(self, node: ast.Attribute | ast.Call) -> None:
@@ -645,7 +647,11 @@ class SiteResolver(Resolver):
 
     def _decorator(self, node: ast.expr) -> str:
         """Record the call that a decorator makes, and return the decorator's name after the last dot."""
+        # ``@implements(torch.cholesky)`` says which function the decorated one replaces, and ``@partial(jax.jit, …)``
+        # calls its argument.
+        before, self._names_replaced = self._names_replaced, not _is_partial(node)
         value = self._value(node, outer=False)
+        self._names_replaced = before
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
         inner = _callee_of(node)
@@ -1244,6 +1250,12 @@ def _is_to_cpu(node: ast.Call) -> bool:
             return True
         case _:
             return False
+
+
+def _is_partial(decorator: ast.expr) -> bool:
+    """Whether a decorator has the form ``@partial(function, …)``."""
+    callee = _callee_of(decorator)
+    return (callee.id if isinstance(callee, ast.Name) else getattr(callee, "attr", "")) == "partial"
 
 
 def _is_plain(value: Binding) -> bool:

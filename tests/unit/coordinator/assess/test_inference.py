@@ -75,6 +75,20 @@ def test_calls_are_found_with_the_certainty_of_their_names(
     assert functions(code) == expected_uses
 
 
+@pytest.mark.parametrize(
+    ("decorator", "function_names"),
+    [
+        ("@implements(torch.linalg.cholesky)", []),
+        ("@implements([torch.linalg.cholesky, torch.linalg.solve])", []),
+        ("@register(torch.zeros(3))", ["torch.zeros"]),
+        ("@functools.partial(torch.jit.script, optimize=None)", ["torch.jit.script"]),
+        ("@torch.no_grad()", ["torch.no_grad"]),
+    ],
+)
+def test_a_decorator_may_name_the_function_that_another_replaces(decorator: str, function_names: list[str]) -> None:
+    assert names(f"import functools\n{decorator}\ndef f(): ...") == function_names
+
+
 def test_what_is_printed_is_computed_and_what_is_asked_about_is_not_used() -> None:
     code = """
 x = torch.zeros(3)
