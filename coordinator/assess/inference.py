@@ -577,14 +577,14 @@ class SiteResolver(Resolver):
         return OTHER if value is None and self._silently(node) is OTHER else value
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        self._bind_target(node.target, self._looped(node.iter))
+        self._bind_target(node.target, self._loop_element(node.iter))
         with self._block(is_loop=True):
             self._visit_all(node.body)
         with self._block():
             self._visit_all(node.orelse)
 
     def _generator(self, node: ast.comprehension) -> None:
-        self._bind_target(node.target, self._looped(node.iter))
+        self._bind_target(node.target, self._loop_element(node.iter))
         for condition in node.ifs:
             self._test(condition)
 
@@ -1098,7 +1098,7 @@ class SiteResolver(Resolver):
         if len(entries) > 1:
             self._options.update(id(entry) for entry in entries if isinstance(entry, ast.Name | ast.Attribute))
 
-    def _looped(self, node: ast.expr) -> Binding:
+    def _loop_element(self, node: ast.expr) -> Binding:
         """The value of an element of the expression that a loop runs over. The loop uses all entries of a table."""
         self._loop_expressions.add(id(node))
         return element_of(self._value(node, outer=False))
