@@ -364,8 +364,7 @@ class Linker:
             public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
             return None
-        # A file may import the framework itself from another file, by ``import *``.
-        is_on_host = mention.is_on_host or (isinstance(mention.value, Symbol) and makes_on_host(public_name, call))
+        is_on_host = mention.is_on_host or _makes_on_host(mention, public_name)
         path, line = reading.place(mention.line)
         shared_call = None if call is None else self._calls.setdefault(repr(call), call)
         return Site(
@@ -522,6 +521,14 @@ class Linker:
 
 def _takes_state(fact: FunctionFact, method: str) -> bool:
     return takes_state(fact.parameters) and not is_repeated_name(method)
+
+
+def _makes_on_host(mention: Mention, function: str) -> bool:
+    """Whether a mention creates an array on the host by a framework that its file imports from another file, by
+    ``import *``. A function that the code wraps may have a device: ``self.draw = partial(torch.randperm, device=…)``.
+    """
+    is_of_framework = isinstance(mention.value, Symbol) and mention.value.path.endswith(f".{function}")
+    return is_of_framework and makes_on_host(function, mention.call)
 
 
 def _is_array(value: Binding) -> bool:

@@ -784,6 +784,11 @@ def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file(
     )
     all_sites = read_code({"base.py": "import torch", "main.py": code}).sites
     assert [site.is_on_host for site in all_sites] == [True, False, False]
+    code = (
+        "class Order:\n    def __init__(self, x):\n        self.draw = partial(torch.randperm, device=x)\n"
+        "    def __call__(self, n):\n        return self.draw(n)\n"
+    )
+    assert [site.is_on_host for site in sites("from functools import partial\n" + code)] == [False, False]
 
 
 def test_a_site_is_in_a_loop_of_its_own_function() -> None:
