@@ -116,7 +116,7 @@ def assess(
             harmless = not_on_device or (
                 "" if is_recorded else why_cheap(verdict.kind, site, target.device_type, is_repeated=is_repeated)
             )
-            own_verdict = _note(verdict, harmless) if harmless else _of_device(verdict, target)
+            own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
             places[own_verdict].append(own_site)
     findings = (Finding(verdict, tuple(sorted(sites, key=_is_doubtful))) for verdict, sites in places.items())
     return Assessment(
@@ -133,6 +133,14 @@ def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
     """The verdict itself, except that a finding about a function of another kind of device (``torch.cuda.…`` on
     ``xla``) becomes a condition, because only code for that device uses the function."""
     if verdict.weight is Weight.finding and is_for_other_device(verdict.function, target.device_type):
+        return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
+    return verdict
+
+
+def _of_choice(verdict: SiteVerdict, site: Site) -> SiteVerdict:
+    """The verdict itself, except that a finding about an entry of a table becomes a condition, because the source does
+    not show whether the program selects this entry."""
+    if verdict.weight is Weight.finding and site.is_option:
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict
 

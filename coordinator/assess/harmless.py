@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
@@ -14,7 +15,7 @@ OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
 AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
 PREPARES_DATA = "it is in code that prepares data, which usually runs on the host"
-SHOWS = "it is in code that prints or plots"
+SHOWS = "it is in code that prints, plots or logs"
 GOES_TO_HOST = "its result is moved to the host immediately"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
 EXPORTS = "it is in code that exports a model, which usually runs on the host"
@@ -25,21 +26,36 @@ _DEVICE_CALL = re.compile(
 )
 """Functions that belong to one kind of device."""
 _DEVICE_WORD = re.compile(r"cuda|cudnn|hpu|ipu|mps|mtia|npu|xpu")
+_DEVICE_FUNCTION = re.compile(r"(?:^|[._])(hpu|ipu|mps|mtia|npu|xpu)(?:$|[._])")
+"""Matches the names of functions for one kind of device. ``cuda`` is excluded, because a program that moves to another
+device also moves the functions that it names after CUDA."""
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|test_utils)/")
 _TEST_FILE = re.compile(r"(?:^|/)(?:\w+_test|conftest)\.py$")
 _PERHAPS_TEST_FILE = re.compile(r"(?:^|/)test_\w+\.py$")
 _SETUP_METHOD = re.compile(
-    r"__init__|__post_init__|__repr__|extra_repr|build|_?init(?:ialize)?(?:_\w+)?|_?reset_(?:\w+_)?parameters"
+    r"__init__|__post_init__|__repr__|extra_repr|build|_?(?:init(?:ialize)?|setup)(?:_\w+)?|_?reset_(?:\w+_)?parameters"
     r"|_?load_from_state_dict|load_state_dict|_?(?:save|load)_(?:to_)?state_dict|from_pretrained|from_config"
 )
 _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
+_STATE_PARAMETER = re.compile(r"(?:\w+_)?state_dict|checkpoint(?:_model|_state)?|ckpt")
+"""Matches the names of parameters that take the weights of a module."""
+_LOADING_CODE = re.compile(
+    r"(?:^|/)(?:convert_\w*(?:checkpoint|ckpt|model|original|state_dict|to_hf|weights?)\w*"
+    r"|(?:\w+_)?(?:checkpoint|model|state_dict|weights?)_(?:conversion|load(?:er|ing)))\.py$"
+)
+"""Files that load or convert the weights of a model, which happens once."""
 _DATA_CODE = re.compile(
     r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|tokenizers?)/"
-    r"|(?:^|/)(?:data|datasets?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
+    r"|(?:^|/)(?:data|(?:\w*_)?datasets?(?:_\w+)?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
 )
+_MODEL_INPUT_CODE = re.compile(r"(?:^|/)(?:feature_extraction|(?:image_|video_)?processing)_\w+\.py$")
+"""Files that turn images, sounds and texts into the inputs of one model (``image_processing_beit.py``), and often its
+outputs into results."""
+_OUTPUT_FUNCTION = re.compile(r"(?:^|\.)(?:_?post_?process\w*|forward)(?:$|\.)")
+"""Functions in these files that run on the device, because they take outputs of the model."""
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
@@ -47,12 +63,32 @@ distributions, which run on the device."""
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""
+_COLLATES = re.compile(r"(?:^|[._])collate(?:$|[._])")
 _SHOWING_WORDS = frozenset(
-    ("plot", "print", "show", "visualize", "visualise", "display", "summary", "summarize", "summarise", "verbose")
+    (
+        "plot",
+        "print",
+        "show",
+        "visualize",
+        "visualise",
+        "display",
+        "summary",
+        "summarize",
+        "summarise",
+        "verbose",
+        "diagnostics",
+    )
 )
+_SHOWING_CODE = re.compile(
+    r"(?:^|/)(?:\w+_)?(?:plot(?:s|ting|ter)?|visuali[sz](?:e|er|ers|ations?)|viz)(?:_\w+)?(?:/|\.py$)"
+)
+_LOGS = re.compile(r"_?log_(?:figures?|gradients|histograms?|images?|metrics?|statistics|stats|videos?)(?:_\w+)?")
+"""Functions that write to a log. Other functions named ``log_…`` compute logarithms."""
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
 """Words for shapes and texts. A function whose name has ``draw`` and one of these words draws into an image. Other
 functions named ``draw`` draw samples from a distribution."""
+_RUNS_ONCE = re.compile(r"(?:^|\.)(?:fit|main)$")
+"""Functions that contain the loop of a program or of an estimator. Code outside of their loops runs once."""
 _COSTS = frozenset({Kind.falls_back, Kind.slow})
 """The kinds of findings that only cost time. They matter little in code that runs once."""
 _CONSTANTS = frozenset(
@@ -87,16 +123,25 @@ def why_aside(path: str, within: str) -> str:
     repeatedly; empty if the names give none."""
     if _EXPORT_CODE.search(path):
         return EXPORTS
-    is_transform = _TRANSFORMS.search(path) is not None and within.endswith(".__call__")
-    if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within):
+    is_transform = is_transform_file(path) and within.endswith(".__call__")
+    if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within) or _COLLATES.search(within):
         return PREPARES_DATA
-    return SHOWS if any(map(_shows, within.split("."))) else ""
+    if _MODEL_INPUT_CODE.search(path) and not _OUTPUT_FUNCTION.search(within):
+        return PREPARES_DATA
+    return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
+
+
+def is_transform_file(path: str) -> bool:
+    """Whether classes of a file that can be called prepare data: ``transforms/crop.py``."""
+    return _TRANSFORMS.search(path) is not None
 
 
 def _shows(name: str) -> bool:
-    """Whether the name says that the function prints or plots: ``print_summary``, ``_plot``,
+    """Whether the name says that the function prints, plots or logs: ``print_summary``, ``_plot``, ``log_images``,
     ``draw_bounding_boxes``."""
     words = name.split("_")
+    if _LOGS.fullmatch(name):
+        return True
     return not _SHOWING_WORDS.isdisjoint(words) or ("draw" in words and any(part in name for part in _IMAGE_PARTS))
 
 
@@ -108,6 +153,8 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
     if is_for_other_device(site.function, device) and _is_chosen(site):
+        return OTHER_DEVICE
+    if any(name != device for name in _DEVICE_FUNCTION.findall(site.within)):
         return OTHER_DEVICE
     if site.is_on_host and not has_default_device:
         return ON_HOST
@@ -135,16 +182,23 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return AT_SETUP
     if why_aside(site.path, site.within) == SHOWS:
         return SHOWS
-    return "" if is_repeated else NOT_REPEATED
+    runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
+    return NOT_REPEATED if runs_once or not is_repeated else ""
 
 
 def is_setup_place(site: Site) -> bool:
-    """Whether a site is in a method that sets up a module, or in a function that reads or writes a module's state."""
-    return site.is_at_setup or is_setup_function(site.within)
+    """Whether a site is in a method that sets up a module, or in code that reads or writes a module's state."""
+    return site.is_at_setup or is_setup_function(site.within) or _LOADING_CODE.search(site.path) is not None
 
 
 def is_setup_function(path: str) -> bool:
     return _SETUP_FUNCTION.fullmatch(path.rpartition(".")[2]) is not None
+
+
+def takes_state(parameters: Iterable[str]) -> bool:
+    """Whether a function with these parameters reads or writes the weights of a module, as far as their names show:
+    ``interpolate_positions(model, state_dict)``."""
+    return any(map(_STATE_PARAMETER.fullmatch, parameters))
 
 
 def is_setup_method(method: str) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from coordinator.assess.values import CALLED, Alternatives, Elements, Items, Method, Symbol, Thing
+from coordinator.assess.values import CALLED, Alternatives, Elements, HostBatch, Items, Method, Symbol, Thing, array
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
@@ -24,6 +24,9 @@ _MAKERS = frozenset(
 _MOVES = frozenset({"cuda", "hpu", "ipu", "npu", "to", "type_as", "xpu"})
 """Methods that may put an array on a device."""
 _TO_HOST = frozenset({"cpu", "numpy"})
+_BATCH_ROOTS: Mapping[str, str] = {"pt": "torch", "tf": "tf", "jax": "jax"}
+"""The values of ``return_tensors``, the argument with which tokenizers are asked for the arrays of a framework."""
+_METHODS_OF_BATCHES = frozenset({"convert_to_tensors", "copy", "get", "items", "keys", "pop", "to", "update", "values"})
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 """Functions that change on which device arrays are created."""
 DATA_PACKAGE = "torch.utils.data."
@@ -59,6 +62,29 @@ def is_host_call(
             return is_host_operation(*arguments)
         case _:
             return False
+
+
+def makes_on_host(function: str, call: CallSite | None) -> bool:
+    """Whether a call creates an array on the host, as far as its arguments show. ``torch.tensor`` is excluded, because
+    a single number can be combined with arrays on any device."""
+    is_maker = function in _MAKERS and function != "torch.tensor"
+    return is_maker and call is not None and call.keywords.keys().isdisjoint({"device", "out"})
+
+
+def host_batch(node: ast.Call) -> HostBatch | None:
+    """The batch that a call makes on the host: ``tokenizer(text, return_tensors="pt")``; None for other calls."""
+    if any(keyword.arg == "device" for keyword in node.keywords):
+        return None
+    for keyword in node.keywords:
+        match keyword:
+            case ast.keyword("return_tensors", ast.Constant(value=str(kind))) if kind in _BATCH_ROOTS:
+                return HostBatch(_BATCH_ROOTS[kind])
+    return None
+
+
+def member_of_batch(batch: HostBatch, name: str) -> Binding:
+    """An array of a batch: ``batch.input_ids``. None for a method, because it may move the batch to a device."""
+    return None if name in _METHODS_OF_BATCHES else array(batch.root, certain=False, is_on_host=True)
 
 
 def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
@@ -102,6 +128,8 @@ def anywhere(value: Binding) -> Binding:
     match value:
         case Thing():
             return replace(value, is_on_host=False)
+        case HostBatch():
+            return None
         case Elements(of, container):
             return Elements(anywhere(of), container)
         case Items(values):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +30,17 @@ from coordinator.assess.arguments import (
     parameter_names,
 )
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
-from coordinator.assess.host_arrays import anywhere, is_host_call, is_host_operation, is_move_to_host, on_host
+from coordinator.assess.host_arrays import (
+    anywhere,
+    host_batch,
+    is_host_call,
+    is_host_operation,
+    is_move_to_host,
+    member_of_batch,
+    on_host,
+)
 from coordinator.assess.knowledge import Knowledge
+from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import GLOBAL, FileReading, Form, FunctionFact, MemberUse, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
 from coordinator.assess.sites import DeviceQuestion, Guard
@@ -40,6 +50,7 @@ from coordinator.assess.values import (
     SUPER,
     Alternatives,
     Elements,
+    HostBatch,
     Items,
     Method,
     Symbol,
@@ -56,6 +67,8 @@ from coordinator.results.conditions import CallSite
 
 _FOREIGN = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "PIL", "cv2", "matplotlib", "pytest", "tqdm"}
 """Packages of other authors whose members never come from a framework."""
+_NUMPY = frozenset({"numpy", "scipy"})
+"""Packages whose arrays have some of the methods that arrays of frameworks have."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -82,8 +95,14 @@ _TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 """Methods that move an array to the host."""
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
 """Python functions that move an array to the host."""
+_LOGGER = re.compile(r"_*log(?:ger|ging)?_*", re.IGNORECASE)
+_LOG_LEVELS = frozenset({"critical", "debug", "error", "exception", "info", "warning"})
+_SUMMARIES = re.compile(r"add_(?:audio|figure|histogram|image|images|scalar|scalars|video)")
+"""Matches the methods of TensorBoard's writer, which writes values into a file."""
 _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
+_VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
+"""Methods that return the same values in another shape."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -131,6 +150,9 @@ class SiteResolver(Resolver):
         ast.TryStar: "_try",
         ast.ExceptHandler: "_handler",
         ast.Assert: "_assert",
+        ast.Global: "_share",
+        ast.Nonlocal: "_share",
+        ast.match_case: "_case",
     }
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
         **Resolver.EXPRESSIONS,
@@ -171,6 +193,18 @@ class SiteResolver(Resolver):
         function's definition."""
         self._host_bound: set[int] = set()
         """The ids of the syntax nodes whose values are moved to the host immediately."""
+        self._results: list[LocalResults] = []
+        """The results that local names hold, for each open function."""
+        self._assigned_mentions: dict[int, list[int]] = {}
+        """For each syntax node whose value is being assigned, by its id: the numbers of its mentions."""
+        self._comprehensions = 0
+        """The number of open comprehensions and lambdas."""
+        self._loop_expressions: set[int] = set()
+        """The ids of the syntax nodes that loops run over."""
+        self._options: set[int] = set()
+        """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
+        self._names_replaced = False
+        """Whether names are arguments of a decorator, where they do not count as uses."""
         self._takes_calls_alone = False
         """Whether the current expression is an argument of ``isinstance`` or a similar function, where names do not
         count as uses."""
@@ -243,6 +277,8 @@ class SiteResolver(Resolver):
             function = node.func
             line = function.end_lineno or line
             column = (function.end_col_offset or len(function.attr)) - len(function.attr.encode()) + 1
+        if id(node) in self._assigned_mentions:
+            self._assigned_mentions[id(node)].append(self.reading.mentions.added)
         self.reading.mentions.append(
             Mention(
                 form,
@@ -257,6 +293,8 @@ class SiteResolver(Resolver):
                 frozenset(dtypes),
                 is_on_host,
                 id(node) in self._host_bound,
+                id(node) in self._options,
+                bool(self._results) and self._results[-1].is_in_loop,
             )
         )
 
@@ -292,22 +330,39 @@ class SiteResolver(Resolver):
             self.reading.members.append(use)
 
     def _send_to_host(self, node: ast.expr) -> None:
-        """Record that the value of an expression is moved to the host immediately. If the expression selects a part of
-        another value, the other value is recorded too."""
-        while True:
-            self._host_bound.add(id(node))
-            match node:
-                case ast.Attribute(value=value, attr=name) if name in _PARTS:
-                    node = value
-                case ast.Subscript(value=value, slice=ast.Constant()):
-                    node = value
-                case ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[]):
-                    node = value
-                case _:
-                    return
+        """Record that the value of an expression is moved to the host immediately."""
+        self._host_bound.update(map(id, _selections(node)))
+
+    @contextmanager
+    def _block(self, *, is_loop: bool = False) -> Iterator[None]:
+        """Read a block that runs on a condition."""
+        results = self._results[-1] if self._results else LocalResults()
+        results.enter_block(is_loop=is_loop)
+        yield
+        results.leave_block(is_loop=is_loop)
+
+    def _bind(self, name: str, binding: Binding) -> None:
+        super()._bind(name, binding)
+        if self._results:
+            self._results[-1].bind(name, is_inner=self._comprehensions > 0)
+
+    def _read_name(self, node: ast.Name) -> None:
+        for results in self._results:
+            results.read(node.id, is_move=id(node) in self._host_bound)
+
+    def _share(self, node: ast.Global | ast.Nonlocal) -> None:
+        if self._results:
+            self._results[-1].share(node.names)
+
+    def _case(self, node: ast.match_case) -> None:
+        self.visit(node.pattern)
+        if node.guard is not None:
+            self._value(node.guard)
+        with self._block():
+            self._visit_all(node.body)
 
     def _note_name(self, name: str, node: ast.expr) -> None:
-        if name.rpartition(".")[2] not in DTYPES:
+        if name.rpartition(".")[2] not in DTYPES and not self._names_replaced:
             self._note(Form.named, name, node)
 
     def _ask(self, node: ast.Attribute | ast.Call) -> None:
@@ -340,6 +395,7 @@ class SiteResolver(Resolver):
 
     def _import(self, node: ast.Import) -> None:
         super()._import(node)
+        self.reading.imports_numpy |= any(alias.name.partition(".")[0] in _NUMPY for alias in node.names)
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
@@ -350,6 +406,7 @@ class SiteResolver(Resolver):
             super()._import_from(node)
             return
         module = self._absolute(node)
+        self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
         for alias in node.names:
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
@@ -372,9 +429,15 @@ class SiteResolver(Resolver):
         is_alias = isinstance(node.value, ast.Name | ast.Attribute) and not any(
             isinstance(target, ast.Subscript) for target in node.targets
         )
+        names = _local_names(node.targets) if self._results else ()
+        parts = [id(part) for part in _selections(node.value)] if names else ()
+        self._assigned_mentions |= {part: [] for part in parts}
         value = self._value(node.value, outer=not is_alias)
+        mentions = tuple(number for part in parts for number in self._assigned_mentions.pop(part))
         for target in node.targets:
             self._bind_target(target, value, node.value)
+        if mentions:
+            self._results[-1].hold(names, mentions)
 
     def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         annotation = self._annotation(node.annotation)
@@ -431,6 +494,7 @@ class SiteResolver(Resolver):
         operator = type(node.op).__name__
         with_target = node.target
         if isinstance(with_target, ast.Name):
+            self._read_name(with_target)
             left = self._lookup(with_target.id)
             self._note_operation(Form.in_place, node, operator, left, right)
             self._bind(with_target.id, self._operator_result(left, right))
@@ -453,11 +517,11 @@ class SiteResolver(Resolver):
         self._test(node.test)
         with self._under(guard_of(node.test)):
             before = dict(self._scopes[-1])
-            with self._with_tested_class(node.test):
+            with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
                 self._visit_all(node.body)
             after_body = self._scopes[-1]
         self._scopes[-1] = before
-        with self._under(guard_of_else(node.test)):
+        with self._under(guard_of_else(node.test)), self._block():
             self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
@@ -502,27 +566,37 @@ class SiteResolver(Resolver):
                 return self._tested_class(first)
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), classes]):
                 options = classes.elts if isinstance(classes, ast.Tuple) else [classes]
-                return name, either(self._annotation(option) for option in options)
+                return name, either(map(self._instance_of, options))
             case _:
                 return "", None
 
+    def _instance_of(self, node: ast.expr) -> Binding:
+        """An instance of the class that an expression names. An instance of another package's class, such as
+        ``np.ndarray``, is certainly no array of a framework."""
+        value = self._annotation(node)
+        return OTHER if value is None and self._silently(node) is OTHER else value
+
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
-        self._visit_all([*node.body, *node.orelse])
+        self._bind_target(node.target, self._loop_element(node.iter))
+        with self._block(is_loop=True):
+            self._visit_all(node.body)
+        with self._block():
+            self._visit_all(node.orelse)
 
     def _generator(self, node: ast.comprehension) -> None:
-        self._bind_target(node.target, element_of(self._value(node.iter, outer=False)))
+        self._bind_target(node.target, self._loop_element(node.iter))
         for condition in node.ifs:
             self._test(condition)
 
     def _try(self, node: ast.Try) -> None:
         before = dict(self._scopes[-1])
-        with self._under(guard_of_handlers(node.handlers)):
+        with self._under(guard_of_handlers(node.handlers)), self._block():
             self._visit_all(node.body)
         after_body = dict(self._scopes[-1])
         for handler in node.handlers:
             self._scopes[-1] = dict(after_body)
-            self.visit(handler)
+            with self._block():
+                self.visit(handler)
             after_body = after_body if _leaves(handler.body) else _merge_names(after_body, self._scopes[-1])
         self._scopes[-1] = _merge_names(after_body, before)
         self._visit_all([*node.orelse, *node.finalbody])
@@ -573,7 +647,11 @@ class SiteResolver(Resolver):
 
     def _decorator(self, node: ast.expr) -> str:
         """Record the call that a decorator makes, and return the decorator's name after the last dot."""
+        # ``@implements(torch.cholesky)`` says which function the decorated one replaces, and ``@partial(jax.jit, …)``
+        # calls its argument.
+        before, self._names_replaced = self._names_replaced, not _is_partial(node)
         value = self._value(node, outer=False)
+        self._names_replaced = before
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
         inner = _callee_of(node)
@@ -584,7 +662,9 @@ class SiteResolver(Resolver):
         scope = self._parameters(path, node.args, None)
         self._scopes.append(scope)
         self._classes.append(None)
+        self._comprehensions += 1
         value = self._value(node.body)
+        self._comprehensions -= 1
         self._classes.pop()
         self._scopes.pop()
         self._facts.functions[path] = FunctionFact(parameter_names(node.args), value)
@@ -598,7 +678,12 @@ class SiteResolver(Resolver):
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
+        comprehensions, self._comprehensions = self._comprehensions, 0
+        self._results.append(LocalResults())
         self._visit_all(body)
+        for number in self._results.pop().moved_mentions():
+            self.reading.mentions.change(number, lambda mention: mention._replace(goes_to_host=True))
+        self._comprehensions = comprehensions
         self._scopes.pop()
         self._classes.pop()
         self._guards = guards
@@ -667,6 +752,7 @@ class SiteResolver(Resolver):
         if not isinstance(node.ctx, ast.Load):
             self._bind(node.id, None)
             return None
+        self._read_name(node)
         value = self._lookup(node.id)
         if outer and type(value) is str and "." in value:
             self._note_name(value, node)
@@ -693,6 +779,8 @@ class SiteResolver(Resolver):
             case Method():
                 # For ``x.at[index].set``, the surfaces list the members of ``at`` under the name of the array.
                 return OTHER if owner.owner.is_array and owner.name != "at" else owner
+            case HostBatch():
+                return member_of_batch(owner, node.attr)
             case Elements() if node.attr in ("values", "indices"):
                 return owner.of
             case Builtin():
@@ -721,9 +809,11 @@ class SiteResolver(Resolver):
         match node:
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _TO_PYTHON or _is_to_cpu(node):
                 self._send_to_host(receiver)
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _TAKES_TO_PYTHON:
+            case ast.Call(args=arguments) if _writes_text(node.func):
                 for argument in arguments:
                     self._send_to_host(argument)
+            case ast.Call(func=ast.Name(id="dict"), keywords=entries):
+                self._add_options([entry.value for entry in entries])
         callee = self._value(node.func, outer=False)
         self._ask(node)
         if isinstance(callee, Symbol):
@@ -757,6 +847,8 @@ class SiteResolver(Resolver):
             operator = GLOBAL if is_of_global else ""
             self._note(Form.called, callee, node, call=call, operator=operator, dtypes=dtypes, is_on_host=is_on_host)
         self._register(callee, node, positional)
+        if not isinstance(callee, str) and (batch := host_batch(node)) is not None:
+            return batch
         value = self._make(callee, positional, keywords, call, dtype)
         if isinstance(callee, Symbol) and self.frameworks == {"torch"} and is_move_to_host(callee, node):
             return array("torch", certain=False, dtype=dtype, is_on_host=True)
@@ -937,6 +1029,9 @@ class SiteResolver(Resolver):
         return name in self._knowledge.methods[root] and isinstance(result, Thing)
 
     def _operation(self, node: ast.BinOp) -> Binding:
+        if isinstance(node.op, ast.Mod) and _is_text(node.left):
+            for part in node.right.elts if isinstance(node.right, ast.Tuple) else (node.right,):
+                self._send_to_host(part)
         left, right = self._value(node.left), self._value(node.right)
         self._note_operation(Form.binary, node, type(node.op).__name__, left, right)
         if isinstance(node.op, ast.Add | ast.Mult) and isinstance(left, Items | Elements):
@@ -984,6 +1079,8 @@ class SiteResolver(Resolver):
             return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:
+        if id(node) not in self._loop_expressions:
+            self._add_options(node.elts)
         values = [self._value(part) for part in node.elts]
         if any(isinstance(part, ast.Starred) for part in node.elts):
             return Elements(either(values))
@@ -993,7 +1090,18 @@ class SiteResolver(Resolver):
         for key in node.keys:
             if key is not None:
                 self._value(key)
+        self._add_options(node.values)
         return Elements(either([self._value(value) for value in node.values]))
+
+    def _add_options(self, entries: Sequence[ast.expr]) -> None:
+        """Record the entries of a table of functions or classes: ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
+        if len(entries) > 1:
+            self._options.update(id(entry) for entry in entries if isinstance(entry, ast.Name | ast.Attribute))
+
+    def _loop_element(self, node: ast.expr) -> Binding:
+        """The value of an element of the expression that a loop runs over. The loop uses all entries of a table."""
+        self._loop_expressions.add(id(node))
+        return element_of(self._value(node, outer=False))
 
     def _walrus(self, node: ast.NamedExpr) -> Binding:
         value = self._value(node.value)
@@ -1017,8 +1125,10 @@ class SiteResolver(Resolver):
     def _comprehension(self, node: Any) -> Binding:
         self._scopes.append({})
         self._classes.append(None)
+        self._comprehensions += 1
         self._visit_all(node.generators)
         values = [self._value(getattr(node, name)) for name in ("key", "value", "elt") if hasattr(node, name)]
+        self._comprehensions -= 1
         self._classes.pop()
         self._scopes.pop()
         return Elements(values[-1])
@@ -1032,7 +1142,7 @@ class SiteResolver(Resolver):
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             if isinstance(owner, Symbol):
                 self._facts.batches.add(owner.path)
-            return element_of(owner)
+            return member_of_batch(owner, node.slice.value) if isinstance(owner, HostBatch) else element_of(owner)
         self._note_operation(Form.indexed, node, index_kind(node.slice, index), owner, index)
         if isinstance(owner, Method | str):
             return owner
@@ -1088,6 +1198,49 @@ def _callee_of(decorator: ast.expr) -> ast.expr:
     return decorator.func if isinstance(decorator, ast.Call) else decorator
 
 
+def _selections(node: ast.expr) -> Iterator[ast.expr]:
+    """An expression, and the values of which it is a part or a view: ``x.max(0)`` in ``x.max(0).values.detach()``."""
+    while True:
+        yield node
+        match node:
+            case ast.Attribute(value=value, attr=name) if name in _PARTS:
+                node = value
+            case ast.Subscript(value=value, slice=ast.Constant() | ast.UnaryOp(operand=ast.Constant())):
+                node = value
+            case ast.Call(func=ast.Attribute(value=value, attr=name)) if name in _VIEWS:
+                node = value
+            case _:
+                return
+
+
+def _local_names(targets: Sequence[ast.expr]) -> Sequence[str]:
+    """The names that an assignment binds; empty if it also assigns to something else."""
+    match targets:
+        case [ast.Name(id=name)]:
+            return (name,)
+        case [ast.Tuple(elts=parts) | ast.List(elts=parts)]:
+            names = [part.id for part in parts if isinstance(part, ast.Name)]
+            return names if len(names) == len(parts) else ()
+        case _:
+            return ()
+
+
+def _writes_text(function: ast.expr) -> bool:
+    """Whether a function takes values to Python or writes them as text: ``float``, ``print``, ``logger.info``,
+    ``"{}".format``, ``writer.add_scalar``."""
+    match function:
+        case ast.Name(id=name):
+            return name in _TAKES_TO_PYTHON
+        case ast.Attribute(value=ast.Constant(value=str()), attr="format"):
+            return True
+        case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name) if name in _LOG_LEVELS:
+            return _LOGGER.fullmatch(owner) is not None
+        case ast.Attribute(attr=name):
+            return _SUMMARIES.fullmatch(name) is not None
+        case _:
+            return False
+
+
 def _is_to_cpu(node: ast.Call) -> bool:
     """Whether a call is ``x.to("cpu")`` or ``x.to(device="cpu")``."""
     match node:
@@ -1097,6 +1250,12 @@ def _is_to_cpu(node: ast.Call) -> bool:
             return True
         case _:
             return False
+
+
+def _is_partial(decorator: ast.expr) -> bool:
+    """Whether a decorator has the form ``@partial(function, …)``."""
+    callee = _callee_of(decorator)
+    return (callee.id if isinstance(callee, ast.Name) else getattr(callee, "attr", "")) == "partial"
 
 
 def _is_plain(value: Binding) -> bool:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
-from coordinator.assess.harmless import is_setup_method
-from coordinator.assess.host_arrays import DATA_PACKAGE
+from coordinator.assess.harmless import is_setup_method, takes_state
+from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
 from coordinator.assess.operators import OperatorCall
-from coordinator.assess.repetition import TRAINS
+from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
@@ -40,6 +40,9 @@ _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """The methods that run when an instance is called."""
 
+_ALSO_OF_NUMPY = frozenset({"nonzero"})
+"""Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
+NumPy's method takes none."""
 MOST_REMEMBERED = 50_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
@@ -361,14 +364,17 @@ class Linker:
             public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
             return None
+        is_on_host = mention.is_on_host or _makes_on_host(mention, public_name)
         path, line = reading.place(mention.line)
         shared_call = None if call is None else self._calls.setdefault(repr(call), call)
         return Site(
             path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
-            is_on_host=mention.is_on_host or self._is_in_data_class(reading.module, mention.within),
+            is_on_host=is_on_host or self._is_in_data_class(reading.module, mention.within),
             is_at_setup=self._is_at_setup(reading.module, mention.within),
             goes_to_host=mention.goes_to_host,
+            is_option=mention.is_option,
+            is_in_loop=mention.is_in_loop,
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
@@ -376,9 +382,12 @@ class Linker:
         return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
 
     def _is_at_setup(self, module: str, within: str) -> bool:
-        """Whether a function is a method that sets up a layer."""
-        is_setup = is_setup_method(within.rpartition(".")[2])
-        return is_setup and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+        """Whether a function sets up a layer, or takes the weights of a module."""
+        method = within.rpartition(".")[2]
+        fact = self._facts.functions.get(f"{module}.{within}")
+        if fact is not None and _takes_state(fact, method):
+            return True
+        return is_setup_method(method) and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -430,6 +439,7 @@ class Linker:
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
+            takes_state=_takes_state(fact, method),
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
@@ -480,6 +490,8 @@ class Linker:
                 (root,) = reading.frameworks
                 receiver, _, method = mention.value.path.rpartition(".")
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
+                if reading.imports_numpy and method in _ALSO_OF_NUMPY and mention.call == CallSite(0, {}):
+                    is_told = False
                 if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
@@ -505,6 +517,18 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+
+def _takes_state(fact: FunctionFact, method: str) -> bool:
+    return takes_state(fact.parameters) and not is_repeated_name(method)
+
+
+def _makes_on_host(mention: Mention, function: str) -> bool:
+    """Whether a mention creates an array on the host by a framework that its file imports from another file, by
+    ``import *``. A function that the code wraps may have a device: ``self.draw = partial(torch.randperm, device=…)``.
+    """
+    is_of_framework = isinstance(mention.value, Symbol) and mention.value.path.endswith(f".{function}")
+    return is_of_framework and makes_on_host(function, mention.call)
 
 
 def _is_array(value: Binding) -> bool:

@@ -39,6 +39,15 @@ class Parcel(Generic[Item]):
     def append(self, item: Item) -> None:
         self._items.append(item)
 
+    @property
+    def added(self) -> int:
+        """The number of items that were appended since the list was decoded."""
+        return len(self._items)
+
+    def change(self, number: int, change: Callable[[Item], Item]) -> None:
+        """Change one of the appended items."""
+        self._items[number] = change(self._items[number])
+
     def __iter__(self) -> Iterator[Item]:
         if self._packed:
             yield from pickle.loads(zlib.decompress(self._packed))
@@ -85,7 +94,11 @@ class Mention(NamedTuple):
     is_on_host: bool = False
     """Whether the mention computes with arrays that the source keeps on the host."""
     goes_to_host: bool = False
-    """Whether the mention's result is moved to the host immediately."""
+    """Whether the mention's result is only moved to the host."""
+    is_option: bool = False
+    """Whether the mention is an entry of a table, from which the program selects at run time."""
+    is_in_loop: bool = False
+    """Whether the mention is in a ``for`` or ``while`` loop of its function."""
 
 
 class FunctionFact(NamedTuple):
@@ -168,6 +181,7 @@ class FileReading:
     module: str
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
+    imports_numpy: bool = False
     star_imports: int = 0
     dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)

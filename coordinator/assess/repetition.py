@@ -14,7 +14,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
 
-from coordinator.assess.harmless import is_setup_function, is_setup_method, is_test_file, why_aside
+from coordinator.assess.harmless import (
+    is_setup_function,
+    is_setup_method,
+    is_test_file,
+    is_transform_file,
+    why_aside,
+)
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import CallGraph, Site, UserFunction, function_of
 
@@ -34,7 +40,7 @@ class FunctionRole(StrEnum):
     """The function sets up a module. The functions that it calls run once; the functions that it passes on are used
     later."""
     aside = "aside"
-    """The function prepares data, exports, prints or plots, so it does not count as running repeatedly."""
+    """The function prepares data, exports, prints, plots or logs, so it does not count as running repeatedly."""
     test = "test"
 
 
@@ -59,6 +65,11 @@ TRAINS = frozenset({"backward", "zero_grad"})
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
+
+
+def is_repeated_name(function: str) -> bool:
+    """Whether the name of a function shows that it runs repeatedly: ``forward``, ``training_step``."""
+    return _REPEATED_METHOD.fullmatch(function) is not None
 
 
 def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str]:
@@ -121,11 +132,13 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.test
     if why_aside(function.path, function.within) or any(base.startswith(DATA_PACKAGE) for base in function.bases):
         return FunctionRole.aside
-    if is_setup_function(method) or (function.is_of_layer and is_setup_method(method)):
+    if is_transform_file(function.path) and f"{function.owner}.__call__" in functions and not function.is_of_layer:
+        return FunctionRole.aside
+    if is_setup_function(method) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
         return FunctionRole.inner  # This is a function in a function.
-    if _REPEATED_METHOD.fullmatch(method) or not TRAINS.isdisjoint(function.members):
+    if is_repeated_name(method) or not TRAINS.isdisjoint(function.members):
         return FunctionRole.hot
     if _DUNDER.fullmatch(method):
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)

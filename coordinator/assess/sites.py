@@ -100,9 +100,14 @@ class Site:
     is_on_host: bool = False
     """Whether the arguments stay on the host, as far as the source shows."""
     is_at_setup: bool = False
-    """Whether the site is in a method of a module that sets it up, or reads or writes its state."""
+    """Whether the site is in a function that sets a module up, or reads or writes its state."""
     goes_to_host: bool = False
-    """Whether the result is moved to the host immediately: ``x.unique().cpu()``."""
+    """Whether the result is only moved to the host: ``x.unique().cpu()``."""
+    is_option: bool = False
+    """Whether the function is an entry of a table, from which the program selects at run time:
+    ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
+    is_in_loop: bool = True
+    """Whether the site is in a loop of its function."""
 
 
 class UserFunction(NamedTuple):
@@ -125,6 +130,8 @@ class UserFunction(NamedTuple):
     """Whether the function takes arrays."""
     returns_numbers: bool = False
     """Whether the function returns Python values, such as a number or a text, and no array."""
+    takes_state: bool = False
+    """Whether the function takes the weights of a module, and so probably loads or converts them."""
     overrides: str | None = None
     """The user's method that this method overrides."""
     uses: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
-from coordinator.assess.notebooks import code_of
+from coordinator.assess.notebooks import OldNotebookError, code_of
 from coordinator.assess.repetition import repeated_functions
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
@@ -35,6 +35,7 @@ BATCH_FILES = 40
 BATCH_BYTES = 600_000
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
+OLD_NOTEBOOK = "a notebook of format 3 or older: convert it with `jupyter nbconvert --to notebook --inplace`"
 SHOWN_REASONS = 3
 """The maximum number of unread files in a message."""
 _ARCHIVES = (".whl", ".zip", ".egg", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
@@ -257,6 +258,8 @@ def read_one(source: files.SourceFile, base: str, knowledge: Knowledge) -> FileR
             return unread(path, module, fault_of(error))
     try:
         notebook = code_of(source.content)
+    except OldNotebookError:
+        return unread(path, module, OLD_NOTEBOOK)
     except (ValueError, RecursionError):
         return unread(path, module, "no notebook")
     try:

@@ -114,6 +114,14 @@ class Parametrized(Value):
     argument: Binding
 
 
+@dataclass(frozen=True)
+class HostBatch(Value):
+    """The named arrays that a tokenizer or an image processor made on the host."""
+
+    root: str
+    """The public root of the arrays' framework."""
+
+
 def is_array(name: str) -> bool:
     """Whether instances of the class with this name are arrays or behave like arrays."""
     return is_array_class(name) or name in _LIKE_ARRAYS

@@ -139,14 +139,18 @@ def write(out: Path, document: BaseModel) -> None:
         raise RecordingError(f"--out {out}: {error.strerror}; name a file that can be written") from error
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _summary(recording: Recording, out: Path, end_words: str) -> Iterator[str]:
     if recording.exit_code != 0:
         yield f"portolan-runner: {end_words}; the calls until then are kept"
     calls = sum(call.count for call in recording.calls)
     backward = sum(call.gradient is not None for call in recording.calls)
     yield (
-        f"{out}: {len(recording.calls):,} distinct calls of {recording.framework} {recording.version}, made {calls:,} "
-        f"times; backward through {backward:,}"
+        f"{out}: {_count(len(recording.calls), 'distinct call')} of {recording.framework} {recording.version}, "
+        f"made {_count(calls, 'time')}; backward through {backward:,}"
     )
     if recording.left_out:
         count = sum(site.count for entry in recording.left_out for site in entry.sites)

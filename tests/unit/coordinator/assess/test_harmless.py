@@ -64,6 +64,8 @@ def test_a_place_in_tests_is_a_note_unless_tests_are_all_there_is() -> None:
         site(within="Net.load_checkpoint"),
         site(within="convert_weights"),
         site(within="init_weights_vit"),
+        site(path="models/convert_vit_to_hf.py"),
+        site(path="package/core_model_loading.py"),
     ],
 )
 def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: End, weight: Weight) -> None:
@@ -81,6 +83,11 @@ def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: En
         site(path="package/data_utils.py"),
         site(path="package/transforms/crop.py", within="Crop.__call__"),
         site(path="package/fft_transform.py", within="FFT.__call__"),
+        site(path="package/_dataset_wrapper.py"),
+        site(path="models/vit/image_processing_vit.py", within="Vit._pad"),
+        site(path="models/asr/feature_extraction_asr.py", within="Asr._frames"),
+        site(path="models/sam/processing_sam.py", within="Sam.__call__"),
+        site(path="train.py", within="pad_collate"),
     ],
 )
 def test_what_prepares_data_is_a_note(place: Site, end: End) -> None:
@@ -95,12 +102,24 @@ def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> N
     assert judge(site(path=path))[0] is Weight.finding
 
 
+@pytest.mark.parametrize("within", ["Vit.post_process_masks", "Vit._postprocess", "Resize.forward"])
+def test_the_outputs_of_a_model_are_processed_on_the_device(within: str) -> None:
+    assert judge(site(path="models/vit/image_processing_vit.py", within=within))[0] is Weight.finding
+
+
 @pytest.mark.parametrize(
     "layer",
     [site("torch.nn.AdaptiveMaxPool2d", is_at_setup=True), site("torch.unique", is_at_setup=True, use=Use.named)],
 )
 def test_what_a_set_up_makes_or_hands_on_is_used_later(layer: Site) -> None:
     assert judge(layer)[0] is Weight.finding
+
+
+def test_an_entry_of_a_table_is_a_condition() -> None:
+    place = replace(site("torch.nn.AdaptiveMaxPool2d", use=Use.named), is_option=True)
+    assert judge(place) == (Weight.condition, "")
+    assert judge(replace(place, within="plot")) == (Weight.condition, "")
+    assert judge(replace(place, path="data/pools.py")) == (Weight.note, PREPARES_DATA)
 
 
 @pytest.mark.parametrize("path", ["engine/exporter.py", "utils/export/onnx.py", "exporters/exporter_onnx.py"])
@@ -123,6 +142,22 @@ def test_what_falls_back_where_nothing_repeats_it_is_a_note(within: str, end: En
     assert (finding.verdict.weight, finding.verdict.why_note) == (weight, why)
 
 
+@pytest.mark.parametrize(
+    ("within", "is_in_loop", "weight"),
+    [
+        ("Density.fit", False, Weight.note),
+        ("main", False, Weight.note),
+        ("Density.fit", True, Weight.finding),
+        ("Net.forward", False, Weight.finding),
+        ("fit_step", False, Weight.finding),
+    ],
+)
+def test_what_precedes_the_loop_of_a_program_runs_once(within: str, is_in_loop: bool, weight: Weight) -> None:
+    place = replace(site(within=within), is_in_loop=is_in_loop)
+    assert judge(place) == (weight, NOT_REPEATED if weight is Weight.note else "")
+    assert judge(place, end="failed")[0] is Weight.finding
+
+
 def test_what_is_used_later_or_was_recorded_need_not_be_repeated() -> None:
     functions = {"torch.foo": several(3, "usual", "fell_back")}
     for place in (
@@ -141,7 +176,9 @@ def test_what_falls_back_on_its_way_to_the_host_is_a_note(end: End, weight: Weig
     assert judge(replace(site(), goes_to_host=True), end=end) == (weight, GOES_TO_HOST if weight is Weight.note else "")
 
 
-@pytest.mark.parametrize("within", ["plot_boxes", "Results.verbose", "_print_summary", "Net.show_mask.paint"])
+@pytest.mark.parametrize(
+    "within", ["plot_boxes", "Results.verbose", "_print_summary", "Net.show_mask.paint", "Net.log_images", "_log_stats"]
+)
 def test_what_falls_back_in_code_that_prints_or_plots_is_a_note(within: str) -> None:
     assert judge(site(within=within)) == (Weight.note, SHOWS)
     assert judge(site(within=within), end="failed")[0] is Weight.finding
@@ -150,6 +187,31 @@ def test_what_falls_back_in_code_that_prints_or_plots_is_a_note(within: str) -> 
 @pytest.mark.parametrize("within", ["RandomDataLoader._order", "pad.TextCollator.__call__"])
 def test_classes_of_data_sets_prepare_data_whatever_they_inherit(within: str) -> None:
     assert judge(site(within=within)) == (Weight.note, PREPARES_DATA)
+
+
+@pytest.mark.parametrize("path", ["plots.py", "utils/attention_visualizer.py", "visualization/mask.py", "viz/a.py"])
+def test_what_falls_back_in_a_file_that_plots_is_a_note(path: str) -> None:
+    assert judge(site(path=path)) == (Weight.note, SHOWS)
+
+
+@pytest.mark.parametrize("place", [site(path="visualbert.py"), site(within="log_prob"), site(within="log_weights")])
+def test_names_that_only_resemble_those_of_plots_and_logs_say_nothing(place: Site) -> None:
+    assert judge(place)[0] is Weight.finding
+
+
+@pytest.mark.parametrize(
+    ("within", "weight"),
+    [
+        ("is_hpu_available.safe_cholesky", Weight.note),
+        ("forward_npu", Weight.note),
+        ("train_on_cuda", Weight.finding),
+        ("steps", Weight.finding),
+        ("sum_xla", Weight.finding),
+    ],
+)
+def test_a_function_that_is_named_after_another_device_is_for_that_device(within: str, weight: Weight) -> None:
+    why = OTHER_DEVICE if weight is Weight.note else ""
+    assert judge(site(within=within), end="failed") == (weight, why)
 
 
 @pytest.mark.parametrize("within", ["step", "initial_state", "filter", "checkpoint"])

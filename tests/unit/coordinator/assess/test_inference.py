@@ -75,6 +75,20 @@ def test_calls_are_found_with_the_certainty_of_their_names(
     assert functions(code) == expected_uses
 
 
+@pytest.mark.parametrize(
+    ("decorator", "function_names"),
+    [
+        ("@implements(torch.linalg.cholesky)", []),
+        ("@implements([torch.linalg.cholesky, torch.linalg.solve])", []),
+        ("@register(torch.zeros(3))", ["torch.zeros"]),
+        ("@functools.partial(torch.jit.script, optimize=None)", ["torch.jit.script"]),
+        ("@torch.no_grad()", ["torch.no_grad"]),
+    ],
+)
+def test_a_decorator_may_name_the_function_that_another_replaces(decorator: str, function_names: list[str]) -> None:
+    assert names(f"import functools\n{decorator}\ndef f(): ...") == function_names
+
+
 def test_what_is_printed_is_computed_and_what_is_asked_about_is_not_used() -> None:
     code = """
 x = torch.zeros(3)
@@ -702,6 +716,9 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
         ("x.unique().detach().tolist()", True),
         ("x.unique().to(device='cpu')", True),
         ("x.unique()[0].item()", True),
+        ("x.unique().squeeze(1)[0].item()", True),
+        ("x.unique().flatten().tolist()", True),
+        ("x.unique()[-1].item()", True),
         ("int(x.unique())", True),
         ("print(x.unique())", True),
         ("f'{x.unique()}'", True),
@@ -715,6 +732,140 @@ def test_a_name_that_the_codes_own_classes_have_does_not_tell_an_array() -> None
 def test_a_result_that_goes_to_the_host_at_once_is_noted(code: str, goes_to_host: bool) -> None:
     all_sites = sites(f"def f(x: torch.Tensor):\n    {code}")
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [goes_to_host]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "y = x.unique()\n    return y.tolist()",
+        "y = x.unique().detach()\n    logger.info('%s', y)",
+        "y, counts = x.unique()\n    print(counts)\n    'all: {}'.format(y)",
+        "y = x.unique()\n    self.log.warning(f'{y}')",
+        "y = x.unique()\n    writer.add_scalar('kinds', y)",
+        "y = x.unique()\n    '%s' % y\n    '%s %s' % (y, 1)",
+        "y = x.unique()\n    y = y.cpu()\n    return y + 1",
+        "x = x.unique()\n    x = x.cpu()\n    return x",
+        "for _ in range(3):\n        y = x.unique()\n        z = y.item()",
+        "y = x.unique()\n    def inner():\n        return int(y)\n    return inner",
+        "try:\n        y = x.unique()\n        y.item()\n    finally: ...",
+    ],
+)
+def test_a_result_that_a_function_only_moves_to_the_host_is_noted(code: str) -> None:
+    all_sites = sites(f"def f(self, x: torch.Tensor):\n    {code}")
+    assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [True]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "y = x.unique()",
+        "y = x.unique()\n    y.item()\n    return y",
+        "y, counts = x.unique()\n    y.item()\n    return counts",
+        "y = x.unique()\n    if y.item():\n        y = x\n    return y",
+        "if True:\n        y = x.unique()\n    else:\n        y = x\n    y.item()\n    return y",
+        "for _ in range(3):\n        torch.add(y, 1)\n        y = x.unique()\n        y.item()",
+        "global y\n    torch.add(y, 1)\n    y = x.unique()\n    y.item()",
+        "y = x.unique()\n    y.item()\n    [y for y in range(3)]\n    return y",
+        "y = x.unique()\n    y.item()\n    y += 1",
+        "y = x.unique()\n    y.item()\n    return lambda: torch.add(y, 1)",
+        "match 1:\n        case 1: y = x.unique()\n        case _: y = x\n    y.item()\n    return y",
+        "y = x.unique()\n    y.item()\n    catalog.info(y)",
+        "y = z.y = x.unique()\n    y.item()",
+    ],
+)
+def test_a_result_that_a_function_also_uses_stays_on_the_device(code: str) -> None:
+    all_sites = sites(f"def f(x: torch.Tensor, z):\n    {code}")
+    assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [False]
+
+
+def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file() -> None:
+    code = (
+        "from base import *\ndef f(n, x):\n    torch.randperm(n)\n    torch.randperm(n, device=x)\n    torch.tensor(1)"
+    )
+    all_sites = read_code({"base.py": "import torch", "main.py": code}).sites
+    assert [site.is_on_host for site in all_sites] == [True, False, False]
+    code = (
+        "class Order:\n    def __init__(self, x):\n        self.draw = partial(torch.randperm, device=x)\n"
+        "    def __call__(self, n):\n        return self.draw(n)\n"
+    )
+    assert [site.is_on_host for site in sites("from functools import partial\n" + code)] == [False, False]
+
+
+def test_a_site_is_in_a_loop_of_its_own_function() -> None:
+    code = (
+        "def f(x: torch.Tensor):\n    x.sum()\n    for _ in range(3):\n        x.sum()\n"
+        "        def g(x: torch.Tensor):\n            x.sum()\n    while x:\n        x.sum()\n"
+    )
+    loops = [site.is_in_loop for site in sites(code) if site.function == "torch.Tensor.sum"]
+    assert loops == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_option"),
+    [
+        ("POOLS = {'max': nn.MaxPool1d, 'mean': nn.AvgPool1d}", True),
+        ("POOLS = dict(max=nn.MaxPool1d, mean=nn.AvgPool1d)", True),
+        ("POOLS = (nn.MaxPool1d, nn.MaxPool2d)", True),
+        ("POOLS = [nn.MaxPool1d]", False),
+        ("layers = [nn.MaxPool1d(2), nn.MaxPool2d(2)]", False),
+        ("for pool in (nn.MaxPool1d, nn.MaxPool2d): pool(2)", False),
+        ("[pool(2) for pool in [nn.MaxPool1d, nn.MaxPool2d]]", False),
+    ],
+)
+def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
+    assert next(site.is_option for site in sites(code) if site.function == "torch.nn.MaxPool1d") is is_option
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ("torch.unique(tokenizer(text, return_tensors='pt').input_ids)", True),
+        ("torch.unique(tokenizer(text, return_tensors='pt')['input_ids'][:, :7])", True),
+        ("batch = self.tokenizer(text, return_tensors='pt')\n    torch.unique(batch.input_ids)", True),
+        ("batch = tokenizer(text, return_tensors='pt')\n    torch.unique(batch.input_ids.to(device))", False),
+        ("batch = tokenizer(text, return_tensors='pt').to(device)\n    torch.unique(batch.input_ids)", False),
+        ("batch = processor(image, return_tensors='pt', device=device)\n    torch.unique(batch.pixels)", False),
+        ("torch.unique(tokenizer(text, return_tensors='np').input_ids)", False),
+        ("self.batch = tokenizer(text, return_tensors='pt')\n    torch.unique(self.batch.input_ids)", False),
+    ],
+)
+def test_a_tokenizer_makes_its_arrays_on_the_host(code: str, is_on_host: bool) -> None:
+    all_sites = sites(f"def f(self, tokenizer, processor, text, image, device):\n    {code}")
+    assert [site.is_on_host for site in all_sites if site.function == "torch.unique"] == [is_on_host]
+
+
+def test_an_instance_of_another_packages_class_is_no_array() -> None:
+    code = "import numpy as np\ndef f(x):\n    if isinstance(x, np.ndarray):\n        return x.unique()\n"
+    assert names(code) == []
+    assert names(code + "    return x.unique()") == ["torch.Tensor.unique"]
+
+
+@pytest.mark.parametrize(
+    ("line", "function_names"),
+    [
+        ("import numpy as np", []),
+        ("from scipy import sparse", []),
+        ("import math", ["torch.Tensor.nonzero"]),
+        ("from .numpy import a", ["torch.Tensor.nonzero"]),
+    ],
+)
+def test_a_method_that_numpy_has_too_does_not_tell_an_array_beside_numpy(line: str, function_names: list[str]) -> None:
+    assert names(f"{line}\ndef f(rows):\n    return rows.all[0].nonzero()") == function_names
+    code = f"{line}\ndef f(rows):\n    return rows.all[0].nonzero(as_tuple=True)"
+    assert names(code) == ["torch.Tensor.nonzero"]
+
+
+@pytest.mark.parametrize(
+    ("function", "is_at_setup"),
+    [
+        ("resize_positions(model, state_dict)", True),
+        ("resize_positions(model, checkpoint)", True),
+        ("resize_positions(model, checkpoint_path)", False),
+        ("positions_loss(model, state_dict)", False),
+    ],
+)
+def test_a_function_that_takes_weights_sets_a_module_up(function: str, is_at_setup: bool) -> None:
+    assert sites(f"def {function}:\n    torch.zeros(2)")[-1].is_at_setup is is_at_setup
 
 
 def test_a_member_that_a_text_names_is_used() -> None:

@@ -19,7 +19,7 @@ from coordinator.assess import sources
 from coordinator.assess.knowledge import read_shipped
 from coordinator.assess.mentions import FileReading
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import locate, module_of, read_one, read_sources
+from coordinator.assess.sources import OLD_NOTEBOOK, locate, module_of, read_one, read_sources
 from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, read_shipped_surface, shipped_releases
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.resolver import OTHER
@@ -139,6 +139,7 @@ def test_what_cannot_be_read_is_named_with_its_reason(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "list.ipynb").write_text("[]")
     (tmp_path / "cut.ipynb").write_text('{"cells": [')
+    (tmp_path / "old.ipynb").write_text('{"nbformat": 3, "worksheets": [{"cells": []}]}')
     (tmp_path / "half.ipynb").write_text(notebook("import torch", "torch.add(", "torch.add(1, 2)"))
     source = read_sources(tmp_path)
     assert places(source) == [("good.py", 2), ("half.ipynb#3", 1)]
@@ -155,6 +156,7 @@ def test_what_cannot_be_read_is_named_with_its_reason(tmp_path: Path) -> None:
         "pipe.py": "no plain file",
         "list.ipynb": "no notebook",
         "cut.ipynb": "no notebook",
+        "old.ipynb": OLD_NOTEBOOK,
         "half.ipynb#2": "no Python 3",
     }
 

@@ -93,3 +93,27 @@ def test_code_of_exporters_and_data_loaders_is_not_repeated() -> None:
     code = "def run(x: torch.Tensor): ...\nclass Net(nn.Module):\n    def forward(self, x): ..."
     assert not repeated_names(code, "data/loader.py")
     assert not repeated_names(code, "exporters/onnx.py")
+
+
+@pytest.mark.parametrize(
+    ("path", "bases", "method", "is_repeated"),
+    [
+        ("transforms/crop.py", "", "__call__", False),
+        ("transforms/crop.py", "", "apply", True),
+        ("transforms/crop.py", "(nn.Module)", "__call__", True),
+        ("crops.py", "", "__call__", True),
+    ],
+)
+def test_helpers_of_transforms_that_are_called_prepare_data(
+    path: str, bases: str, method: str, is_repeated: bool
+) -> None:
+    code = (
+        f"class Crop{bases}:\n    def draw(self, x): return nms(x)\n    def {method}(self, x): ...\n"
+        "def nms(x: torch.Tensor): ...\n"
+    )
+    assert ("nms" in repeated_names(code, path)) is is_repeated
+
+
+def test_a_function_that_takes_weights_is_not_repeated_and_what_it_calls_is_not_either() -> None:
+    code = "def load(model, state_dict):\n    return fill(state_dict)\ndef fill(x: torch.Tensor): ..."
+    assert not repeated_names(code)
