@@ -39,7 +39,8 @@ NO_ROWS = Variant("no-rows", "", lambda call: _rows(call) > 0, _without_rows)
 
 def _longer(array: Array, axis: int, length: int) -> Array:
     """The array with each element along an axis repeated in its place, so that sorted numbers stay sorted."""
-    return np.take(array, np.arange(length) * array.shape[axis] // length, axis)
+    longer: Array = np.take(array, np.arange(length) * array.shape[axis] // length, axis)
+    return longer
 
 
 def _with_more_rows(length: Callable[[int, Call], int]) -> Change:
