@@ -256,12 +256,12 @@ def _timing(options: argparse.Namespace) -> TimingPolicy | None:
 
 def _check_slots(slots: int) -> None:
     if not 1 <= slots <= MAX_SLOTS:
-        raise UsageError(f"--slots {slots}: from 1 to {MAX_SLOTS}; more than one per core does not help")
+        raise UsageError(f"--slots {slots}: must be from 1 to {MAX_SLOTS}; more than one per core does not help")
 
 
 def _check_timeout(options: argparse.Namespace) -> None:
     if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
-        raise UsageError(f"--timeout-s {options.timeout_s:g}: over 0 and up to {MAX_TIMEOUT_S:g}")
+        raise UsageError(f"--timeout-s {options.timeout_s:g}: must be over 0 and up to {MAX_TIMEOUT_S:g}")
 
 
 async def _chart(options: argparse.Namespace) -> int:
@@ -272,7 +272,7 @@ async def _chart(options: argparse.Namespace) -> int:
     _check_timeout(options)
     runs = DEFAULT_RUNS if options.runs is None else options.runs
     if not 1 <= runs <= MAX_RUNS:
-        raise UsageError(f"--runs {runs}: from 1 to {MAX_RUNS}")
+        raise UsageError(f"--runs {runs}: must be from 1 to {MAX_RUNS}")
     globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
         raise UsageError("--functions is empty: leave it out for all functions")

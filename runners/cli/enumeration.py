@@ -84,10 +84,14 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
         if walk.end is not None:
             return _lines(framework, walk)
         if walk.importing is None or walk.importing == framework:
-            at = f"importing {walk.importing}" if walk.importing else "walking"
-            raise FrameworkBrokenError(f"{framework} cannot be enumerated in {interpreter.path}: {at}, it {reason}")
+            at = f"importing {walk.importing}" if walk.importing else "listing names"
+            raise FrameworkBrokenError(
+                f"{framework} cannot be enumerated in {interpreter.path}: while {at}, the process {reason}"
+            )
         walk.skipped[walk.importing] = reason
-    raise FrameworkBrokenError(f"{framework}: {MOST_CHILDREN} modules ended their process or hung; nothing was kept")
+    raise FrameworkBrokenError(
+        f"{framework}: {MOST_CHILDREN} modules ended their process or hung, so nothing was listed"
+    )
 
 
 def _run_child(framework: str, interpreter: Interpreter, walk: Walk, silence_s: float) -> str:

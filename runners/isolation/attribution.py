@@ -87,7 +87,7 @@ def _inputs_elsewhere(device: Device, readings: ExampleReadings) -> Iterator[str
     for label, reading in readings.inputs.items():
         for array in arrays_of(reading):
             if not device.on_device(array.device):
-                yield f"an input of the function lies on {array.device}, where another line left it: {label}"
+                yield f"an input of the function is on {array.device}, because another line put it there: {label}"
 
 
 def _device_not_asked(observation: Observation, readings: ExampleReadings) -> str | None:
@@ -98,7 +98,7 @@ def _device_not_asked(observation: Observation, readings: ExampleReadings) -> st
         return None
     if any(True for reading in readings.inputs.values() for _ in arrays_of(reading)):
         return None
-    return "the function takes no array here and makes its own on the host; nothing was asked of the device"
+    return "the function takes no array here and computes only with arrays that it makes on the host, not on the device"
 
 
 def _not_judged(observation: Observation, reason: str) -> Observation:

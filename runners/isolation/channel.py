@@ -36,7 +36,7 @@ def encode(message: Message) -> bytes:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 # Made once, because ``json.dumps`` and ``json.loads`` with options make an encoder or decoder for each message.

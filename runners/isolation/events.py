@@ -63,11 +63,11 @@ class EventLog:
         """Return the next events after ``n``, one per line, preceded by the number of the last of them."""
         if n < self.acknowledged:
             raise TrimmedError(
-                f"events up to {self.acknowledged} were acknowledged and discarded; ask for those after that",
+                f"events up to {self.acknowledged} were acknowledged and discarded; ask for later events",
                 acknowledged=self.acknowledged,
             )
         if n > self.last:
-            raise AheadError(f"the last event is {self.last}, there is nothing after {n} to wait for")
+            raise AheadError(f"the last event is {self.last}, so a stream cannot begin after event {n}")
         start = n - self.acknowledged
         batch = self._entries[start : start + BATCH]
         return n + len(batch), b"".join([line for line, _ in batch])

@@ -25,8 +25,8 @@ class Stage(Enum):
     child = "waits for a primed child"
     running = "the case runs"
     closing = "the child closed its channel; its exit is awaited"
-    looking = "the case has ended; whether it left processes is being looked up"
-    ending = "the child is being ended, which gives the outcome its log"
+    looking = "the case has ended; leftover processes are being looked for"
+    ending = "the child is being ended; then its output is added to the outcome"
     done = "the run has an outcome"
 
 

@@ -98,7 +98,8 @@ class ForkServer:
             self._scratch = scratch.Scratch()
         except OSError as error:
             raise NoScratchError(
-                f"there is no space for temporary files ({error}); make some, or set {scratch.VARIABLE}"
+                f"there is no space for temporary files ({error}); free some, or name another folder in "
+                f"{scratch.VARIABLE}"
             ) from error
         ours, theirs = socket.socketpair()
         log_read, log_write = os.pipe()
@@ -140,7 +141,7 @@ class ForkServer:
             async with asyncio.timeout(START_LIMIT_S):
                 await self._greeted.wait()
         except TimeoutError:
-            raise self._broken(f"no Python interpreter started in it within {START_LIMIT_S:g} s") from None
+            raise self._broken(f"no Python interpreter started within {START_LIMIT_S:g} s") from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
                 # Popped from the list, because the future lives on: the offer's memory is freed after its use.
@@ -195,7 +196,7 @@ class ForkServer:
                 # waits for the zygote, would miss the end.
                 if (zygote := processes.look(self._process.pid)) is not None:
                     processes.send(zygote, signal.SIGKILL)
-                raise FrameworkBrokenError(f"the zygote forks no more ({error or 'no answer'})") from error
+                raise FrameworkBrokenError(f"the zygote cannot fork any more ({error or 'no answer'})") from error
             finally:
                 self._waiting.pop(request, None)
                 theirs.close()
@@ -358,9 +359,9 @@ class ForkServer:
 
     def _lose(self, reason: str) -> None:
         if not self._ready.done():
-            failure = f"{self._importing} cannot be imported" if self._greeted.is_set() else "no Python starts in it"
+            failure = f"{self._importing} cannot be imported" if self._greeted.is_set() else "no Python starts"
             if reason in (*UNREADABLE, UNEXPECTED):
-                why = f"what it writes into the channel to its runner cannot be read ({reason})"
+                why = f"its messages to the runner cannot be read ({reason})"
             else:
                 why = (self.log_tail().strip().splitlines() or [reason])[-1]
             self._give_up(f"{failure}: {why}")

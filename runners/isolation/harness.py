@@ -262,7 +262,7 @@ class ObservedAttempt:
 
     def _too_short(self, purpose: str) -> str:
         return (
-            f"the first call was right and took {self.call_s:.3g} s: what is left of {self.timeout_s:.4g} s may be too "
+            f"the first call was right and took {self.call_s:.3g} s: the rest of the {self.timeout_s:.4g} s may be too "
             f"short for {purpose}"
         )
 

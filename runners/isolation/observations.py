@@ -180,7 +180,7 @@ def as_storable(observation: Observation) -> Observation:
             fault = f"must be {most:.0f} or less"
         else:
             continue
-        reason = f"what was observed cannot be kept: {name}: {fault}"
+        reason = f"the report of the case has an invalid value: {name}: {fault}"
         return harness_failed(reason, observation.duration_s)
     return observation
 

@@ -65,7 +65,7 @@ def unkept(error: ValidationError, *, duration_s: float = 0.0) -> Outcome:
     An invalid duration means that the case or the machine has broken the clock, so no measurement in this process can
     be trusted. The device is not to blame, so the attempt is incomplete.
     """
-    return harness_failed(f"what was observed cannot be kept: {first_fault(error)}", duration_s=duration_s)
+    return harness_failed(f"the report of the case has an invalid value: {first_fault(error)}", duration_s=duration_s)
 
 
 def _outcome(verdict: Verdict, ending: Ending, duration_s: float, evidence: Evidence | None) -> Outcome:

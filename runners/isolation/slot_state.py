@@ -517,7 +517,7 @@ class SlotState:
         if self._may_be_disturbed(run):
             took_s = min(elapsed_s, run.clock.timeout_s)
             return harness_failed(
-                "it did not end next to other cases, or after cases of other functions", duration_s=took_s
+                "the case did not end in time beside other cases, or after cases of other functions", duration_s=took_s
             )
         return timed_out(run.task.job.timeout_s, run.spent_s + elapsed_s)
 
@@ -614,7 +614,7 @@ def _outcome_without_report(child: ChildState, closing: Closing | None, elapsed_
     if child.is_gone and status is None:
         return harness_failed("the zygote ended while the case ran", duration_s=elapsed_s)
     if closing is not None and closing.reason in UNREADABLE:
-        return harness_failed(f"what came from the case cannot be read: {closing.reason}", duration_s=elapsed_s)
+        return harness_failed(f"the messages of the case cannot be read: {closing.reason}", duration_s=elapsed_s)
     if status is None:
         return death(None, elapsed_s, CLOSED)
     has_lost_channel = os.WIFEXITED(status) and os.WEXITSTATUS(status) == CHANNEL_LOST

@@ -323,5 +323,7 @@ def collected(package: ModuleType) -> list[Function]:
         functions += getattr(module, "FUNCTIONS", [])
     strangers = [function for function in functions if not isinstance(function, Function)]
     if strangers:
-        raise TypeError(f"FUNCTIONS holds a {type(strangers[0]).__name__}, and not runners.suite.cases.Function alone")
+        raise TypeError(
+            f"FUNCTIONS contains a {type(strangers[0]).__name__}: it may contain only runners.suite.cases.Function"
+        )
     return functions

@@ -28,7 +28,7 @@ def suites_of(framework: Framework, additional_suites: Mapping[str, Suite]) -> d
     from runners.suite.suites import Suite
 
     if CONFORMANCE_SUITE in shipped_suites:
-        raise ValueError(f"the suite {CONFORMANCE_SUITE!r} is every runner's own; give it another name")
+        raise ValueError(f"the name {CONFORMANCE_SUITE!r} is reserved for the conformance suite; rename your suite")
     every_runners = Suite(CONFORMANCE_SUITE, conformance.__name__, conformance.FUNCTIONS)
     return {**additional_suites, **shipped_suites, CONFORMANCE_SUITE: every_runners}
 

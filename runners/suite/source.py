@@ -26,7 +26,7 @@ class SourceModule:
     def __init__(self, name: str, path: str, namespace: dict[str, Any] | None = None) -> None:
         lines = linecache.getlines(path, namespace)
         if not lines:
-            raise OSError(f"the source of {name} is not at {path}; a suite is digested from its source")
+            raise OSError(f"the source of {name} is not at {path}, but a suite's revision is computed from it")
         self.name = name
         self.path = path
         self.bindings: dict[str, list[ast.AST]] = defaultdict(list)

@@ -47,7 +47,7 @@ def reason_of(outcome: Outcome) -> str:
 )
 def test_what_the_harness_cannot_have_measured_is_its_own_failure(runner: RunnerProcess, case: str, fault: str) -> None:
     outcome = runner.run(f"one_of/{case}", timing="steady")
-    assert reason_of(outcome) == f"what was observed cannot be kept: {fault}"
+    assert reason_of(outcome) == f"the report of the case has an invalid value: {fault}"
     assert outcome.duration_s < 60
 
 

@@ -93,7 +93,7 @@ def test_a_path_leaves_out_no_other_suite_of_a_single_case(tmp_path: Path) -> No
         ("import os\nos._exit(0)\n", "cannot be imported: "),
         ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "cannot be imported: "),
         ("CASES = []\n", "has no cases: define FUNCTIONS, a list"),
-        ("FUNCTIONS = [print]\n", "FUNCTIONS holds a builtin_function_or_method, and not"),
+        ("FUNCTIONS = [print]\n", "FUNCTIONS contains a builtin_function_or_method"),
         (MODULE.replace("[total]", "[total, total]"), "two cases 'mine.total/row'; rename one"),
         (MODULE.replace('"empty"', '"row"'), "mine.total/row: a case of this name exists already"),
         (

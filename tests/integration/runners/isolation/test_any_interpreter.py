@@ -108,17 +108,17 @@ def test_an_interpreter_that_prints_into_its_answer_is_refused_in_one_line(
     noise_bytes = f"{noise}\n".encode()
     statement = f"os.write(int(sys.argv[2]), {noise_bytes!r})"
     python = (starting if where == "starts" else importing)(tmp_path, statement)
-    assert "what it writes into the channel to its runner cannot be read (" in complaint(python)
+    assert "its messages to the runner cannot be read (" in complaint(python)
 
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        (["echo I am no snake"], "no Python starts in it: I am no snake"),
-        (["exit 0"], "no Python starts in it"),
-        (["kill -9 $$"], "no Python starts in it"),
-        (['echo \'{"type": "nonsense"}\' >&$3', "exit 0"], "no Python starts in it"),
+        (["echo I am no snake"], "no Python starts: I am no snake"),
+        (["exit 0"], "no Python starts"),
+        (["kill -9 $$"], "no Python starts"),
+        (['echo \'{"type": "nonsense"}\' >&$3', "exit 0"], "no Python starts"),
         ([f'{sys.executable} "$@"'], "name the interpreter itself or a script that execs it"),
         ([f'{sys.executable} "$@" &', "wait"], "name the interpreter itself or a script that execs it"),
         ([f"exec {sys.executable} -c \"raise SystemExit('libpython is broken')\""], "libpython is broken"),
@@ -182,11 +182,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, where:
         hanging = (
             f"sleep 1000 & echo $! >{note}; exec {sys.executable} -c \"{sleeping} subprocess.call(['sleep', '1000'])\""
         )
-    words = (
-        "was not imported within 1 s"
-        if where == "while importing"
-        else "no Python interpreter started in it within 1 s"
-    )
+    words = "was not imported within 1 s" if where == "while importing" else "no Python interpreter started within 1 s"
     assert words in complaint(script(tmp_path / "python", hanging), is_limited=True)
     left = processes.look(int(note.read_text()))
     assert left is None or not left.alive

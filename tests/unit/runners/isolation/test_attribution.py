@@ -240,7 +240,7 @@ def test_a_fallback_on_an_input_that_an_earlier_line_left_on_the_host_is_not_the
     assert (observation.verdict, observation.placement) == (Verdict.skipped, Placement.unknown)
     assert observation.evidence is not None
     assert observation.evidence.reason == (
-        "an input of the function lies on cpu, where another line left it: x in statement 2"
+        "an input of the function is on cpu, because another line put it there: x in statement 2"
     )
     observation = fell_back(case_of("x = right()", "total(x)", **{"2": [6]}), "total (host arrays)")
     assert (observation.verdict, observation.placement) == (Verdict.passed, Placement.fell_back)
@@ -254,7 +254,7 @@ def test_a_function_that_takes_no_array_and_makes_its_own_on_the_host_asked_noth
     observation = fell_back(case, *fallbacks, executions=0)
     assert (observation.verdict, observation.placement) == (Verdict.skipped, Placement.unknown)
     assert observation.evidence is not None
-    assert "nothing was asked of the device" in (observation.evidence.reason or "")
+    assert "the function takes no array here" in (observation.evidence.reason or "")
     # What the device had to pass on to the host was asked of it, and so was what it did with an array of its own.
     assert fell_back(case, *fallbacks, "fill", executions=0).placement is Placement.fell_back
     taking = case_of("x = right()", "total(x)", **{"2": [6]})
