@@ -4,7 +4,8 @@ IEEE 754 says what a logarithm, a root or an inverse sine returns outside of its
 determined. For the functions listed here nothing says it: at a pole, of an order that is not positive, or where a shift
 is wider than its type, each library returns what its method happens to give. The same holds for NaN in a function that
 is documented by comparisons, for the ends of a range that are no numbers, for weights of a convolution that meet the
-zeros of its padding as infinities, and for a reduction of elements that are all masked. Pure.
+zeros of its padding as infinities, for a search in a sequence without order, for several values that are written to one
+place, and for a reduction of elements that are all masked. Pure.
 """
 
 from __future__ import annotations
@@ -96,6 +97,12 @@ _STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
 """The functions that write rows to the places of ``indices``: what stands at a place without a row, nothing says."""
 _BY_COMPARISONS = frozenset({"threshold", "softshrink", "hardshrink"})
 """Functions documented by cases, whose last (*otherwise*) is a constant. NaN falls into it, and the CPU returns NaN."""
+_ORDERED: Mapping[str, int] = {"searchsorted": 0, "bucketize": 1, "digitize": 1, "interp": 1, "histogram": 1}
+"""The functions that search in a sequence, and the place of the sequence among their arguments."""
+_PROMISES = ("indices_are_sorted", "unique_indices")
+"""Options of JAX with which a caller promises something of the indices; nothing says what follows if it is untrue."""
+_WRITERS = frozenset({"put", "putalongaxis", "scatter", "scatterapply"})
+"""The functions of JAX that write values to the places that their second argument names."""
 _RANGES = frozenset({"linspace", "logspace", "geomspace", "arange", "range"})
 _CONVOLUTION = re.compile(r"(lazy|depthwise|separable)?conv(olution|general\w*|transpose|with\w*|\d|$)\w*")
 _OF_MASKED = "torch.masked."
@@ -110,6 +117,8 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     """
     key = name.rpartition(".")[2].replace("_", "").lower()
     if _is_not_finite_enough(key, call, arrays) or (name.startswith(_OF_MASKED) and _is_masked_out(key, call, arrays)):
+        return True
+    if _has_no_order(key, call, arrays) or (name.startswith("jax.") and _is_promise_broken(key, call, arrays)):
         return True
     if not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
         return False
@@ -151,6 +160,40 @@ def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
     if _CONVOLUTION.fullmatch(key):
         return any(not np.isfinite(array).all() for array in arrays[1:] if array.dtype.kind in "fc" and array.ndim > 2)
     return False
+
+
+def _has_no_order(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether a function searches in a sequence that is not in order; NaN comes last."""
+    if key not in _ORDERED:
+        return False
+    arguments, options = json.loads(call)["tuple"][:2]
+    if "sorter" in dict(options["mapping"]) or len(arguments) <= _ORDERED[key]:
+        return False
+    sequence = _number(arguments[_ORDERED[key]], arrays)
+    if sequence is None or not sequence.ndim or sequence.dtype.kind not in "biuf":
+        return False
+    directions = (sequence, np.flip(sequence, -1)) if key == "digitize" else (sequence,)
+    return not any(np.array_equal(one, np.sort(one, -1), equal_nan=one.dtype.kind == "f") for one in directions)
+
+
+def _is_promise_broken(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether indices that are promised to be sorted or unique are not, or name a place twice to which they write."""
+    arguments, options = json.loads(call)["tuple"][:2]
+    promises = [name for name, value in options["mapping"] if name in _PROMISES and value is True]
+    indices = [array for array in arrays if array.dtype.kind in "iu"]
+    if _PROMISES[0] in promises and any((np.diff(array, axis=0) < 0).any() for array in indices if array.ndim == 1):
+        return True
+    if key not in _WRITERS and _PROMISES[1] not in promises:
+        return False
+    places = _number(arguments[1], arrays) if len(arguments) > 1 else None
+    if places is None or places.dtype.kind not in "iu" or not places.ndim:
+        return False
+    axis = arguments[3] if key == "putalongaxis" and len(arguments) > 3 and isinstance(arguments[3], int) else None
+    if axis is None:
+        rows = places.reshape(-1, places.shape[-1]) if key.startswith("scatter") else places.reshape(-1, 1)
+        return len(np.unique(rows, axis=0)) < len(rows)
+    in_order = np.sort(places, axis)
+    return bool((np.diff(in_order, axis=axis) == 0).any())
 
 
 def _is_masked_out(key: str, call: str, arrays: Sequence[Array]) -> bool:
