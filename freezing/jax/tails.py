@@ -1,8 +1,9 @@
 """Tails: calls on values from the ends of a dtype, taken apart into what the CPU gets right and what it gets wrong.
 
 A reference that shares nothing with JAX tells them apart, at elements that are well conditioned: where the input's
-neighbors in its dtype give the same result, within the tolerance. What is right becomes a case like any other. What is
-clearly wrong becomes a case that fails on the CPU, too, if somebody looked at it (``wrong_on_host.py``).
+neighbors in its dtype give the same result, within the tolerance. What is right becomes a case like any other, unless
+another order of its sums and products may give another result. What is clearly wrong becomes a case that fails on the
+CPU, too, if somebody looked at it (``wrong_on_host.py``).
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ Array = np.ndarray[Any, Any]
 
 WRONG = "wrong"
 """It ends the name of a case that fails on the CPU."""
+MOVED_DIGITS = np.array([-4, -2, 2, 4])
+"""How far inputs are moved, in last digits: about as much as a few operations lose."""
+BY_LAST_DIGITS = "the last digits of its inputs decide its result"
+BY_ORDER = "it adds or multiplies numbers so large that the order decides its result"
 CLEARLY = 100
 """A result is clearly wrong where it is off by so many tolerances: processors differ in less."""
 
@@ -185,6 +190,71 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Judg
         [one & other for one, other in zip(right, well_conditioned, strict=True)],
         [one & other for one, other in zip(wrong, well_conditioned, strict=True)],
         well_conditioned,
+    )
+
+
+def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | None:
+    """Why another device may rightly return something else for a call on values from the tails, or None.
+
+    A sum of numbers from both ends of the dtype, or a product, overflows in one order and not in another. The CPU's
+    order may be the lucky one, and the reference in float64 never overflows.
+    """
+    host_result = observer.observe(sample)
+    _, reference_result = observer.expect(sample, host_result)
+    tolerance = observer.tolerance(sample, host_result)
+
+    def changed(change: Callable[[Array], Array]) -> Any:
+        arrays = list(sample.arrays)
+        for number in inputs_of(sample):
+            values = pack.array(arrays[number])
+            if values.dtype.kind == "f":
+                with np.errstate(all="ignore"):
+                    arrays[number] = pack.add(np.asarray(change(values), values.dtype), sample.dtype)
+        return observer.expect(replace(sample, arrays=tuple(arrays)), host_result)[1]
+
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        moved = changed(lambda values, rng=rng: _moved(values, rng, sample.dtype))  # type: ignore[misc]
+        if not all(places.all() for places in _each(moved, reference_result, lambda a, b: _close(a, b, tolerance))):
+            return BY_LAST_DIGITS
+    if not _mixes_elements(sample, reference_result, changed, pack):
+        return None
+    results = leaves(reference_result)
+    if any(pack.array(sample.arrays[number]).dtype.kind in "iu" for number in inputs_of(sample)) and any(
+        leaf.values.dtype.kind in "fc" for leaf in results
+    ):
+        return BY_ORDER
+    for change in (np.abs, lambda values: np.maximum(np.abs(values), 1)):
+        others = leaves(changed(change))
+        if any((np.isfinite(a.values) & np.isinf(b.values)).any() for a, b in zip(results, others)):
+            return BY_ORDER
+    return None
+
+
+def _moved(values: Array, rng: np.random.Generator, dtype: str) -> Array:
+    """The numbers, each moved by a few of its last digits."""
+    digits = rng.choice(MOVED_DIGITS, values.shape) * np.finfo(dtype).eps
+    return np.where(np.isfinite(values * (1 + digits)), values * (1 + digits), values)
+
+
+def _mixes_elements(
+    sample: Sample, reference_result: Any, changed: Callable[[Callable[[Array], Array]], Any], pack: PackWriter
+) -> bool:
+    """Whether an element of the result depends on several of one array."""
+    shapes = {pack.array(sample.arrays[number]).shape for number in inputs_of(sample)}
+    results = leaves(reference_result)
+    if {leaf.values.shape for leaf in results} != shapes:
+        return True
+
+    def first_changed(values: Array) -> Array:
+        copy = values.copy()
+        copy.reshape(-1)[:1] *= 0.7
+        return copy
+
+    others = leaves(changed(first_changed))
+    return any(
+        not np.array_equal(a.values.reshape(-1)[1:], b.values.reshape(-1)[1:], equal_nan=a.values.dtype.kind in "fc")
+        for a, b in zip(results, others)
     )
 
 

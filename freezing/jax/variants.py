@@ -62,9 +62,12 @@ DTYPES = "dtypes"
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
-"""Modules of which no function has a case with NaN and infinity."""
+"""Modules of which no function has a case with NaN, infinity or values from the tails: of these nothing is promised."""
 SPECIAL = "jax.scipy.special."
 """The functions whose tails are looked at in float64, too, in which SciPy judges them."""
+UNVARIED = frozenset({"eigvals", "funm", "logm", "sqrtm"})
+"""Functions whose results are unique for well-chosen matrices alone: the order of eigenvalues and the branch of a root
+are each library's own."""
 MOST_TRIED = 3
 """Samples of a function of which one variant is made, until one is admitted."""
 SHARE_OF_NON_FINITE_GRADIENTS = 4
@@ -140,7 +143,7 @@ class Drawing:
 
     def admit_tails(self, function: JaxFunction, samples: Sequence[Sample], kinds: Sequence[Variant]) -> None:
         """Take of these variants a case that the CPU gets right, and one that it gets wrong."""
-        from freezing.jax.tails import Observer, sweep, taken_apart
+        from freezing.jax.tails import Observer, reason_open, sweep, taken_apart
 
         function.of_tails = True
         observer, gate = Observer(function, self.pack), SampleGate(function, self.pack)
@@ -151,11 +154,14 @@ class Drawing:
                     if sample is None:
                         continue
                     parts = taken_apart(observer, sample, base, self.pack)
+                    reason = parts.right and reason_open(observer, parts.right, self.pack)
                 except Exception as error:
                     title = f"{base.name}-{variant.name}"
                     self.left_out.append((self.name, title, UNFROZEN, _line_of(error)))
                     continue
-                if parts.right is not None:
+                if reason:
+                    self.left_out.append((self.name, sample.name, "not determined", reason))
+                elif parts.right is not None:
                     self._admit_one(gate, parts.right, 1)
                 if parts.wrong is not None:
                     self._take_wrong(observer, parts.wrong, parts.judge)
@@ -308,7 +314,7 @@ def draw_tails(drawing: Drawing) -> None:
     from freezing.jax.tails import AT_LIMITS, OF_FLOATS
 
     function = JaxFunction(drawing.name)
-    if function.left_open:
+    if function.left_open or drawing.name.startswith(FACTORIZATIONS):
         return
     floats = [sample for sample in drawing.samples if sample.dtype == DTYPE][:MOST_TRIED]
     drawing.admit_tails(function, floats, OF_FLOATS)
@@ -325,6 +331,8 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
     from freezing.jax.programs import Gradient
     from freezing.jax.tails import OF_FLOATS
 
+    if drawing.name.startswith(FACTORIZATIONS):
+        return
     samples = []
     for derive in itertools.islice(gradients_of(drawing), 1):
         with contextlib.suppress(Exception):  # its reason stands among those of plain gradients
@@ -405,7 +413,8 @@ def freeze(folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S
     suite.arrays  # noqa: B018
     for together in groups:
         draw = partial(freeze_function, together, suite)
-        draw_in_turn(folder / "+".join(together), names, draw, without=functions_with(together), limit_s=limit_s)
+        without = functions_with(together) | {name for name in names if name.rpartition(".")[2] in UNVARIED}
+        draw_in_turn(folder / "+".join(together), names, draw, without=without, limit_s=limit_s)
 
 
 def draw_in_turn(
