@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from freezing.common.agreement import Reference, tolerance_of
 from freezing.common.gate import Arguments, GatedFunction
-from freezing.jax import processor, references
+from freezing.jax import references
 from runners.jax.devices import Cpu
 from runners.jax.frozen import FrozenCall
 from runners.jax.left_open import NOT_UNIQUE, UNINITIALISED
@@ -42,8 +41,6 @@ class JaxFunction(GatedFunction):
 
     of_tails = False
     """Whether its results are compared as those at the tails are."""
-    in_steps = False
-    """Whether each call is computed once more, operation by operation: that takes as long as all else."""
 
     def __init__(self, name: str) -> None:
         device = Cpu()
@@ -65,9 +62,6 @@ class JaxFunction(GatedFunction):
         if self.of_tails and dtype in TAILS:
             return TAILS[dtype]
         return tolerance_of(dtype, result, [WIDER[self.name]] if self.name in WIDER else [])
-
-    def other_processors(self) -> Sequence[AbstractContextManager[None]]:
-        return processor.other_processors() if self.in_steps else ()
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
         return references.rank(self.name, fresh, self.call)
