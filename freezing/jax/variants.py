@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freezing.common import variants
+from freezing.common import domain, variants
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
 from freezing.common.hashes import fix_hashes
@@ -191,9 +191,17 @@ class Drawing:
         if not difference or any(map(partial(_is_wrong_alike, sample), self.pack.cases)):
             self.left_out.append((self.name, sample.name, ENOUGH, ""))
         elif self.name in REVIEWED[judge]:
-            self.pack.cases.append(observer.wrong_case(sample))
+            case = observer.wrong_case(sample)
+            if self._is_outside(case):
+                self.left_out.append((self.name, sample.name, "not determined", domain.OUTSIDE))
+            else:
+                self.pack.cases.append(case)
         else:
             self.left_out.append((self.name, sample.name, DIFFERS, f"{judge}: {difference}"))
+
+    def _is_outside(self, case: Mapping[str, Any]) -> bool:
+        arrays, results = (list(map(self.pack.array, case[part])) for part in ("arrays", "expected"))
+        return domain.is_outside(self.name, case["call"], arrays, results)
 
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
         """Whether all gradients are zero within the tolerance. Differences round, so that few are zero exactly."""
