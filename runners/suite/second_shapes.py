@@ -4,15 +4,20 @@ A compiler makes a new program for each new shape, and a faulty one may use what
 before. A case of a second shape (tag ``recompiled``) is made of two cases that differ in shapes and values alone. Its
 preparation makes the first call, so the time of the second one is what a new shape costs a process that has run the
 function already.
+
+Evidence counts by the digest of a case. So where a suite gets more cases, the pairs that it had before are kept in a
+file (``KEPT``), though a new case may make a better pair.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from protocol.enums import GRADIENT, REAL, RECOMPILED, WRONG_ON_HOST, InputKind
 from runners.errors import UntestedError
@@ -23,8 +28,24 @@ UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
 """The tags of variants with unusual values: they would say less of a shape than of these."""
 Remake = Callable[[Function, Any], Prepare]
 """Makes of a function's ``prepare`` the one that both calls of a case share."""
+KEPT = "second_shapes.json"
+"""The name of the file of kept pairs, beside a suite's ``__init__.py``."""
 _UNUSABLE = UNUSUAL_VALUES | {WRONG_ON_HOST}
 Shapes = tuple[tuple[int, ...], ...]
+
+
+class KeptPair(NamedTuple):
+    """The names of the two cases of a function that make its case of a second shape."""
+
+    first: str
+    second: str
+    is_remade: bool
+    """Whether the call is prepared by ``remake``, or as the second case prepares it."""
+
+
+def kept_pairs(path: Path) -> dict[str, KeptPair]:
+    """The pairs of a file of kept pairs, by function."""
+    return {function: KeptPair(*pair) for function, pair in json.loads(path.read_text(encoding="utf-8")).items()}
 
 
 @dataclass(frozen=True)
@@ -50,20 +71,34 @@ class AfterAnotherShape:
 
 
 def with_second_shapes(
-    functions: Sequence[Function], remake: Remake = lambda function, prepare: prepare
+    functions: Sequence[Function],
+    remake: Remake = lambda function, prepare: prepare,
+    kept: Mapping[str, KeptPair] | None = None,
 ) -> list[Function]:
-    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape."""
-    return [_with_second_shape(function, remake) for function in functions]
+    """The functions of a frozen suite; each that has a pair of cases for it also has a case of a second shape.
+
+    A pair of ``kept`` comes before any other.
+    """
+    return [_with_second_shape(function, remake, (kept or {}).get(function.name)) for function in functions]
 
 
-def _with_second_shape(function: Function, remake: Remake) -> Function:
-    pair = pair_of(function.cases)
+def _with_second_shape(function: Function, remake: Remake, kept: KeptPair | None) -> Function:
+    pair = pair_of(function.cases) if kept is None else _named(function, kept)
     if pair is None:
         return function
-    case = recompiled(*pair, remake(function, pair[1].prepare))
+    prepare = pair[1].prepare
+    case = recompiled(*pair, remake(function, prepare) if kept is None or kept.is_remade else prepare)
     # Before the case that has the shape, which would else not be new to the process.
     place = function.cases.index(pair[1])
     return dataclasses.replace(function, cases=[*function.cases[:place], case, *function.cases[place:]])
+
+
+def _named(function: Function, kept: KeptPair) -> tuple[Case, Case]:
+    first, second = (
+        next(case for case in function.cases if case.id == f"{function.name}/{name}")
+        for name in (kept.first, kept.second)
+    )
+    return first, second
 
 
 def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
