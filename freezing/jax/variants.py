@@ -148,7 +148,8 @@ class Drawing:
         from freezing.jax.tails import Observer, reason_open, sweep, taken_apart
 
         function.of_tails = True
-        observer, gate = Observer(function, self.pack), SampleGate(function, self.pack)
+        observer = Observer(function, self.pack)
+        gate = SampleGate(function, self.pack, judges=[judge for judge in Judge if judge != Judge.itself])
         for variant in kinds:
             for base, derive in zip(samples, self.vary_samples([variant], samples), strict=True):
                 try:
