@@ -28,7 +28,7 @@ from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
 
 MOST_BYTES = 3_000_000
-LEAST = 250
+LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 
 
