@@ -203,13 +203,15 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
     _, reference_result = observer.expect(sample, host_result)
     tolerance = observer.tolerance(sample, host_result)
 
-    def changed(change: Callable[[Array], Array]) -> Any:
+    def changed(change: Callable[[Array], Array], kinds: str = "f") -> Any:
         arrays = list(sample.arrays)
         for number in inputs_of(sample):
             values = pack.array(arrays[number])
-            if values.dtype.kind == "f":
+            if values.dtype.kind in kinds:
                 with np.errstate(all="ignore"):
-                    arrays[number] = pack.add(np.asarray(change(values), values.dtype), sample.dtype)
+                    arrays[number] = pack.add(
+                        np.asarray(change(values), values.dtype), dtype_on_device(values, sample.dtype)
+                    )
         return observer.expect(replace(sample, arrays=tuple(arrays)), host_result)[1]
 
     for seed in range(2):
@@ -238,7 +240,7 @@ def _moved(values: Array, rng: np.random.Generator, dtype: str) -> Array:
 
 
 def _mixes_elements(
-    sample: Sample, reference_result: Any, changed: Callable[[Callable[[Array], Array]], Any], pack: PackWriter
+    sample: Sample, reference_result: Any, changed: Callable[[Callable[[Array], Array], str], Any], pack: PackWriter
 ) -> bool:
     """Whether an element of the result depends on several of one array."""
     shapes = {pack.array(sample.arrays[number]).shape for number in inputs_of(sample)}
@@ -248,10 +250,11 @@ def _mixes_elements(
 
     def first_changed(values: Array) -> Array:
         copy = values.copy()
-        copy.reshape(-1)[:1] *= 0.7
+        first = copy.reshape(-1)[:1]
+        first[:] = first * 0.7 if copy.dtype.kind == "f" else first // 2 + 1
         return copy
 
-    others = leaves(changed(first_changed))
+    others = leaves(changed(first_changed, "fiu"))
     return any(
         not np.array_equal(a.values.reshape(-1)[1:], b.values.reshape(-1)[1:], equal_nan=a.values.dtype.kind in "fc")
         for a, b in zip(results, others)

@@ -66,6 +66,10 @@ LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
 """Modules of which no function has a case with NaN, infinity or values from the tails: of these nothing is promised."""
+OF_NORM = re.compile(
+    r"jax\.(numpy|scipy)\.fft\.|jax\.lax\.(fft|conv_|conv$)|jax\.scipy\.signal\.|.*\.(convolve|correlate)$"
+)
+"""Functions whose algorithms are right within the largest number among their results, and no smaller one has to be."""
 SPECIAL = "jax.scipy.special."
 """The functions whose tails are looked at in float64, too, in which SciPy judges them."""
 JOINS = re.compile(r"cum|prod|accumulate|associative_scan|(reduce|reduce_window|segment)_(sum|prod|mul|add)|logsumexp")
@@ -338,6 +342,10 @@ def draw_dtypes(drawing: Drawing) -> None:
             drawing.admit(gate, drawing.vary_samples([variant], drawing.samples[:MOST_TRIED]), 1)
 
 
+def _has_no_tails(name: str) -> bool:
+    return name.startswith(FACTORIZATIONS) or OF_NORM.match(name) is not None
+
+
 def draw_tails(drawing: Drawing) -> None:
     """Calls on values from the tails, and those of them that the CPU gets wrong; SciPy judges them in float64, too."""
     import jax
@@ -346,7 +354,7 @@ def draw_tails(drawing: Drawing) -> None:
     from freezing.jax.tails import AT_LIMITS, OF_FLOATS
 
     function = JaxFunction(drawing.name)
-    if function.left_open or drawing.name.startswith(FACTORIZATIONS):
+    if function.left_open or _has_no_tails(drawing.name):
         return
     floats = [sample for sample in drawing.samples if sample.dtype == DTYPE][:MOST_TRIED]
     drawing.admit_tails(function, floats, OF_FLOATS)
@@ -363,7 +371,7 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
     from freezing.jax.programs import Gradient
     from freezing.jax.tails import OF_FLOATS
 
-    if drawing.name.startswith(FACTORIZATIONS):
+    if _has_no_tails(drawing.name):
         return
     samples = []
     for derive in itertools.islice(gradients_of(drawing), 1):
