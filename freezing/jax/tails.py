@@ -203,7 +203,7 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
     _, reference_result = observer.expect(sample, host_result)
     tolerance = observer.tolerance(sample, host_result)
 
-    def changed(change: Callable[[Array], Array], kinds: str = "f") -> Any:
+    def expect_of(change: Callable[[Array], Array], kinds: str = "f") -> Any:
         arrays = list(sample.arrays)
         for number in inputs_of(sample):
             values = pack.array(arrays[number])
@@ -216,10 +216,12 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
 
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        moved = changed(lambda values, rng=rng: _moved(values, rng, sample.dtype))  # type: ignore[misc]
-        if not all(places.all() for places in _each(moved, reference_result, lambda a, b: _close(a, b, tolerance))):
+        result_nearby = expect_of(lambda values, rng=rng: _move(values, rng, sample.dtype))  # type: ignore[misc]
+        if not all(
+            places.all() for places in _each(result_nearby, reference_result, lambda a, b: _close(a, b, tolerance))
+        ):
             return BY_LAST_DIGITS
-    if not _mixes_elements(sample, reference_result, changed, pack):
+    if not _mixes_elements(sample, reference_result, expect_of, pack):
         return None
     results = leaves(reference_result)
     if any(pack.array(sample.arrays[number]).dtype.kind in "iu" for number in inputs_of(sample)) and any(
@@ -227,20 +229,20 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
     ):
         return BY_ORDER
     for change in (np.abs, lambda values: np.maximum(np.abs(values), 1)):
-        others = leaves(changed(change))
+        others = leaves(expect_of(change))
         if any((np.isfinite(a.values) & np.isinf(b.values)).any() for a, b in zip(results, others)):
             return BY_ORDER
     return None
 
 
-def _moved(values: Array, rng: np.random.Generator, dtype: str) -> Array:
+def _move(values: Array, rng: np.random.Generator, dtype: str) -> Array:
     """The numbers, each moved by a few of its last digits."""
     digits = rng.choice(MOVED_DIGITS, values.shape) * np.finfo(dtype).eps
     return np.where(np.isfinite(values * (1 + digits)), values * (1 + digits), values)
 
 
 def _mixes_elements(
-    sample: Sample, reference_result: Any, changed: Callable[[Callable[[Array], Array], str], Any], pack: PackWriter
+    sample: Sample, reference_result: Any, expect_of: Callable[[Callable[[Array], Array], str], Any], pack: PackWriter
 ) -> bool:
     """Whether an element of the result depends on several of one array."""
     shapes = {pack.array(sample.arrays[number]).shape for number in inputs_of(sample)}
@@ -248,13 +250,13 @@ def _mixes_elements(
     if {leaf.values.shape for leaf in results} != shapes:
         return True
 
-    def first_changed(values: Array) -> Array:
+    def change_first(values: Array) -> Array:
         copy = values.copy()
         first = copy.reshape(-1)[:1]
         first[:] = first * 0.7 if copy.dtype.kind == "f" else first // 2 + 1
         return copy
 
-    others = leaves(changed(first_changed, "fiu"))
+    others = leaves(expect_of(change_first, "fiu"))
     return any(
         not np.array_equal(a.values.reshape(-1)[1:], b.values.reshape(-1)[1:], equal_nan=a.values.dtype.kind in "fc")
         for a, b in zip(results, others)
