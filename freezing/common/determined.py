@@ -50,7 +50,7 @@ def require_determined(subject: GatedFunction, sample: Sample, pack: PackWriter,
     arrays = [pack.array(digest) for digest in sample.arrays]
 
     def move(array: Array) -> Array:
-        if array.dtype.kind != "f":
+        if array.dtype.kind not in "fc":
             return array
         digits = DIGITS[rng.permutation(array.size) % DIGITS.size].reshape(array.shape)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -5,8 +5,8 @@ listed here, neither a standard nor the documentation defines the result, so eac
 are ``lgamma`` at a pole, ``igamma`` of an order that is not positive, and a shift by more bits than the type has.
 
 Further undefined results are those of NaN in a function that is documented by comparisons, of a range whose ends are
-not finite, of a convolution with weights that are not finite (padding multiplies them by zero), and of a reduction
-whose elements are all masked.
+not finite, of a convolution with weights that are not finite (padding multiplies them by zero), of a search in a
+sequence that is not sorted, of several values written to one place, and of a reduction whose elements are all masked.
 """
 
 from __future__ import annotations
@@ -99,6 +99,12 @@ _STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
 _BY_COMPARISONS = frozenset({"threshold", "softshrink", "hardshrink"})
 """The functions documented by comparisons, with a constant in all other cases. By this text NaN gives the constant, but
 the CPU returns NaN."""
+_ORDERED: Mapping[str, int] = {"searchsorted": 0, "bucketize": 1, "digitize": 1, "interp": 1, "histogram": 1}
+"""The functions that search in a sorted sequence, and the position of the sequence among their arguments."""
+_PROMISES = ("indices_are_sorted", "unique_indices")
+"""Options with which a caller of JAX asserts a property of the indices. If it is untrue, the result is undefined."""
+_WRITERS = frozenset({"put", "putalongaxis", "scatter", "scatterapply"})
+"""The functions of JAX that write values to the places in their second argument."""
 _RANGES = frozenset({"linspace", "logspace", "geomspace", "arange", "range"})
 _CONVOLUTION = re.compile(r"(lazy|depthwise|separable)?conv(olution|general\w*|transpose|with\w*|\d|$)\w*")
 _OF_MASKED = "torch.masked."
@@ -114,6 +120,8 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     """
     key = name.rpartition(".")[2].replace("_", "").lower()
     if _is_not_finite_enough(key, call, arrays) or (name.startswith(_OF_MASKED) and _is_masked_out(key, call, arrays)):
+        return True
+    if _has_no_order(key, call, arrays) or (name.startswith("jax.") and _is_promise_broken(key, call, arrays)):
         return True
     if not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
         return False
@@ -155,6 +163,40 @@ def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
     if _CONVOLUTION.fullmatch(key):
         return any(not np.isfinite(array).all() for array in arrays[1:] if array.dtype.kind in "fc" and array.ndim > 2)
     return False
+
+
+def _has_no_order(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether a function searches in a sequence that is not in order; NaN comes last."""
+    if key not in _ORDERED:
+        return False
+    arguments, options = json.loads(call)["tuple"][:2]
+    if "sorter" in dict(options["mapping"]) or len(arguments) <= _ORDERED[key]:
+        return False
+    sequence = _number(arguments[_ORDERED[key]], arrays)
+    if sequence is None or not sequence.ndim or sequence.dtype.kind not in "biuf":
+        return False
+    directions = (sequence, np.flip(sequence, -1)) if key == "digitize" else (sequence,)
+    return not any(np.array_equal(one, np.sort(one, -1), equal_nan=one.dtype.kind == "f") for one in directions)
+
+
+def _is_promise_broken(key: str, call: str, arrays: Sequence[Array]) -> bool:
+    """Whether indices that are promised to be sorted or unique are not, or name a place twice to which they write."""
+    arguments, options = json.loads(call)["tuple"][:2]
+    promises = [name for name, value in options["mapping"] if name in _PROMISES and value is True]
+    indices = [array for array in arrays if array.dtype.kind in "iu"]
+    if _PROMISES[0] in promises and any((np.diff(array, axis=0) < 0).any() for array in indices if array.ndim == 1):
+        return True
+    if key not in _WRITERS and _PROMISES[1] not in promises:
+        return False
+    places = _number(arguments[1], arrays) if len(arguments) > 1 else None
+    if places is None or places.dtype.kind not in "iu" or not places.ndim:
+        return False
+    axis = arguments[3] if key == "putalongaxis" and len(arguments) > 3 and isinstance(arguments[3], int) else None
+    if axis is None:
+        rows = places.reshape(-1, places.shape[-1]) if key.startswith("scatter") else places.reshape(-1, 1)
+        return len(np.unique(rows, axis=0)) < len(rows)
+    in_order = np.sort(places, axis)
+    return bool((np.diff(in_order, axis=axis) == 0).any())
 
 
 def _is_masked_out(key: str, call: str, arrays: Sequence[Array]) -> bool:

@@ -2,9 +2,9 @@
 wrong.
 
 A reference that is independent of JAX judges the elements. Only well-conditioned elements count: for those, the next
-larger and the next smaller input give the same result within the tolerance. The right elements become a usual case.
-The clearly wrong ones become a case that fails on the CPU, too, if a person has reviewed the function
-(``wrong_on_host.py``).
+larger and the next smaller input give the same result within the tolerance. The right elements become a usual case,
+unless another order of its sums and products may give another result. The clearly wrong ones become a case that fails
+on the CPU, too, if a person has reviewed the function (``wrong_on_host.py``).
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ Array = np.ndarray[Any, Any]
 
 WRONG = "wrong"
 """The end of the name of a case that fails on the CPU."""
+MOVED_DIGITS = np.array([-4, -2, 2, 4])
+"""The multiples of the last digit by which inputs are perturbed: about the error of a few operations."""
+BY_LAST_DIGITS = "the last digits of its inputs decide its result"
+BY_ORDER = "it adds or multiplies numbers so large that the order decides its result"
 CLEAR_TOLERANCES = 100
 """A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
 
@@ -190,6 +194,76 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Elem
         [one & other for one, other in zip(right, well_conditioned, strict=True)],
         [one & other for one, other in zip(wrong, well_conditioned, strict=True)],
         well_conditioned,
+    )
+
+
+def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | None:
+    """Why another device may rightly return something else for a call on values from the tails, or None.
+
+    A sum of numbers from both ends of the dtype, or a product, overflows in one order and not in another. The CPU's
+    order may be the lucky one, and the reference in float64 never overflows.
+    """
+    host_result = observer.observe(sample)
+    _, reference_result = observer.expect(sample, host_result)
+    tolerance = observer.tolerance(sample, host_result)
+
+    def expect_of(change: Callable[[Array], Array], kinds: str = "f") -> Any:
+        arrays = list(sample.arrays)
+        for number in inputs_of(sample):
+            values = pack.array(arrays[number])
+            if values.dtype.kind in kinds:
+                with np.errstate(all="ignore"):
+                    arrays[number] = pack.add(
+                        np.asarray(change(values), values.dtype), dtype_on_device(values, sample.dtype)
+                    )
+        return observer.expect(replace(sample, arrays=tuple(arrays)), host_result)[1]
+
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        result_nearby = expect_of(lambda values, rng=rng: _move(values, rng, sample.dtype))  # type: ignore[misc]
+        if not all(
+            places.all() for places in _each(result_nearby, reference_result, lambda a, b: _close(a, b, tolerance))
+        ):
+            return BY_LAST_DIGITS
+    if not _mixes_elements(sample, reference_result, expect_of, pack):
+        return None
+    results = leaves(reference_result)
+    if any(pack.array(sample.arrays[number]).dtype.kind in "iu" for number in inputs_of(sample)) and any(
+        leaf.values.dtype.kind in "fc" for leaf in results
+    ):
+        return BY_ORDER
+    for change in (np.abs, lambda values: np.maximum(np.abs(values), 1)):
+        others = leaves(expect_of(change))
+        if any((np.isfinite(a.values) & np.isinf(b.values)).any() for a, b in zip(results, others)):
+            return BY_ORDER
+    return None
+
+
+def _move(values: Array, rng: np.random.Generator, dtype: str) -> Array:
+    """The numbers, each moved by a few of its last digits."""
+    digits = rng.choice(MOVED_DIGITS, values.shape) * np.finfo(dtype).eps
+    return np.where(np.isfinite(values * (1 + digits)), values * (1 + digits), values)
+
+
+def _mixes_elements(
+    sample: Sample, reference_result: Any, expect_of: Callable[[Callable[[Array], Array], str], Any], pack: PackWriter
+) -> bool:
+    """Whether an element of the result depends on several of one array."""
+    shapes = {pack.array(sample.arrays[number]).shape for number in inputs_of(sample)}
+    results = leaves(reference_result)
+    if {leaf.values.shape for leaf in results} != shapes:
+        return True
+
+    def change_first(values: Array) -> Array:
+        copy = values.copy()
+        first = copy.reshape(-1)[:1]
+        first[:] = first * 0.7 if copy.dtype.kind == "f" else first // 2 + 1
+        return copy
+
+    others = leaves(expect_of(change_first, "fiu"))
+    return any(
+        not np.array_equal(a.values.reshape(-1)[1:], b.values.reshape(-1)[1:], equal_nan=a.values.dtype.kind in "fc")
+        for a, b in zip(results, others)
     )
 
 

@@ -1,10 +1,12 @@
 """Freeze the variants of the suite's cases: a file for each function, then one of all cases.
 
-python -m freezing.jax.variants FOLDER [--only KIND ...] [--merge]
+python -m freezing.jax.variants FOLDER [--only KIND ...] [--limit-s SECONDS] [--merge | --add]
 
 A variant is a frozen call made in another way or with other values. Those of a function stand in a file of their own in
-FOLDER until all are there; one that has its file is not drawn again, so an interrupted run goes on there. With
-``--only`` some kinds are drawn; with ``--merge`` nothing is: what is there becomes the suite's second file.
+FOLDER until all are there; one that has its file is not drawn again, so an interrupted run goes on there. Nor is a
+function of which the suite has a variant of these kinds. With ``--only`` some kinds are drawn. ``--merge`` draws
+nothing: what is in FOLDER becomes the suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is
+added to the variants that the suite has, and these stay as they are.
 """
 
 from __future__ import annotations
@@ -12,26 +14,40 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import json
 import os
+import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from freezing.common import variants
+from freezing.common import domain, variants
+from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
 from freezing.common.hashes import fix_hashes
-from freezing.common.parts import Reason, drawn_apart, merge_variants, write_part
+from freezing.common.parts import (
+    ENDED,
+    LISTED_VARIANTS,
+    Reason,
+    add_variants,
+    drawn_apart,
+    merge_variants,
+    write_part,
+)
 from freezing.common.samples import Sample
 from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, Variant
-from protocol.enums import GRADIENT, REFUSES, WRONG_ON_HOST, Judge
+from protocol.enums import GRADIENT, JUDGED_BY, RECOMPILED, WRONG_ON_HOST, Judge
+from runners.errors import LeftOutError
 from runners.jax import FRAMEWORK
+from runners.jax.frozen import under_jit_if_possible
 from runners.jax.ways import JIT, SECOND_ORDER
 from runners.suite.cases import seed_of
-from runners.suite.frozen import PACK, Pack, PackWriter
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter
+from runners.suite.second_shapes import KEPT, KeptPair, kept_pairs, pair_of
 
 if TYPE_CHECKING:
     from freezing.jax.functions import JaxFunction
@@ -46,11 +62,21 @@ IN_TURN = 100
 """Functions that one process draws."""
 DTYPES = "dtypes"
 """The kind of the variants in another dtype, on the command line alone."""
+LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
+SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
-"""Modules of which no function has a case with NaN and infinity."""
+"""Modules of which no function has a case with NaN, infinity or values from the tails: of these nothing is promised."""
+OF_NORM = re.compile(
+    r"jax\.(numpy|scipy)\.fft\.|jax\.lax\.(fft|conv_|conv$)|jax\.scipy\.signal\.|.*\.(convolve|correlate)$"
+)
+"""Functions whose algorithms are right within the largest number among their results, and no smaller one has to be."""
 SPECIAL = "jax.scipy.special."
 """The functions whose tails are looked at in float64, too, in which SciPy judges them."""
-MOST_REFUSED = 2
+JOINS = re.compile(r"cum|prod|accumulate|associative_scan|(reduce|reduce_window|segment)_(sum|prod|mul|add)|logsumexp")
+"""Functions that join many elements, of which none is called in 16 bits: each order rounds otherwise."""
+UNVARIED = frozenset({"eigvals", "funm", "logm", "sqrtm"})
+"""Functions whose results are unique for well-chosen matrices alone: the order of eigenvalues and the branch of a root
+are each library's own."""
 MOST_TRIED = 3
 """Samples of a function of which one variant is made, until one is admitted."""
 SHARE_OF_NON_FINITE_GRADIENTS = 4
@@ -89,6 +115,9 @@ class Drawing:
                 break
             try:
                 sample = derive()
+            except LeftOutError as error:
+                self.left_out.append((self.name, "", error.kind, str(error)))
+                continue
             except Exception as error:
                 self.left_out.append((self.name, "", UNFROZEN, _line_of(error)))
                 continue
@@ -103,6 +132,11 @@ class Drawing:
         if len(gate.cases) > before and self._shows_nothing(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append((sample.name, IS_ZERO, ""))
+        elif len(gate.cases) > before and self._is_unchecked(gate.cases[-1]):
+            gate.cases.pop()
+            gate.left_out.append(
+                (sample.name, "no reference agrees", "floats of small integers, by the CPU itself alone")
+            )
 
     def keep(self, gate: SampleGate) -> None:
         self.left_out += [(self.name, *reason) for reason in gate.left_out]
@@ -123,10 +157,11 @@ class Drawing:
 
     def admit_tails(self, function: JaxFunction, samples: Sequence[Sample], kinds: Sequence[Variant]) -> None:
         """Take of these variants a case that the CPU gets right, and one that it gets wrong."""
-        from freezing.jax.tails import Observer, sweep, taken_apart
+        from freezing.jax.tails import Observer, reason_open, sweep, taken_apart
 
         function.of_tails = True
-        observer, gate = Observer(function, self.pack), SampleGate(function, self.pack)
+        observer = Observer(function, self.pack)
+        gate = SampleGate(function, self.pack, judges=[judge for judge in Judge if judge != Judge.itself])
         for variant in kinds:
             for base, derive in zip(samples, self.vary_samples([variant], samples), strict=True):
                 try:
@@ -134,11 +169,14 @@ class Drawing:
                     if sample is None:
                         continue
                     parts = taken_apart(observer, sample, base, self.pack)
+                    reason = parts.right and reason_open(observer, parts.right, self.pack)
                 except Exception as error:
                     title = f"{base.name}-{variant.name}"
                     self.left_out.append((self.name, title, UNFROZEN, _line_of(error)))
                     continue
-                if parts.right is not None:
+                if reason:
+                    self.left_out.append((self.name, sample.name, "not determined", reason))
+                elif parts.right is not None:
                     self._admit_one(gate, parts.right, 1)
                 if parts.wrong is not None:
                     self._take_wrong(observer, parts.wrong, parts.judge)
@@ -168,15 +206,33 @@ class Drawing:
         if not difference or any(map(partial(_is_wrong_alike, sample), self.pack.cases)):
             self.left_out.append((self.name, sample.name, ENOUGH, ""))
         elif self.name in REVIEWED[judge]:
-            self.pack.cases.append(observer.wrong_case(sample))
+            case = observer.wrong_case(sample)
+            if self._is_outside(case):
+                self.left_out.append((self.name, sample.name, "not determined", domain.OUTSIDE))
+            else:
+                self.pack.cases.append(case)
         else:
             self.left_out.append((self.name, sample.name, DIFFERS, f"{judge}: {difference}"))
 
+    def _is_unchecked(self, case: Mapping[str, Any]) -> bool:
+        """Whether floats computed of small integers are the CPU's own. NumPy computes these in float16."""
+        is_own = f"{JUDGED_BY}{Judge.itself}" in case["tags"]
+        return (
+            is_own
+            and case["dtype"] in SMALL_INTEGERS
+            and any(self.pack.array(digest).dtype.kind in "fc" for digest in case["expected"])
+        )
+
+    def _is_outside(self, case: Mapping[str, Any]) -> bool:
+        arrays, results = (list(map(self.pack.array, case[part])) for part in ("arrays", "expected"))
+        return domain.is_outside(self.name, case["call"], arrays, results)
+
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
         """Whether all gradients are zero within the tolerance. Differences round, so that few are zero exactly."""
+        if GRADIENT not in case["tags"]:
+            return False
         _, absolute = case["tolerance"]
-        gradients = map(self.pack.array, case["expected"])
-        return GRADIENT in case["tags"] and all((abs(gradient) <= absolute).all() for gradient in gradients)
+        return all((abs(gradient) <= absolute).all() for gradient in map(self.pack.array, case["expected"]))
 
 
 def _is_wrong_alike(sample: Sample, case: Mapping[str, Any]) -> bool:
@@ -245,7 +301,16 @@ def draw_sized(drawing: Drawing, kind: str) -> None:
 
     function = JaxFunction(drawing.name)
     if not function.left_open:
-        drawing.admit(SampleGate(function, drawing.pack, large=True), drawing.of_kind(kind), 1)
+        samples = (partial(_require_one_result, function, derive, drawing.pack) for derive in drawing.of_kind(kind))
+        drawing.admit(SampleGate(function, drawing.pack, large=True), samples, 1)
+
+
+def _require_one_result(function: JaxFunction, derive: Derive, pack: PackWriter) -> Sample | None:
+    """The sample, unless the last digits of its inputs decide its result: arrays that repeat are often singular."""
+    sample = derive()
+    if sample is not None:
+        require_determined(function, sample, pack, together=False)
+    return sample
 
 
 def draw_non_finite(drawing: Drawing) -> None:
@@ -258,17 +323,27 @@ def draw_non_finite(drawing: Drawing) -> None:
 
 
 def draw_dtypes(drawing: Drawing) -> None:
-    """A call in float16, in bfloat16 and in one of the small integers, where the function has none yet."""
+    """A call in float16, in bfloat16 and in one of the small integers, where the function has none yet.
+
+    The CPU rounds 16-bit numbers after each operation, and the reference once, at the end. A device may do either, and
+    the gate asks for a result that is the same both ways.
+    """
     from freezing.jax.functions import JaxFunction
 
     if JaxFunction(drawing.name).left_open:
         return
     dtypes = {sample.dtype for sample in drawing.samples}
-    small = ("int8", "uint8")[seed_of(drawing.name) % 2]
+    small = SMALL_INTEGERS[seed_of(drawing.name) % 2]
     for variant in variants.VARIANTS:
-        if variant.name in ("float16", "bfloat16", small) and variant.name not in dtypes:
+        if variant.name in LOW_PRECISION and JOINS.search(drawing.name.rpartition(".")[2]):
+            continue
+        if variant.name in (*LOW_PRECISION, small) and variant.name not in dtypes:
             gate = SampleGate(JaxFunction(drawing.name), drawing.pack)
             drawing.admit(gate, drawing.vary_samples([variant], drawing.samples[:MOST_TRIED]), 1)
+
+
+def _has_no_tails(name: str) -> bool:
+    return name.startswith(FACTORIZATIONS) or OF_NORM.match(name) is not None
 
 
 def draw_tails(drawing: Drawing) -> None:
@@ -279,7 +354,7 @@ def draw_tails(drawing: Drawing) -> None:
     from freezing.jax.tails import AT_LIMITS, OF_FLOATS
 
     function = JaxFunction(drawing.name)
-    if function.left_open:
+    if function.left_open or _has_no_tails(drawing.name):
         return
     floats = [sample for sample in drawing.samples if sample.dtype == DTYPE][:MOST_TRIED]
     drawing.admit_tails(function, floats, OF_FLOATS)
@@ -296,6 +371,8 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
     from freezing.jax.programs import Gradient
     from freezing.jax.tails import OF_FLOATS
 
+    if _has_no_tails(drawing.name):
+        return
     samples = []
     for derive in itertools.islice(gradients_of(drawing), 1):
         with contextlib.suppress(Exception):  # its reason stands among those of plain gradients
@@ -310,18 +387,6 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
         )
 
 
-def draw_refused(drawing: Drawing) -> None:
-    """Calls that have to be refused, each by another change."""
-    from freezing.jax.functions import JaxFunction
-
-    gate = SampleGate(JaxFunction(drawing.name), drawing.pack)
-    for variant in variants.VARIANTS:
-        if variant.refuses and len(gate.cases) < MOST_REFUSED:
-            samples = (derive() for derive in drawing.vary_samples([variant], drawing.samples[:1]))
-            gate.admit_refused([sample for sample in samples if sample is not None], 1)
-    drawing.keep(gate)
-
-
 KINDS: Mapping[str, Callable[[Drawing], None]] = {
     JIT: draw_compiled,
     GRADIENT: draw_gradients,
@@ -332,12 +397,16 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     DTYPES: draw_dtypes,
     SIZED_ODD: partial(draw_sized, kind=SIZED_ODD),
     SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
-    REFUSES: draw_refused,
 }
-"""By kind, the function that draws the variants of one function."""
+"""By kind, the function that draws the variants of one function.
+
+There are no refusals. JAX refuses shapes, dtypes and axes while it traces, before a device has any part in the call. A
+value that another framework refuses (an index out of range) it clamps or drops on every device.
+"""
 GROUPS = (
     (JIT, GRADIENT, SECOND_ORDER, NON_FINITE, TAILS, f"{GRADIENT}-{TAILS}"),
-    (DTYPES, SIZED_ODD, REFUSES),
+    (DTYPES,),
+    (SIZED_ODD,),
     (SIZED_LARGE,),
 )
 """The kinds that are drawn together, the most telling first."""
@@ -351,8 +420,23 @@ def freeze_function(kinds: Sequence[str], suite: Pack, name: str, path: Path) ->
     write_part(drawing.pack, drawing.left_out, path)
 
 
-def freeze(folder: Path, groups: Sequence[Sequence[str]]) -> None:
-    """Draw every function's variants of each group of kinds that have no file in the folder yet."""
+def functions_with(kinds: Sequence[str], suite: Path = SUITE) -> set[str]:
+    """The functions of which the suite has a variant of one of these kinds, and those whose drawing never ended."""
+    cases = Pack(suite / VARIANTS_PACK).cases
+    reasons = json.loads((suite / LISTED_VARIANTS).read_text())["left_out"]
+    return {case["function"] for case in cases if not kinds_of_variant(case).isdisjoint(kinds)} | set(
+        reasons.get(ENDED, ())
+    )
+
+
+def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
+    """The kinds of a variant, as the command line has them."""
+    kinds = {tag for tag in case["tags"] if tag in KINDS}
+    return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
+
+
+def freeze(folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S) -> None:
+    """Draw every function's variants of each group of kinds that have neither a file in the folder nor a case."""
     # Once, and not in each of a thousand children.
     import freezing.jax.programs
     import freezing.jax.tails  # noqa: F401
@@ -368,29 +452,39 @@ def freeze(folder: Path, groups: Sequence[Sequence[str]]) -> None:
     import_followed(names)
     suite.arrays  # noqa: B018
     for together in groups:
-        draw_in_turn(folder / "+".join(together), names, partial(freeze_function, together, suite))
+        draw = partial(freeze_function, together, suite)
+        without = functions_with(together) | {name for name in names if name.rpartition(".")[2] in UNVARIED}
+        draw_in_turn(folder / "+".join(together), names, draw, without=without, limit_s=limit_s)
 
 
-def draw_in_turn(folder: Path, names: Sequence[str], draw: Callable[[str, Path], None]) -> None:
+def draw_in_turn(
+    folder: Path,
+    names: Sequence[str],
+    draw: Callable[[str, Path], None],
+    *,
+    without: Collection[str] = (),
+    limit_s: int = LIMIT_S,
+) -> None:
     """Draw every function that has no file in the folder yet, many in one process: to start JAX takes longer than most.
 
     A function that ends the process, or never does, costs itself alone: the next process goes on after it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {name: folder / f"{number:04}.npz" for number, name in enumerate(names)}
+    paths = {name: folder / f"{number:04}.npz" for number, name in enumerate(names) if name not in without}
     run = folder / "run.npz"
-    while missing := [name for name in names if not paths[name].exists()]:
-        drawn_apart("run", run, partial(_draw_all, {name: paths[name] for name in missing[:IN_TURN]}, draw))
+    while missing := [name for name, path in paths.items() if not path.exists()]:
+        next_paths = {name: paths[name] for name in missing[:IN_TURN]}
+        drawn_apart("run", run, partial(_draw_all, next_paths, draw, limit_s))
         reasons = Pack(run).about["left_out"]
         if reasons:
             name = next(name for name in missing if not paths[name].exists())
             write_part(PackWriter(), [(name, "", *reasons[0][2:])], paths[name])
 
 
-def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], run: Path) -> None:
+def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], limit_s: int, run: Path) -> None:
     for name, path in paths.items():
         signal.alarm(WAITED_S)
-        signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
         partial_file = path.with_name("unfinished.npz")
         draw(name, partial_file)
         os.replace(partial_file, path)
@@ -398,11 +492,29 @@ def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], run:
     write_part(PackWriter(), [], run)
 
 
+def keep_second_shapes(path: Path = SUITE / KEPT) -> None:
+    """Write down which cases make the cases of a second shape now: with more cases, some would be of other pairs."""
+    from runners.jax.suites.library import FUNCTIONS
+
+    pairs = dict(kept_pairs(path))
+    for function in FUNCTIONS:
+        pair = pair_of([case for case in function.cases if RECOMPILED not in case.tags])
+        if pair is not None and function.name not in pairs:
+            first, second = (case.id.removeprefix(f"{function.name}/") for case in pair)
+            prepare: Any = pair[1].prepare
+            pairs[function.name] = KeptPair(first, second, under_jit_if_possible(function, prepare) != prepare)
+    lines = [f"{json.dumps(name)}: {json.dumps(pair)}" for name, pair in sorted(pairs.items())]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.jax.variants", description="Freeze the suite's variants.")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw these kinds alone")
-    parser.add_argument("--merge", action="store_true", help="draw nothing, and put together what is there")
+    parser.add_argument("--limit-s", type=int, default=LIMIT_S, help="of the processor's time, for one function")
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--merge", action="store_true", help="draw nothing, and put together what is there")
+    whole.add_argument("--add", action="store_true", help="draw nothing, and add what is there to the suite's variants")
     options = parser.parse_args()
     fix_hashes("freezing.jax.variants", sys.argv[1:])
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
@@ -411,8 +523,11 @@ def main() -> int:
         import jax
 
         merge_variants(options.folder, SUITE, FRAMEWORK.name, jax.__version__)
+    elif options.add:
+        keep_second_shapes()
+        add_variants(options.folder, SUITE, FRAMEWORK.name)
     else:
-        freeze(options.folder, [options.only] if options.only else GROUPS)
+        freeze(options.folder, [options.only] if options.only else GROUPS, options.limit_s)
     return 0
 
 

@@ -4,15 +4,19 @@ A compiler makes a new program for each new shape. A faulty compiler may reuse t
 previous shape. A case of a second shape (tag ``recompiled``) is made from two cases that differ only in shapes and
 values. Its preparation makes the first call, so the time of the second call shows the cost of a new shape in a process
 that has already run the function.
+
+A suite may keep its pairs in a file (``KEPT``), so that they stay if more cases are added to the suite.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from protocol.enums import GRADIENT, REAL, RECOMPILED, WRONG_ON_HOST, InputKind
 from runners.errors import UntestedError
@@ -25,8 +29,24 @@ LARGE = frozenset({"sized-large", "sized-rows"})
 """The tags of variants with large arrays. Calling hundreds of them once more would take too long."""
 Remake = Callable[[Function, Any], Prepare]
 """Makes from a function and a ``prepare`` of it the ``prepare`` that both calls of a case share."""
+KEPT = "second_shapes.json"
+"""The name of the file of kept pairs, beside a suite's ``__init__.py``."""
 _UNUSABLE = UNUSUAL_VALUES | LARGE | {WRONG_ON_HOST}
 Shapes = tuple[tuple[int, ...], ...]
+
+
+class KeptPair(NamedTuple):
+    """The names of the two cases of a function that make its case of a second shape."""
+
+    first: str
+    second: str
+    is_remade: bool
+    """Whether the call is prepared by ``remake``, or as the second case prepares it."""
+
+
+def kept_pairs(path: Path) -> dict[str, KeptPair]:
+    """The pairs of a file of kept pairs, by function."""
+    return {function: KeptPair(*pair) for function, pair in json.loads(path.read_text(encoding="utf-8")).items()}
 
 
 @dataclass(frozen=True)
@@ -52,20 +72,31 @@ class AfterAnotherShape:
 
 
 def with_second_shapes(
-    functions: Sequence[Function], remake: Remake = lambda function, prepare: prepare
+    functions: Sequence[Function],
+    remake: Remake = lambda function, prepare: prepare,
+    kept: Mapping[str, KeptPair] | None = None,
 ) -> list[Function]:
-    """Add a case of a second shape to each function that has two suitable cases."""
-    return [_with_second_shape(function, remake) for function in functions]
+    """Add a case of a second shape to each function that has two suitable cases. The pairs in ``kept`` come first."""
+    return [_with_second_shape(function, remake, (kept or {}).get(function.name)) for function in functions]
 
 
-def _with_second_shape(function: Function, remake: Remake) -> Function:
-    pair = pair_of(function.cases)
+def _with_second_shape(function: Function, remake: Remake, kept: KeptPair | None) -> Function:
+    pair = pair_of(function.cases) if kept is None else _named(function, kept)
     if pair is None:
         return function
-    case = recompiled(*pair, remake(function, pair[1].prepare))
+    prepare = pair[1].prepare
+    case = recompiled(*pair, remake(function, prepare) if kept is None or kept.is_remade else prepare)
     # It stands before the case with the same shape, because otherwise the shape would not be new to the process.
     place = function.cases.index(pair[1])
     return dataclasses.replace(function, cases=[*function.cases[:place], case, *function.cases[place:]])
+
+
+def _named(function: Function, kept: KeptPair) -> tuple[Case, Case]:
+    first, second = (
+        next(case for case in function.cases if case.id == f"{function.name}/{name}")
+        for name in (kept.first, kept.second)
+    )
+    return first, second
 
 
 def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:

@@ -28,7 +28,7 @@ from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
 
 MOST_BYTES = 3_000_000
-LEAST = 250
+LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 
 
@@ -190,6 +190,63 @@ def test_a_sample_is_taken_apart_by_what_the_cpu_gets_right_and_wrong(cpu: Devic
     assert {WRONG_ON_HOST, "judged-by-numpy"} <= set(case["tags"])
     assert "at 1000.0: 500.0, and the CPU 1000.0" in observer.difference(parts.wrong)
     assert taken_apart(observer, sample([1, 3]), sample([2, 2]), pack).wrong is None
+
+
+class Joined(GatedFunction):
+    """A function of NumPy's name, judged by NumPy."""
+
+    def __init__(self, device: Device, name: str) -> None:
+        import jax.numpy as jnp
+
+        super().__init__(name, getattr(jnp, name), device)
+
+    def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
+        return [*arrays], {}
+
+    def tolerance(self, dtype: str, result: Any) -> Tolerance:
+        return Tolerance(1e-4, 0.0)
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "numpy", lambda: [getattr(np, self.name)(np.asarray(fresh()[0][0], np.float64))]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("sum", [3e38, -3e38, 3e38], "the order decides"),
+        ("sum", [1e4, 1.0, -1e4], "the last digits"),
+        ("sum", [1e4, 1.0, 3.0], None),
+        ("prod", [1e30, 1e-30, 1e20, 1e10], "the order decides"),
+        ("prod", [1e30, 1e-30, 2.0], None),
+        ("cumprod", [1e30, 1e-30, 1e20, 1e10], "the order decides"),
+        ("square", [1e4, 1.0, -1e30], None),
+        ("flip", [3e38, 1.0, -3e38], None),
+    ],
+)
+def test_a_result_that_another_order_may_change_is_open(
+    cpu: Device, name: str, values: Sequence[float], why: str | None
+) -> None:
+    from freezing.jax.tails import Observer, reason_open
+
+    pack = PackWriter()
+    digest = pack.add(np.array(values, np.float32), "float32")
+    call = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+    sample = Sample("tails", "float32", call, (digest,), ("plain", "real"), len(values))
+    reason = reason_open(Observer(Joined(cpu, name), pack), sample, pack)
+    assert reason is None if why is None else why in str(reason)
+
+
+def test_a_float_joined_of_whole_numbers_at_their_limits_is_open(cpu: Device) -> None:
+    from freezing.jax.tails import BY_ORDER, Observer, reason_open
+
+    pack = PackWriter()
+    digest = pack.add(np.array([2**31 - 1, -(2**31), 1], np.int32), "int32")
+    call = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+    sample = Sample("limits", "int32", call, (digest,), ("plain", "integer"), 3)
+    for name in ("mean", "gradient"):
+        assert reason_open(Observer(Joined(cpu, name), pack), sample, pack) == BY_ORDER
+    assert reason_open(Observer(Joined(cpu, "exp2"), pack), sample, pack) is None
+    assert reason_open(Observer(Joined(cpu, "max"), pack), sample, pack) is None
 
 
 def test_a_base_with_nan_and_infinity_is_settled_before_it_is_varied() -> None:

@@ -24,6 +24,10 @@ NAMED_STITCH = json.dumps({"tuple": [[], {"mapping": [["indices", [{"array": 0},
 MASKED = json.dumps({"tuple": [[{"array": 0}], {"mapping": [["mask", {"array": 1}], ["dim", {"tuple": [1]}]]}]})
 MASKED_ALONG_ALL = json.dumps({"tuple": [[{"array": 0}], {"mapping": [["mask", {"array": 1}]]}]})
 MASKED_ALONG_ONE = json.dumps({"tuple": [[{"array": 0}, 0], {"mapping": [["mask", {"array": 1}]]}]})
+SORTED_PROMISED = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": [["indices_are_sorted", True]]}]})
+UNIQUE_PROMISED = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": [["unique_indices", True]]}]})
+ALONG_ONE = json.dumps({"tuple": [[{"array": 0}, {"array": 1}, {"array": 2}, 1], {"mapping": []}]})
+WITH_SORTER = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": [["sorter", {"array": 2}]]}]})
 TWO_BY_TWO, WEIGHT = [[1.0, 2.0], [3.0, 4.0]], [[[1.0, 2.0]]]
 INFINITE, NAN = float("inf"), float("nan")
 
@@ -63,6 +67,16 @@ INFINITE, NAN = float("inf"), float("nan")
     ("torch.masked.argmin", MASKED_ALONG_ONE, [TWO_BY_TWO, [[True, False], [True, False]]]),
     ("torch.masked.median", MASKED_ALONG_ONE, [1.0, False]),
     ("torch.masked.sum", MASKED_ALONG_ALL, [TWO_BY_TWO, [False, False]]),
+    ("jax.numpy.searchsorted", POSITIONAL, [[1.0, 3.0, 2.0], [2.5]]),
+    ("jax.Array.searchsorted", POSITIONAL, [[NAN, 3.0], [2.5]]),
+    ("torch.bucketize", POSITIONAL, [[2.5], [2.0, 1.0]]),
+    ("jax.numpy.digitize", POSITIONAL, [[2.5], [2.0, 1.0, 3.0]]),
+    ("jax.numpy.interp", THREE, [[2.5], [2.0, 1.0], [0.0, 1.0]]),
+    ("jax.ops.segment_sum", SORTED_PROMISED, [[1.0, 2.0], [1, 0]]),
+    ("jax.ops.segment_sum", UNIQUE_PROMISED, [[1.0, 2.0], [1, 1]]),
+    ("jax.numpy.put", THREE, [[1.0, 2.0], [1, 1], [3.0, 4.0]]),
+    ("jax.numpy.put_along_axis", ALONG_ONE, [TWO_BY_TWO, [[1, 1], [0, 1]], TWO_BY_TWO]),
+    ("jax.lax.scatter", THREE, [[1.0, 2.0], [[1], [1]], [3.0, 4.0]]),
     ("torch.masked.log_softmax", MASKED_ALONG_ALL, [TWO_BY_TWO, [[True, True], [True, False]]]),
 ])  # fmt: skip
 def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arrays: Sequence[Any]) -> None:
@@ -102,6 +116,15 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("torch.masked.softmax", MASKED_ALONG_ALL, [TWO_BY_TWO, [True, True]]),
     ("torch.masked.amax", ONE, [TWO_BY_TWO]),
     ("torch.amax", MASKED, [TWO_BY_TWO, [[False, False], [False, False]]]),
+    ("jax.numpy.searchsorted", POSITIONAL, [[1.0, INFINITE, NAN], [2.5]]),
+    ("torch.searchsorted", WITH_SORTER, [[3.0, 1.0], [2.5], [1, 0]]),
+    ("jax.numpy.digitize", POSITIONAL, [[2.5], [3.0, 1.0]]),
+    ("jax.numpy.histogram", BY_THREE, [[3.0, 1.0]]),
+    ("jax.ops.segment_sum", SORTED_PROMISED, [[1.0, 2.0], [0, 0]]),
+    ("jax.ops.segment_sum", POSITIONAL, [[1.0, 2.0], [1, 0]]),
+    ("jax.numpy.put", THREE, [[1.0, 2.0], [1, 0], [3.0, 4.0]]),
+    ("jax.numpy.put_along_axis", ALONG_ONE, [TWO_BY_TWO, [[1, 0], [1, 0]], TWO_BY_TWO]),
+    ("torch.put", THREE, [[1.0, 2.0], [1, 1], [3.0, 4.0]]),
 ])  # fmt: skip
 def test_a_number_in_the_domain_or_of_which_a_standard_speaks_does(name: str, call: str, arrays: Sequence[Any]) -> None:
     assert not is_outside(name, call, list(map(np.array, arrays)), [np.array([1])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from protocol.enums import GRADIENT, RECOMPILED
 from runners.errors import UntestedError
 from runners.suite.cases import Case, Context, Function
 from runners.suite.frozen import PACK, QUICK, FrozenArguments, PackWriter, frozen_functions
-from runners.suite.second_shapes import AfterAnotherShape, pair_of, with_second_shapes
+from runners.suite.second_shapes import KEPT, AfterAnotherShape, kept_pairs, pair_of, with_second_shapes
 
 Shape = tuple[int, ...]
 Frozen = Callable[..., list[Function]]
@@ -132,3 +133,26 @@ def test_nothing_is_tested_where_the_first_shape_fails_already() -> None:
     context = Context(None, "there", "toy", None, lambda tree: tree)
     with pytest.raises(UntestedError, match="the call in the first shape raised ZeroDivisionError"):
         AfterAnotherShape(prepare, 0)(context)
+
+
+@pytest.mark.parametrize("is_remade", [True, False])
+def test_a_pair_that_is_kept_stays_though_a_new_case_makes_a_better_one(
+    frozen_case: Frozen, tmp_path: Path, is_remade: bool
+) -> None:
+    functions = frozen_case(("a", (3,), "plain"), ("b", (2, 2), "plain"), ("c", (5,), f"plain {QUICK}"))
+    path = tmp_path / KEPT
+    path.write_text(json.dumps({"one.two": ["a", "b", is_remade]}))
+    (function,) = with_second_shapes(functions, lambda _, written: f"remade {written}", kept_pairs(path))
+    (case,) = (case for case in function.cases if RECOMPILED in case.tags)
+    assert case.id == "one.two/b-recompiled"
+    assert case.prepare == AfterAnotherShape("remade {}" if is_remade else "{}", 1)  # type: ignore[arg-type]
+    assert isinstance(case.arguments, FrozenArguments)
+    assert [array.shape for array in case.arguments(case.inputs())] == [(2, 2), (3,)]
+
+
+def test_a_function_without_a_kept_pair_has_the_best_one(frozen_case: Frozen, tmp_path: Path) -> None:
+    functions = frozen_case(("a", (3,), "plain"), ("b", (5,), "plain"))
+    path = tmp_path / KEPT
+    path.write_text(json.dumps({"one.three": ["a", "b", False]}))
+    (function,) = with_second_shapes(functions, kept=kept_pairs(path))
+    assert [case.id for case in function.cases if RECOMPILED in case.tags] == ["one.two/b-recompiled"]
