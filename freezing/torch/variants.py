@@ -314,8 +314,8 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
 
 
 def _has_second_order(op: Any) -> bool:
-    drawn, of = SECOND_ORDER_SHARE
-    return crc32(op.name.encode()) % of < drawn
+    share, of = SECOND_ORDER_SHARE
+    return crc32(op.name.encode()) % of < share
 
 
 def module(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
@@ -363,12 +363,12 @@ def draw(folder: Path, kinds: Sequence[str]) -> None:
         draw_missing(
             folder / kind,
             [title for title, _ in every],
-            lambda number, path, kind=kind: _freeze_within(kind, base_cases, every[number][1], path),  # type: ignore[misc]
+            lambda number, path, kind=kind: _freeze_in(kind, base_cases, every[number][1], path),  # type: ignore[misc]
             limit_s=LIMITS_S.get(kind, LIMIT_S),
         )
 
 
-def _freeze_within(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
+def _freeze_in(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
     """``freeze`` in a process that ends with it, of which the memory is limited where arrays are large."""
     if kind == SIZED_LARGE:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
