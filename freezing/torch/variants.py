@@ -317,8 +317,8 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
 
 
 def _has_second_order(op: Any) -> bool:
-    drawn, of = SECOND_ORDER_SHARE
-    return crc32(op.name.encode()) % of < drawn
+    share, of = SECOND_ORDER_SHARE
+    return crc32(op.name.encode()) % of < share
 
 
 def module(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
@@ -368,7 +368,7 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
             drawings = module_kinds.parts(kind, base_cases)
         else:
             drawings = [
-                (title, partial(_freeze_within, kind, base_cases, functions_of)) for title, functions_of in every
+                (title, partial(_freeze_in, kind, base_cases, functions_of)) for title, functions_of in every
             ]
         draw_missing(
             folder / kind,
@@ -379,7 +379,7 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
         )
 
 
-def _freeze_within(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
+def _freeze_in(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
     """``freeze`` in a process that ends with it, of which the memory is limited where arrays are large."""
     if kind == SIZED_LARGE:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
