@@ -58,6 +58,11 @@ PROMISES_NOTHING = re.compile(
 )
 """Functions of which nothing is promised where a value is not finite: transforms, factorizations, the softmax cross
 entropy, where a label of zero may or may not hide an infinite logit, and the contrast around an infinite mean."""
+LEAVES_REFUSALS_OPEN = re.compile(
+    r"solve|eigvalsh|lu_reconstruct|sparse_categorical_crossentropy|categorical_hinge|tensor_scatter_nd_(max|min)"
+)
+"""Functions that other devices need not refuse: singular matrices, factors that do not fit, and indices that the
+documentation of a similar function leaves to each device."""
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
 """Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that,
 so larger numbers make calls that only the CPU accepts."""
@@ -244,6 +249,8 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
         if kind == SIZED_LARGE and any(sample_name.endswith("-large") for sample_name in deadly):
             continue
         if kind == NON_FINITE and PROMISES_NOTHING.search(name):
+            continue
+        if kind == REFUSES and LEAVES_REFUSALS_OPEN.search(name):
             continue
         if kind == NUMBERS and FOLLOWS_A_SHAPE.search(name):
             continue

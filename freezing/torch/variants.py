@@ -367,9 +367,7 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
         if kind in OF_MODULES:
             drawings = module_kinds.parts(kind, base_cases)
         else:
-            drawings = [
-                (title, partial(_freeze_in, kind, base_cases, functions_of)) for title, functions_of in every
-            ]
+            drawings = [(title, partial(_freeze_in, kind, base_cases, functions_of)) for title, functions_of in every]
         draw_missing(
             folder / kind,
             [title for title, _ in drawings],
