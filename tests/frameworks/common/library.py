@@ -32,7 +32,7 @@ from tests.frameworks.common.subject import Subject
 
 PROJECT = Path(__file__).resolve().parents[3]
 MOST_BYTES = 2_000_000
-MOST_BYTES_OF_VARIANTS = 3_000_000
+MOST_BYTES_OF_VARIANTS = 4_000_000
 KINDS = {"empty", "0-dim", "broadcast", "strided", "plain"}
 
 
