@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
@@ -21,6 +22,10 @@ from runners.suite.framework import Framework
 from runners.suite.frozen import MANIFEST, PACK, VARIANTS_PACK
 from tests.each import check_each
 from tests.levels import ROOT, content_before, drawn, touched
+
+MOST_CHANGED = 500
+"""A run at level 1 checks at most this many of the cases that a change touches in a frozen file. A release draws
+thousands, which take level 2."""
 
 
 class Selection:
@@ -99,13 +104,14 @@ def _definitions(framework: str) -> Iterator[tuple[str, list[Function]]]:
 
 
 def _changed_frozen_cases(folder: PurePath, files: Collection[str]) -> Iterator[str]:
-    """The ids of the frozen cases in a folder that are new or changed. A case names its arrays by their digests."""
+    """The ids of the frozen cases in a folder that are new or changed, or a sample of them if they are many."""
     for path in (folder / PACK, folder / VARIANTS_PACK):
         if str(path) in files:
             before = content_before(str(path))
             cases_before = {} if before is None else _frozen_cases(io.BytesIO(before))
-            cases_now = _frozen_cases(ROOT / path)
-            yield from (name for name, case in cases_now.items() if case != cases_before.get(name))
+            # A case names its arrays by their digests.
+            changed = [name for name, case in _frozen_cases(ROOT / path).items() if case != cases_before.get(name)]
+            yield from drawn(changed, max(1, math.ceil(len(changed) / MOST_CHANGED)), f"changed {path}")
 
 
 def _frozen_cases(file: Path | io.BytesIO) -> dict[str, dict[str, Any]]:
