@@ -34,6 +34,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LEVEL_VARIABLE = "PORTOLAN_TEST_LEVEL"
 SEED_VARIABLE = "PORTOLAN_TEST_SEED"
 BASE_VARIABLE = "PORTOLAN_TEST_BASE"
+TOUCHED_VARIABLE = "PORTOLAN_TEST_TOUCHED"
+"""Names a file with the result of ``touched``, one path a line, so that each process need not parse every changed
+module again."""
 WITHOUT_GIT = "no-commit"
 """The seed if git does not know a commit."""
 
@@ -92,6 +95,8 @@ def touched() -> frozenset[str]:
     The base comes from a variable; without it, it is the commit at which the branch left its upstream; without an
     upstream, the previous commit. The result is empty without git, or if a shallow clone lacks the base.
     """
+    if stored := os.environ.get(TOUCHED_VARIABLE):
+        return frozenset(Path(stored).read_text().splitlines())
     changed = git("diff", "--name-only", _base())
     untracked = git("ls-files", "--others", "--exclude-standard")
     if changed is None or untracked is None:

@@ -41,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ[levels.SEED_VARIABLE] = levels.seed()
     print(levels.pytest_report_header(), flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
+    _store_touched()
     signal.signal(signal.SIGTERM, _interrupt)
     began, idle_began = time.monotonic(), _idle_s()
     runs = _run_all(chosen_parts, slots=cores + 1)
@@ -50,6 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     LAST_RUN.write_text(json.dumps(record))
     print(cost.headline(record))
     return 1 if any(_has_failed(run) for run in runs) else 0
+
+
+def _store_touched() -> None:
+    """Find the files of the change once for all processes."""
+    FOLDER.mkdir(parents=True)
+    file = FOLDER / "touched.txt"
+    file.write_text("\n".join(sorted(levels.touched())))
+    os.environ[levels.TOUCHED_VARIABLE] = str(file)
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -138,7 +138,7 @@ def test_what_was_asked_for_by_name_is_never_drawn_away(run: Callable[..., str])
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A repository with two commits, used in place of the project's. Yields the arguments of git for it."""
     monkeypatch.setattr(levels, "ROOT", tmp_path)
-    for variable in (levels.SEED_VARIABLE, levels.BASE_VARIABLE):
+    for variable in (levels.SEED_VARIABLE, levels.BASE_VARIABLE, levels.TOUCHED_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
 
     def git(*arguments: str) -> str:
@@ -206,6 +206,16 @@ def test_a_module_that_is_gone_or_does_not_parse_is_touched(repository: Callable
     (tmp_path / "gone.py").unlink()
     (tmp_path / "broken.py").write_text("1 +")
     assert touched_files() >= {"gone.py", "broken.py"}
+
+
+def test_a_stored_list_of_touched_files_is_taken(
+    repository: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = tmp_path / "touched.txt"
+    stored.write_text("\n".join(sorted(touched_files())))
+    (tmp_path / "first").write_text("changed")
+    monkeypatch.setenv(levels.TOUCHED_VARIABLE, str(stored))
+    assert touched_files() == {"second"}
 
 
 def test_the_content_before_the_change_is_that_of_its_base(repository: Callable[..., str], tmp_path: Path) -> None:
