@@ -173,7 +173,8 @@ def test_the_seed_is_the_commit_and_what_is_changed_on_it(repository: Callable[.
 
 def test_without_git_the_seed_is_a_word_and_nothing_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "ROOT", tmp_path)
-    monkeypatch.delenv(levels.SEED_VARIABLE, raising=False)
+    for variable in (levels.SEED_VARIABLE, levels.TOUCHED_VARIABLE):
+        monkeypatch.delenv(variable, raising=False)
     assert (seed(), touched_files()) == (levels.WITHOUT_GIT, frozenset())
 
 
