@@ -40,13 +40,12 @@ _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
-_STATE_PARAMETER = re.compile(r"(?:\w+_)?state_dict|checkpoint(?:_model|_state)?|ckpt")
+_STATE_PARAMETER = re.compile(r"(?:^|_)state_dict$|^checkpoint(?:_model|_state)?$|^ckpt$")
 """Matches the names of parameters that take the weights of a module."""
-_LOADING_CODE = re.compile(
-    r"(?:^|/)(?:convert_\w*(?:checkpoint|ckpt|model|original|state_dict|to_hf|weights?)\w*"
-    r"|(?:\w+_)?(?:checkpoint|model|state_dict|weights?)_(?:conversion|load(?:er|ing)))\.py$"
-)
-"""Files that load or convert the weights of a model, which happens once."""
+_LOADING_CODE = re.compile(r"(?:^|[/_])(?:checkpoint|model|state_dict|weights?)_(?:conversion|load(?:er|ing))\.py$")
+"""Files that load the weights of a model, which happens once."""
+_CONVERTED_WORD = re.compile(r"checkpoint|ckpt|model|original|state_dict|to_hf|weight")
+"""Words in the names of files that convert the weights of a model and begin with ``convert_``."""
 _DATA_CODE = re.compile(
     r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|tokenizers?)/"
     r"|(?:^|/)(?:data|(?:\w*_)?datasets?(?:_\w+)?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
@@ -79,9 +78,7 @@ _SHOWING_WORDS = frozenset(
         "diagnostics",
     )
 )
-_SHOWING_CODE = re.compile(
-    r"(?:^|/)(?:\w+_)?(?:plot(?:s|ting|ter)?|visuali[sz](?:e|er|ers|ations?)|viz)(?:_\w+)?(?:/|\.py$)"
-)
+_SHOWING_CODE = re.compile(r"(?:^|[/_])(?:plot(?:s|ting|ter)?|visuali[sz](?:e|er|ers|ations?)|viz)(?=[/_]|\.py$)")
 _LOGS = re.compile(r"_?log_(?:figures?|gradients|histograms?|images?|metrics?|statistics|stats|videos?)(?:_\w+)?")
 """Functions that write to a log. Other functions named ``log_…`` compute logarithms."""
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
@@ -188,7 +185,14 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
 
 def is_setup_place(site: Site) -> bool:
     """Whether a site is in a method that sets up a module, or in code that reads or writes a module's state."""
-    return site.is_at_setup or is_setup_function(site.within) or _LOADING_CODE.search(site.path) is not None
+    return site.is_at_setup or is_setup_function(site.within) or _loads_weights(site.path)
+
+
+def _loads_weights(path: str) -> bool:
+    """Whether a file loads or converts the weights of a model: ``weight_loader.py``, ``convert_vit_to_hf.py``."""
+    name = path.rpartition("/")[2]
+    is_conversion = name.startswith("convert_") and _CONVERTED_WORD.search(name) is not None
+    return is_conversion or _LOADING_CODE.search(path) is not None
 
 
 def is_setup_function(path: str) -> bool:
@@ -198,7 +202,7 @@ def is_setup_function(path: str) -> bool:
 def takes_state(parameters: Iterable[str]) -> bool:
     """Whether a function with these parameters reads or writes the weights of a module, as far as their names show:
     ``interpolate_positions(model, state_dict)``."""
-    return any(map(_STATE_PARAMETER.fullmatch, parameters))
+    return any(map(_STATE_PARAMETER.search, parameters))
 
 
 def is_setup_method(method: str) -> bool:
