@@ -13,10 +13,6 @@ _MAGICS_OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 _MAGIC = ("%", "!", "?")
 
 
-class OldNotebookError(ValueError):
-    """The notebook has format 3 or older, in which the cells are in worksheets."""
-
-
 @dataclass(frozen=True)
 class NotebookCell:
     """A code cell: its number among the notebook's cells, counted from 1, and its source without magics."""
@@ -38,8 +34,8 @@ class NotebookCode:
 
 
 def code_of(notebook: bytes) -> NotebookCode:
-    """Read a notebook. Raises ``OldNotebookError`` if its format is too old, ``ValueError`` if the file is not a
-    notebook, and ``RecursionError`` if it is nested too deeply."""
+    """Read a notebook. Raises ``ValueError`` if the file is not a notebook or its format is too old, and
+    ``RecursionError`` if it is nested too deeply."""
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     unread: list[NotebookCell] = []
@@ -53,12 +49,19 @@ def code_of(notebook: bytes) -> NotebookCode:
     return NotebookCode("\n".join(lines).encode("utf-8", "replace"), tuple(places), tuple(unread))
 
 
+def is_old(notebook: bytes) -> bool:
+    """Whether a file is a notebook of format 3 or older, in which the cells are in worksheets."""
+    try:
+        document = json.loads(notebook)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and isinstance(document.get("worksheets"), list)
+
+
 def _cells(notebook: bytes) -> Iterator[NotebookCell]:
     document = json.loads(notebook)
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
-        if isinstance(document, dict) and isinstance(document.get("worksheets"), list):
-            raise OldNotebookError("format 3")
         raise ValueError("no notebook")
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict) or cell.get("cell_type") != "code":

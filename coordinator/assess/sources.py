@@ -20,7 +20,7 @@ from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
-from coordinator.assess.notebooks import OldNotebookError, code_of
+from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import repeated_functions
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile
 from coordinator.catalogue.surfaces import ROOTS
@@ -258,10 +258,8 @@ def read_one(source: files.SourceFile, base: str, knowledge: Knowledge) -> FileR
             return unread(path, module, fault_of(error))
     try:
         notebook = code_of(source.content)
-    except OldNotebookError:
-        return unread(path, module, OLD_NOTEBOOK)
     except (ValueError, RecursionError):
-        return unread(path, module, "no notebook")
+        return unread(path, module, OLD_NOTEBOOK if is_old(source.content) else "no notebook")
     try:
         reading = read_file(notebook.content, path, module, is_package=False, knowledge=knowledge)
     except UNPARSABLE as error:

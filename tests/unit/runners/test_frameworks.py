@@ -141,15 +141,15 @@ def test_a_declaration_names_what_is_there(framework: Framework) -> None:
 @pytest.mark.parametrize("name", frameworks.OURS)
 def test_every_framework_has_the_same_names(name: str) -> None:
     """Exceptions are locks of devices and versions, and features of one framework. Only JAX lowers for missing devices
-    and records compiled functions. Only torch has arrays with layouts that claim to be on a device, and packages that
-    are left out."""
+    and records compiled functions. Only torch has arrays with layouts that claim to be on a device, packages that are
+    left out, and cases of modules."""
     entries = {entry.name for entry in (ROOT / "runners" / name).iterdir()}
     assert {entry for entry in entries if "-" not in entry and entry != "__pycache__"} == {
         *("__init__.py", "devices.py", "divergence.py", "evidence.py", "examples.py", "placement", "suites"),
         *("lock.txt", "requirements.txt"),
         *(("lowering.py", "compiled_functions.py") if name == "jax" else ()),
         *("frozen.py", "pairs.py", "ways.py"),
-        *(("layouts.py", "spoken_device.py", "stubs") if name == "torch" else ()),
+        *(("layouts.py", "module_ways.py", "spoken_device.py", "stubs") if name == "torch" else ()),
         *("left_open.py", "recordable.py", "recorder.py", "replay.py"),
         *(("writing.py",) if name != "tensorflow" else ()),
         *(("widening.py",) if name == "torch" else ()),

@@ -39,5 +39,5 @@ def test_it_comes_after_the_frameworks_own_with_a_revision_of_its_own() -> None:
 
 
 def test_a_framework_cannot_bring_a_suite_of_its_name() -> None:
-    with pytest.raises(ValueError, match="give it another name"):
+    with pytest.raises(ValueError, match="rename your suite"):
         suites_of(_framework(**cast(Any, {CONFORMANCE_SUITE: []})), {})
