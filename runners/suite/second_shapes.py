@@ -81,7 +81,7 @@ def with_second_shapes(
 
 
 def _with_second_shape(function: Function, remake: Remake, kept: KeptPair | None) -> Function:
-    pair = pair_of(function.cases) if kept is None else _named(function, kept)
+    pair = pair_of(function.cases) if kept is None else _pair_cases(function, kept)
     if pair is None:
         return function
     prepare = pair[1].prepare
@@ -91,7 +91,7 @@ def _with_second_shape(function: Function, remake: Remake, kept: KeptPair | None
     return dataclasses.replace(function, cases=[*function.cases[:place], case, *function.cases[place:]])
 
 
-def _named(function: Function, kept: KeptPair) -> tuple[Case, Case]:
+def _pair_cases(function: Function, kept: KeptPair) -> tuple[Case, Case]:
     first, second = (
         next(case for case in function.cases if case.id == f"{function.name}/{name}")
         for name in (kept.first, kept.second)

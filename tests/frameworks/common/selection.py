@@ -110,8 +110,10 @@ def _changed_frozen_cases(folder: PurePath, files: Collection[str]) -> Iterator[
             before = content_before(str(path))
             cases_before = {} if before is None else _frozen_cases(io.BytesIO(before))
             # A case names its arrays by their digests.
-            changed = [name for name, case in _frozen_cases(ROOT / path).items() if case != cases_before.get(name)]
-            yield from drawn(changed, max(1, math.ceil(len(changed) / MOST_CHANGED)), f"changed {path}")
+            changed_names = [
+                name for name, case in _frozen_cases(ROOT / path).items() if case != cases_before.get(name)
+            ]
+            yield from drawn(changed_names, max(1, math.ceil(len(changed_names) / MOST_CHANGED)), f"changed {path}")
 
 
 def _frozen_cases(file: Path | io.BytesIO) -> dict[str, dict[str, Any]]:
