@@ -22,6 +22,8 @@ from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
 LIMIT_S = 600
 """For one part; past it, it is listed."""
 ENDED = "its process ended"
+ENDS = "it ends the process"
+"""The reason of an input with which the call crashes its process, at once or later."""
 NEVER_ENDS = "it never ends"
 UNFIT = "unfit when it was tried"
 """The reason of cases that were drawn and left out by hand, as they are slow, or not determined after all."""

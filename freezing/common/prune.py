@@ -41,6 +41,7 @@ from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, Pack
 SUITE = "library"
 EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
+NOT_DETERMINED = "not determined"
 OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call writes"
 Frozen = Mapping[str, Any]
 """One case of a frozen file, as parsed JSON."""
@@ -147,10 +148,10 @@ class Pruner:
         return None
 
     def _is_deadly(self, frozen_case: Frozen) -> bool:
-        return _id(frozen_case) in self._deadly
+        return case_id(frozen_case) in self._deadly
 
     def _case(self, frozen_case: Frozen) -> Case:
-        return self._cases[_id(frozen_case)]
+        return self._cases[case_id(frozen_case)]
 
     def _reason_of_refusal(self, name: str, case: Case) -> str | None:
         if not name.endswith(OVERLAPPING_WRITE):
@@ -183,12 +184,14 @@ class Pruner:
         return leaves(self._device.to_host(self._call(case)()))
 
 
-def _id(frozen_case: Frozen) -> str:
+def case_id(frozen_case: Frozen) -> str:
     return f"{frozen_case['function']}/{frozen_case['name']}"
 
 
-def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None]) -> tuple[list[Any], list[Reason]]:
-    """Return the cases that stay, and the reasons for leaving out the others."""
+def sift(
+    cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | None], kind: str = NOT_DETERMINED
+) -> tuple[list[Any], list[Reason]]:
+    """Return the cases that stay, and the reasons for leaving out the others, all of the same kind."""
     staying: list[Any] = []
     left_out: list[Reason] = []
     for case in cases:
@@ -196,7 +199,7 @@ def sift(cases: Sequence[dict[str, Any]], reason_of: Callable[[Frozen], str | No
         if reason is None:
             staying.append(case)
         else:
-            left_out.append((case["function"], case["name"], "not determined", reason))
+            left_out.append((case["function"], case["name"], kind, reason))
     return staying, left_out
 
 
@@ -239,12 +242,32 @@ def prune(framework: str, deadly: Collection[str]) -> None:
     device = backend.load_device("cpu")
     pruner = Pruner(device, cases, packs, rules_of(framework), other_processors_of(framework), deadly)
     docstring = per_device.docstring_of(device.lookup)
-    base: list[dict[str, Any]] = []
-    for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
-        staying, left_out = sift(pack.cases, pruner.reason)
-        choose_quick_anew(pack.cases, staying, base)
+
+    def mark(name: str, staying: Sequence[dict[str, Any]]) -> None:
         marked_count = mark_per_device(staying, docstring, pruner.refusal)
         print(f"{name}: documentation leaves {marked_count} refusals to each device")
+
+    remove_cases(framework, packs, pruner.reason, change=mark)
+
+
+def remove_cases(
+    framework: str,
+    packs: PackSet,
+    reason_of: Callable[[Frozen], str | None],
+    *,
+    kind: str = NOT_DETERMINED,
+    change: Callable[[str, Sequence[dict[str, Any]]], None] = lambda name, staying: None,
+) -> None:
+    """Write the files of ``library`` without the cases that have a reason, and list these cases as left out.
+
+    ``change`` is called with the name of each file and its remaining cases, which it may modify.
+    """
+    folder = FOLDER / framework / "suites" / SUITE
+    base: list[dict[str, Any]] = []
+    for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
+        staying, left_out = sift(pack.cases, reason_of, kind)
+        choose_quick_anew(pack.cases, staying, base)
+        change(name, staying)
         writer = PackWriter()
         for case in staying:
             writer.take(packs, case)

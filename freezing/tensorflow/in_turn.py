@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from freezing.common.parts import Reason, drawn_apart, write_part
+from freezing.common.parts import ENDS, Reason, drawn_apart, write_part
 from runners.suite.frozen import Pack, PackWriter
 
 CPU_LIMIT_S = 60
@@ -59,7 +59,7 @@ def parts_of(folder: Path, names: Sequence[str]) -> dict[str, Path]:
 
 
 def deadly_reasons(name: str, deadly: Collection[str]) -> list[Reason]:
-    return [(name, sample_name, "it ends the process", "") for sample_name in deadly]
+    return [(name, sample_name, ENDS, "") for sample_name in deadly]
 
 
 def _draw_all(

@@ -16,7 +16,8 @@ import pytest
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "defects.md"
 _SECTION = re.compile(r"^## (.+?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-_DEFECT = re.compile(r"^### (.+?)$.*?```python\n(.*?)```\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+_NEEDS = re.compile(r"Needs a processor with\s`(\w+)`")
+_DEFECT = re.compile(r"^### (.+?)$(.*?)```python\n(.*?)```\n\n```text\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Defect:
     script: str
     prints: str
     """The output of the script, or the signal that ends it."""
+    needs: str | None
+    """The feature of the processor without which the defect does not appear, as Linux names it (``avx512f``)."""
 
     @property
     def signal(self) -> signal.Signals | None:
@@ -35,9 +38,14 @@ class Defect:
 def defects(section: str) -> list[Defect]:
     """The defects in one section of the page, in its order."""
     (body,) = [body for title, body in _SECTION.findall(PAGE.read_text()) if title == section]
-    page_defects = [Defect(*groups) for groups in _DEFECT.findall(body)]
+    page_defects = [_defect(*groups) for groups in _DEFECT.findall(body)]
     assert len(page_defects) == body.count("### "), "a defect of the page lacks its script, or what that prints"
     return page_defects
+
+
+def _defect(title: str, text: str, script: str, prints: str) -> Defect:
+    needs = _NEEDS.search(text)
+    return Defect(title, script, prints, needs[1] if needs else None)
 
 
 def each_of(section: str) -> Any:
@@ -48,6 +56,8 @@ def each_of(section: str) -> Any:
 def assert_there(defect: Defect) -> None:
     """Check that the script gives the page's result. If not, the framework has corrected the defect, which must be
     removed from the page."""
+    if defect.needs and defect.needs not in _processor_features():
+        pytest.skip(f"this processor has no {defect.needs}, which the defect needs")
     if defect.signal is not None:
         assert -in_own_process(defect).returncode == defect.signal
         return
@@ -59,6 +69,10 @@ def assert_there(defect: Defect) -> None:
     with contextlib.redirect_stdout(output):
         exec(compile(defect.script, defect.title, "exec"), {"__name__": "defect"})
     assert output.getvalue().rstrip("\n") == defect.prints
+
+
+def _processor_features() -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", Path("/proc/cpuinfo").read_text()))
 
 
 def in_own_process(defect: Defect) -> subprocess.CompletedProcess[str]:
