@@ -43,6 +43,8 @@ FORM_ONLY = "form-only"
 """The tag of a case that compares only structure, shapes and dtypes."""
 GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward."""
+NON_FINITE = "non-finite"
+"""The tag of a case in which some numbers of the inputs are NaN or infinite."""
 WITH_RECORDED_VALUES = "with-recorded-values"
 """The tag of a recorded call that is replayed with the values that the program passed. None of these values is
 random."""

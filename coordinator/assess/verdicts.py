@@ -43,6 +43,10 @@ SLOW = 10.0
 ratio."""
 UNUSUAL = frozenset({GRADIENT, InputKind.empty, InputKind.zero_dim})
 """The tags of unusual cases. Such a case resembles a call only if the call has the same property."""
+EXTREME_VALUES = frozenset({"alike", "limits", "spread", "tails"})
+"""The last words in the names of cases whose numbers are extreme: up to 1e30, near the dtype's maximum, or one large
+number everywhere. A wrong value or an error there says little about usual numbers. A fallback does, because it depends
+less on values."""
 USUAL_DTYPES = ("float32", "int64", "bool")
 """The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these that the function
 has."""
@@ -138,6 +142,8 @@ def verdicts_on(
         candidates = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
         if any(map(is_failing, candidates)):
             usual = usual_cases(candidates, dtypes)
+            if kind is not Kind.falls_back:
+                usual = [case for case in usual if not _is_extreme(case)] or usual
             bad_end = _Seen(function, charted_as, kind, is_failing, candidates, usual, call, dtypes)
             yield bad_end.verdict()
     if accepted_cases := [case for case in every if case.end == "accepted"]:
@@ -165,6 +171,10 @@ def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[C
         if any(dtype in _dtypes(case) for case in plain):
             return [case for case in plain if not _dtypes(case) or dtype in _dtypes(case)]
     return plain
+
+
+def _is_extreme(case: CaseEvidence) -> bool:
+    return not EXTREME_VALUES.isdisjoint(case.case.rsplit("-", 1)[-1:])
 
 
 def _dtypes(case: CaseEvidence) -> frozenset[str]:

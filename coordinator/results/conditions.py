@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from coordinator.figures.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import GRADIENT, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
+from protocol.enums import GRADIENT, NON_FINITE, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
 """The maximum number of options of a condition; with more, almost any set of cases could be separated."""
@@ -27,6 +27,9 @@ have many options, so some options would separate nearly any failing cases."""
 
 USUAL_DTYPES = ("float32", "float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool")
 """The dtypes for which a sentence says whether a function was tried with them."""
+
+INPUT_TAGS = (*map(str, InputKind), NON_FINITE)
+"""The tags that distinguish cases by their inputs. A case with numbers that are not finite has another tag too."""
 
 End = Literal["passed", "unproven", "fell_back", "failed", "accepted"]
 """The result of a case over its counted runs. ``unproven``: it passed with unknown placement. ``accepted``: it returned
@@ -82,7 +85,7 @@ class EndedCase:
             Aspect.keyword: keywords,
             Aspect.value: None if calls is None else frozenset(text for call in calls for text in values_of(call)),
             Aspect.without: keywords,
-            Aspect.inputs: frozenset(kind for kind in InputKind if kind in self.tags) or None,
+            Aspect.inputs: frozenset(kind for kind in INPUT_TAGS if kind in self.tags) or None,
             Aspect.kind: frozenset(kinds | ({GRADIENT, RECOMPILED} & self.tags)) or None,
         }
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from protocol.enums import REFUSES
+from protocol.enums import NON_FINITE, REFUSES
 from runners.suite.frozen import stored
 
 Array = np.ndarray[Any, Any]
 
-NON_FINITE, TAILS, SIZED_ODD, SIZED_LARGE = "non-finite", "tails", "sized-odd", "sized-large"
+TAILS, SIZED_ODD, SIZED_LARGE = "tails", "sized-odd", "sized-large"
 SIZED_ROWS = "sized-rows"
 """The kind beside ``sized-large``, for functions whose cost grows faster than their arrays."""
 OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"

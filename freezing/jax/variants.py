@@ -39,8 +39,8 @@ from freezing.common.parts import (
     write_part,
 )
 from freezing.common.samples import Sample
-from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, Variant
-from protocol.enums import GRADIENT, JUDGED_BY, RECOMPILED, WRONG_ON_HOST, Judge
+from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, Variant
+from protocol.enums import GRADIENT, JUDGED_BY, NON_FINITE, RECOMPILED, WRONG_ON_HOST, Judge
 from runners.errors import LeftOutError
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import under_jit_if_possible

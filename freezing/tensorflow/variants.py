@@ -32,10 +32,10 @@ from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.hashes import fix_hashes
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
 from freezing.common.samples import Sample
-from freezing.common.variants import NON_FINITE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
+from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
-from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, REFUSES, Judge
+from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, NON_FINITE, REFUSES, Judge
 from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter
 from runners.tensorflow import FRAMEWORK

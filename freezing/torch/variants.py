@@ -35,7 +35,6 @@ from freezing.common.parts import Reason, add_variants, draw_missing, merge_vari
 from freezing.common.samples import Sample
 from freezing.common.variants import (
     NAN,
-    NON_FINITE,
     OFFSET,
     OVERLAPPING,
     SECOND_ORDER,
@@ -49,7 +48,7 @@ from freezing.common.variants import (
     in_dtype,
     slots,
 )
-from protocol.enums import GRADIENT, REFUSES, Judge
+from protocol.enums import GRADIENT, NON_FINITE, REFUSES, Judge
 from runners.suite.frozen import PACK, Pack, PackWriter
 from runners.torch import FRAMEWORK
 

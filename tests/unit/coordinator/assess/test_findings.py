@@ -106,6 +106,18 @@ def test_variants_of_one_case_that_fall_back_are_a_finding() -> None:
     assert only(assessment_of([*cases, *passing_cases])).verdict.weight is Weight.finding
 
 
+@pytest.mark.parametrize(("last_word", "weight"), [("tails", Weight.note), ("negative", Weight.condition)])
+@pytest.mark.parametrize("ending", [Ending.mismatched, Ending.raised])
+def test_extreme_numbers_are_unlike_a_call(last_word: str, weight: Weight, ending: Ending) -> None:
+    cases = [case(f"float32-{number}-{last_word}", "failed", ending=ending) for number in range(3)]
+    assert only(assessment_of([*cases, *several(9, "plain")])).verdict.weight is weight
+
+
+def test_a_fallback_with_extreme_numbers_is_like_a_call() -> None:
+    cases = [case(f"float32-{number}-tails", "fell_back") for number in range(3)]
+    assert only(assessment_of([*cases, *several(9, "plain")])).verdict.weight is Weight.condition
+
+
 def test_what_is_silently_accepted_is_listed_after_other_conditions() -> None:
     some_cases = [*several(3, "some", "fell_back", keywords={"mode": "a"}), *several(3, "fine", keywords={"mode": "b"})]
     cases = {"torch.some": some_cases, "torch.takes": several(2, "odd", "accepted", REFUSES)}

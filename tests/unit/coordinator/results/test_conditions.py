@@ -111,6 +111,10 @@ def test_a_value_is_told_where_its_keyword_is_given_by_all() -> None:
 def test_inputs_and_gradients_are_options_too() -> None:
     empty = [case("failed", "float32", 1, "empty"), case("failed", "float32", 1, "empty", "0-dim")]
     assert fails(*empty, case("passed", "float32", 1, "plain")) == ("on empty input (2 of 2), not otherwise (0 of 1)")
+    nans = [case("failed", "float32", 1, "plain", "non-finite")] * 2
+    assert fails(*nans, *[case("passed", "float32", 1, "plain")] * 3) == (
+        "on non-finite input (2 of 2), not otherwise (0 of 3)"
+    )
     gradients = [case("failed", "float32", 1, "gradient")] * 2
     assert fails(*gradients, *[case()] * 3) == "in gradient cases (2 of 2), not otherwise (0 of 3)"
     recompiled = case("failed", "float32", 1, "recompiled")
