@@ -32,6 +32,8 @@ CALLS = 30
 """Calls of each case. With fewer, damaged memory is often not noticed before the process ends."""
 GROUP = 100
 """Cases per process."""
+LIMIT_S = 1_200
+"""The time after which a process is stopped. It counts as one that did not crash."""
 CORRUPTS = "repeated calls on the CPU corrupt the memory of their process"
 CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
 
@@ -50,6 +52,7 @@ def survives(work: Callable[[], object]) -> bool:
     """Do work in a forked process. Return whether the process ended without the signal of a crash."""
     pid = os.fork()
     if pid == 0:
+        signal.alarm(LIMIT_S)
         try:
             work()
         finally:

@@ -43,6 +43,8 @@ EXAMPLES = "docs"
 FOLDER = Path(__file__).resolve().parents[2] / "runners"
 NOT_DETERMINED = "not determined"
 OTHER_REFUSAL = "the host refuses its layout of memory, and not what the call writes"
+OUT_OF_MEMORY = frozenset({"MemoryError", "OutOfMemoryError", "ResourceExhaustedError"})
+BY_MEMORY = "the memory of the machine decides whether the host refuses the call"
 Frozen = Mapping[str, Any]
 """One case of a frozen file, as parsed JSON."""
 OtherProcessors = Callable[[], Sequence[AbstractContextManager[None]]]
@@ -102,6 +104,8 @@ class Pruner:
 
     def reason(self, frozen_case: Frozen) -> str | None:
         """Return why the case is left out, or None if it stays."""
+        if frozen_case.get("refuses") in OUT_OF_MEMORY:
+            return BY_MEMORY
         if (frozen_case["kind"] != "value" and "refuses" not in frozen_case) or self._is_deadly(frozen_case):
             return None
         arrays = [self._packs.array(digest) for digest in frozen_case["arrays"]]

@@ -31,7 +31,13 @@ ASKED = (
 """The modules whose functions compute with arrays. Other modules are for files, strings, sparse and ragged arrays, data
 sets, training, settings, TensorFlow 1 and the first Keras."""
 
-_MISSING_ERRORS = (tf.errors.NotFoundError, tf.errors.UnimplementedError, tf.errors.InternalError)
+_OTHER_ERRORS = (
+    tf.errors.NotFoundError,
+    tf.errors.UnimplementedError,
+    tf.errors.InternalError,
+    tf.errors.ResourceExhaustedError,
+)
+"""Errors about something else than an argument: a missing kernel, or this machine's memory."""
 _MISSING = re.compile(r"(?i)no opkernel|not supported|unsupported|not (yet )?implemented|could not find|registered")
 """Matches messages that say that a kernel or a function is missing, rather than that an argument is wrong."""
 
@@ -75,10 +81,10 @@ class PublicFunction(GatedFunction):
         return refusing_operation(error)
 
     def is_refusal(self, error: Exception) -> bool:
-        """Whether the error is about an argument. An error about a missing kernel is no refusal."""
+        """Whether the error is about an argument. An error about a missing kernel or about memory is no refusal."""
         return (
             super().is_refusal(error)
-            and not isinstance(error, _MISSING_ERRORS)
+            and not isinstance(error, _OTHER_ERRORS)
             and bool(str(error).strip())
             and _MISSING.search(str(error)) is None
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from freezing.common.parts import add_left_out, list_left_out
-from freezing.common.prune import choose_quick_anew, rules_of, sift
+from freezing.common.prune import BY_MEMORY, Pruner, choose_quick_anew, rules_of, sift
 from runners.suite.frozen import QUICK
 
 
@@ -53,3 +53,10 @@ def test_a_framework_that_shows_nothing_more_has_no_rules_of_its_own() -> None:
     rules = rules_of("torch")
     assert rules.reason_undetermined(lambda: 1) is None
     assert rules.refusing_operation(ValueError("index 9")) is None
+
+
+def test_a_refusal_for_lack_of_memory_is_left_out_without_a_call() -> None:
+    pruner = Pruner(cast(Any, None), {}, cast(Any, None), rules_of("torch"), lambda: ())
+    frozen_case = case("far") | {"kind": "behaviour", "refuses": "ResourceExhaustedError"}
+    assert pruner.reason(frozen_case) == BY_MEMORY
+    assert pruner.reason(case("plain") | {"kind": "behaviour"}) is None
