@@ -57,6 +57,8 @@ outputs into results."""
 _OUTPUT_FUNCTION = re.compile(r"(?:^|\.)(?:_?post_?process\w*|forward)(?:$|\.)")
 """Functions in these files that run on the device, because they take outputs of the model."""
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
+_HELPER_CODE = re.compile(r"(?:^|[/_])(?:helpers?|misc|utils?|utilities)\.py$")
+"""Files of helpers, which the other files of the code use."""
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
 distributions, which run on the device."""
@@ -129,6 +131,11 @@ def why_aside(path: str, within: str) -> str:
     return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
 
 
+def is_helper_file(path: str) -> bool:
+    """Whether a file has helpers for the other files of the code: ``utils.py``."""
+    return _HELPER_CODE.search(path) is not None
+
+
 def is_transform_file(path: str) -> bool:
     """Whether classes of a file that can be called prepare data: ``transforms/crop.py``."""
     return _TRANSFORMS.search(path) is not None
@@ -150,6 +157,8 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
     """
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
+    if any(guard.kind is GuardKind.export for guard in site.guards):
+        return EXPORTS
     if is_for_other_device(site.function, device) and _is_chosen(site):
         return OTHER_DEVICE
     if any(name != device for name in _DEVICE_FUNCTION.findall(site.within)):

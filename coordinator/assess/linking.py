@@ -66,9 +66,9 @@ class Linker:
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
-        packages = {reading.module for reading in readings if reading.is_package}
+        self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
-        self._aliases = _short_names(self._modules, packages)
+        self._aliases = _short_names(self._modules, self._packages)
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str, CallSite] = {}
@@ -78,6 +78,8 @@ class Linker:
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
+        self._imported_names: frozenset[str] = frozenset()
+        """The values that one module imports from another, and the modules from which a package imports all names."""
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._passed: dict[str, list[Binding]] = {}
@@ -406,6 +408,7 @@ class Linker:
         """The user's functions by name, with the facts from which ``repetition`` decides whether they run
         repeatedly."""
         modules = {reading.module for reading in readings}
+        self._imported_names = frozenset(self._find_imported_names())
         names_by_module: dict[str, list[str]] = defaultdict(list)
         for name in self._facts.functions:
             module = name.rpartition(".")[0]
@@ -421,6 +424,17 @@ class Linker:
                     members[use.within].add(use)
             for name in names_by_module.get(reading.module, ()):
                 yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
+
+    def _find_imported_names(self) -> Iterator[str]:
+        for importer, modules in self._facts.stars.items():
+            # Other files than those of packages use only some of the names that ``import *`` gives them.
+            if importer in self._packages:
+                yield from (self._aliases.get(module, module) for module in modules)
+        for name, binding in self._facts.names.items():
+            for value in binding.values if isinstance(binding, Alternatives) else (binding,):
+                if isinstance(value, Symbol) and value.path.rpartition(".")[0] != name.rpartition(".")[0]:
+                    module, _, member = value.path.rpartition(".")
+                    yield f"{self._aliases.get(module, module)}.{member}"
 
     def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
         fact = self._facts.functions[name]
@@ -440,6 +454,7 @@ class Linker:
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
+            is_imported=name in self._imported_names or reading.module in self._imported_names,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),

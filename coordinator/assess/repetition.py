@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
 
 from coordinator.assess.harmless import (
+    is_helper_file,
     is_setup_function,
     is_setup_method,
     is_test_file,
@@ -92,7 +93,9 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     # them.
     numbers = {name for name, function in graph.functions.items() if function.returns_numbers}
     open_functions = {
-        name for name, role in roles.items() if role is FunctionRole.entry_point and not callers[name]
+        name
+        for name, role in roles.items()
+        if role is FunctionRole.entry_point and not callers[name] and not _is_unused_helper(graph.functions[name])
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
@@ -151,6 +154,14 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     # The object that a method belongs to may contain arrays.
     has_arrays = function.has_arrays or bool(function.owner)
     return FunctionRole.entry_point if has_arrays and not method.startswith("_") else FunctionRole.inner
+
+
+def _is_unused_helper(function: UserFunction) -> bool:
+    """Whether a function that no code of the source calls is a helper that no other file imports.
+
+    A program may call other functions without a caller, because they may be what a package is for.
+    """
+    return not function.owner and not function.is_imported and is_helper_file(function.path)
 
 
 def _callees(graph: CallGraph) -> dict[str, set[str]]:

@@ -132,6 +132,11 @@ def test_an_entry_of_a_table_is_a_condition() -> None:
     assert judge(replace(place, path="data/pools.py")) == (Weight.note, PREPARES_DATA)
 
 
+def test_code_under_a_test_for_an_export_runs_on_the_host() -> None:
+    guard = Guard(GuardKind.export, 3, "torch.onnx.is_in_onnx_export()")
+    assert judge(site(guards=[guard]), end="failed") == (Weight.note, EXPORTS)
+
+
 @pytest.mark.parametrize("path", ["engine/exporter.py", "utils/export/onnx.py", "exporters/exporter_onnx.py"])
 def test_code_that_exports_a_model_runs_on_the_host(path: str) -> None:
     assert judge(site(path=path), end="failed") == (Weight.note, EXPORTS)

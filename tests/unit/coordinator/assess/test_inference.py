@@ -617,6 +617,24 @@ def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str
 
 
 @pytest.mark.parametrize(
+    ("code", "is_in_export"),
+    [
+        ("if torch.onnx.is_in_onnx_export():\n    torch.add(x, 1)", True),
+        ("if fast and torch.compiler.is_exporting():\n    torch.add(x, 1)", True),
+        ("y = torch.add(x, 1) if torch.jit.is_scripting() else x", True),
+        ("if not torch.jit.is_tracing():\n    pass\nelse:\n    torch.add(x, 1)", True),
+        ("if not torch.jit.is_tracing():\n    torch.add(x, 1)", False),
+        ("if torch.onnx.is_in_onnx_export():\n    pass\nelse:\n    torch.add(x, 1)", False),
+        ("if fast or torch.onnx.is_in_onnx_export():\n    torch.add(x, 1)", False),
+        ("if torch.compiler.is_compiling():\n    torch.add(x, 1)", False),
+    ],
+)
+def test_a_condition_about_an_export_guards_its_place(code: str, is_in_export: bool) -> None:
+    (site,) = [site for site in sites(code) if site.function == "torch.add"]
+    assert [guard.kind for guard in site.guards] == [GuardKind.export] * is_in_export
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "torch.randperm(n)",

@@ -117,3 +117,27 @@ def test_helpers_of_transforms_that_are_called_prepare_data(
 def test_a_function_that_takes_weights_is_not_repeated_and_what_it_calls_is_not_either() -> None:
     code = "def load(model, state_dict):\n    return fill(state_dict)\ndef fill(x: torch.Tensor): ..."
     assert not repeated_names(code)
+
+
+HELPER = IMPORTS + "def crop(x: torch.Tensor): ...\ndef pad(x: torch.Tensor): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "is_used"),
+    [
+        ({"package/utils.py": HELPER}, False),
+        ({"package/box_utils.py": HELPER}, False),
+        ({"package/boxes.py": HELPER}, True),
+        ({"package/utils/boxes.py": HELPER}, True),
+        ({"package/utils.py": HELPER, "package/__init__.py": "from .utils import crop\n"}, True),
+        ({"package/utils.py": HELPER, "package/__init__.py": "from .utils import *\n"}, True),
+        ({"package/utils.py": HELPER, "package/net.py": "from .utils import *\n"}, False),
+        ({"package/utils.py": HELPER + "def loss(x):\n    return crop(x)\n"}, True),
+        ({"package/utils.py": HELPER + "class Box:\n    def crop(self, x: torch.Tensor): ...\n"}, False),
+    ],
+)
+def test_a_helper_that_the_code_does_not_use_is_not_repeated(files: dict[str, str], is_used: bool) -> None:
+    path = next(iter(files)).removesuffix(".py").replace("/", ".")
+    repeated = repeated_function_names(read_code(files))
+    assert (f"{path}.crop" in repeated) is is_used
+    assert f"{path}.Box.crop" in repeated or "class Box" not in str(files)
