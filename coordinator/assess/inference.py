@@ -38,6 +38,7 @@ from coordinator.assess.host_arrays import (
     is_move_to_host,
     member_of_batch,
     on_host,
+    takes_host_by_default,
 )
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
@@ -639,7 +640,10 @@ class SiteResolver(Resolver):
             result = overloads
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
-        self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "", returns_numbers)
+        device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
+        self._facts.functions[path] = FunctionFact(
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter
+        )
 
     def _silently(self, node: ast.expr) -> Binding:
         with self._quiet():

@@ -58,6 +58,9 @@ class CallEdge(NamedTuple):
     callee: str
     is_handed_on: bool = False
     """Whether ``caller`` passes ``callee`` on as a value and does not call it."""
+    keeps_host: bool = False
+    """Whether ``callee`` is a function that uses the host unless a call gives it a device, and this call gives it
+    none."""
 
 
 class Linker:
@@ -332,7 +335,16 @@ class Linker:
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in filter(None, map(self.function_of, options)):
-                    yield CallEdge(caller, callee, mention.form is Form.named)
+                    is_handed_on = mention.form is Form.named
+                    keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
+                    yield CallEdge(caller, callee, is_handed_on, keeps_host)
+
+    def _keeps_host(self, callee: str, call: CallSite | None) -> bool:
+        fact = self._facts.functions[callee]
+        # The calls of a method are not all known, because the class of an object may be unknown.
+        if fact.device_parameter is None or fact.owner or call is None:
+            return False
+        return "device" not in call.keywords and call.positional <= fact.device_parameter
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)

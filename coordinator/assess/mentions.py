@@ -112,6 +112,8 @@ class FunctionFact(NamedTuple):
     """The class of a method; empty for a function."""
     returns_numbers: bool = False
     """Whether the function returns Python values, such as a number or a text, and no array."""
+    device_parameter: int | None = None
+    """The number of the parameter ``device`` if its default is the host; otherwise None."""
 
 
 class Passed(NamedTuple):

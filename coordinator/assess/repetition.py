@@ -63,6 +63,8 @@ _REPEATING_FUNCTION = re.compile(
 code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
+OPTIMIZER_PACKAGE = "torch.optim."
+"""The package of optimizers and schedulers, which a program creates once."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
@@ -138,6 +140,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if is_transform_file(function.path) and f"{function.owner}.__call__" in functions and not function.is_of_layer:
         return FunctionRole.aside
     if is_setup_function(method) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
+        return FunctionRole.setup
+    if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
         return FunctionRole.inner  # This is a function in a function.

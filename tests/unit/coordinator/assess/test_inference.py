@@ -796,6 +796,29 @@ def test_a_result_that_a_function_also_uses_stays_on_the_device(code: str) -> No
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [False]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "call", "is_on_host"),
+    [
+        ("x, device='cpu'", "rank(x)", True),
+        ("x, device=torch.device('cpu')", "rank(x)", True),
+        ("x, *, device='cpu'", "rank(x)", True),
+        ("x, device='cpu'", "rank(x)\n    rank(x, device=x.device)", False),
+        ("x, device='cpu'", "rank(x, x.device)", False),
+        ("x, device='cpu'", "rank(*x)", False),
+        ("x, device='cpu'", "rank(x, **x)", False),
+        ("x, device='cpu'", "x.map(rank)", False),
+        ("x, device='cpu'", "pass", False),
+        ("x, device='cuda'", "rank(x)", False),
+        ("x, device=None", "rank(x)", False),
+    ],
+)
+def test_a_function_to_which_no_call_gives_a_device_uses_its_default(
+    parameters: str, call: str, is_on_host: bool
+) -> None:
+    all_sites = sites(f"def rank({parameters}):\n    return torch.unique(x.to(device))\ndef f(x):\n    {call}")
+    assert [site.is_on_host for site in all_sites if site.function == "torch.unique"] == [is_on_host]
+
+
 def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file() -> None:
     code = (
         "from base import *\ndef f(n, x):\n    torch.randperm(n)\n    torch.randperm(n, device=x)\n    torch.tensor(1)"

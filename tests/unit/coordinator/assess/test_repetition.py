@@ -76,8 +76,10 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
         ("def main(loader):\n    mean(loader)\ndef mean(loader) -> float: ...", "mean"),
         ("def compute_statistics(loader) -> tuple[float, float]: ...", "compute_statistics"),
         ("def _again(x):\n    return _again(x)", "_again"),
+        ("class Own(torch.optim.Optimizer):\n    def __init__(self, x: torch.Tensor):\n        self.t = table(x)\n"
+         "def table(x: torch.Tensor): ...", "table"),
     ],
-)
+)  # fmt: skip
 def test_what_nothing_of_that_kind_reaches_is_not_repeated(code: str, function: str) -> None:
     assert function not in repeated_names(code)
 
