@@ -57,8 +57,6 @@ outputs into results."""
 _OUTPUT_FUNCTION = re.compile(r"(?:^|\.)(?:_?post_?process\w*|forward)(?:$|\.)")
 """Functions in these files that run on the device, because they take outputs of the model."""
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
-_HELPER_CODE = re.compile(r"(?:^|[/_])(?:helpers?|misc|utils?|utilities)\.py$")
-"""Files of helpers, which the other files of the code use."""
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
 distributions, which run on the device."""
@@ -129,11 +127,6 @@ def why_aside(path: str, within: str) -> str:
     if _MODEL_INPUT_CODE.search(path) and not _OUTPUT_FUNCTION.search(within):
         return PREPARES_DATA
     return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
-
-
-def is_helper_file(path: str) -> bool:
-    """Whether a file has helpers for the other files of the code: ``utils.py``."""
-    return _HELPER_CODE.search(path) is not None
 
 
 def is_transform_file(path: str) -> bool:

@@ -400,6 +400,7 @@ class SiteResolver(Resolver):
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
+                self._facts.imports.add(alias.name)
                 self._bind(alias.asname or root, _imported_value(alias.name if alias.asname else root))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
@@ -412,6 +413,7 @@ class SiteResolver(Resolver):
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
             else:
+                self._facts.imports.add(f"{module}.{alias.name}")
                 self._bind(alias.asname or alias.name, _imported_value(f"{module}.{alias.name}"))
 
     def _absolute(self, node: ast.ImportFrom) -> str:

@@ -63,6 +63,15 @@ class CallEdge(NamedTuple):
     none."""
 
 
+class _Imports(NamedTuple):
+    """What the files of the user's code import from each other."""
+
+    names: frozenset[str]
+    """The functions, classes and other values that a file imports from another."""
+    read_in_part: frozenset[str]
+    """The modules from which other files import single names, but which no file imports as a whole."""
+
+
 class Linker:
     """Determines the value of each symbol of the user's code, such as a framework function, from the readings of all
     files."""
@@ -81,8 +90,7 @@ class Linker:
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
-        self._imported_names: frozenset[str] = frozenset()
-        """The values that one module imports from another, and the modules from which a package imports all names."""
+        self._importing = _Imports(frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._passed: dict[str, list[Binding]] = {}
@@ -420,7 +428,7 @@ class Linker:
         """The user's functions by name, with the facts from which ``repetition`` decides whether they run
         repeatedly."""
         modules = {reading.module for reading in readings}
-        self._imported_names = frozenset(self._find_imported_names())
+        self._importing = self._read_imports()
         names_by_module: dict[str, list[str]] = defaultdict(list)
         for name in self._facts.functions:
             module = name.rpartition(".")[0]
@@ -437,16 +445,20 @@ class Linker:
             for name in names_by_module.get(reading.module, ()):
                 yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
 
-    def _find_imported_names(self) -> Iterator[str]:
-        for importer, modules in self._facts.stars.items():
-            # Other files than those of packages use only some of the names that ``import *`` gives them.
-            if importer in self._packages:
-                yield from (self._aliases.get(module, module) for module in modules)
-        for name, binding in self._facts.names.items():
-            for value in binding.values if isinstance(binding, Alternatives) else (binding,):
-                if isinstance(value, Symbol) and value.path.rpartition(".")[0] != name.rpartition(".")[0]:
-                    module, _, member = value.path.rpartition(".")
-                    yield f"{self._aliases.get(module, module)}.{member}"
+    def _read_imports(self) -> _Imports:
+        names, modules, whole = set[str](), set[str](), set[str]()
+        for importer, starred in self._facts.stars.items():
+            # A package publishes all names that ``import *`` gives it. Other files use some of them.
+            (whole if importer in self._packages else modules).update(self._aliases.get(name, name) for name in starred)
+        for path in self._facts.imports:
+            owner, _, member = path.rpartition(".")
+            module = self._aliases.get(owner, owner)
+            if path in self._modules or path in self._aliases:
+                whole.add(self._aliases.get(path, path))
+            elif module in self._modules:
+                names.add(f"{module}.{member}")
+                modules.add(module)
+        return _Imports(frozenset(names), frozenset(modules - whole))
 
     def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
         fact = self._facts.functions[name]
@@ -466,7 +478,9 @@ class Linker:
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
-            is_imported=name in self._imported_names or reading.module in self._imported_names,
+            is_left_out=not fact.owner
+            and reading.module in self._importing.read_in_part
+            and name not in self._importing.names,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),

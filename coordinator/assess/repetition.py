@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
 
 from coordinator.assess.harmless import (
-    is_helper_file,
     is_setup_function,
     is_setup_method,
     is_test_file,
@@ -88,7 +87,10 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     callees = _callees(graph)
     callers = _callers(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    # If other files import only other functions of the same file, no program is likely to call this function.
+    unused = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
+    starts -= {name for name in unused if is_repeated_name(name.rpartition(".")[2])}
     starts |= set(_handed_on_for_later(graph, roles, set_up))
     regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
@@ -97,7 +99,7 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     open_functions = {
         name
         for name, role in roles.items()
-        if role is FunctionRole.entry_point and not callers[name] and not _is_unused_helper(graph.functions[name])
+        if role is FunctionRole.entry_point and not callers[name] and name not in unused
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
@@ -158,14 +160,6 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     # The object that a method belongs to may contain arrays.
     has_arrays = function.has_arrays or bool(function.owner)
     return FunctionRole.entry_point if has_arrays and not method.startswith("_") else FunctionRole.inner
-
-
-def _is_unused_helper(function: UserFunction) -> bool:
-    """Whether a function that no code of the source calls is a helper that no other file imports.
-
-    A program may call other functions without a caller, because they may be what a package is for.
-    """
-    return not function.owner and not function.is_imported and is_helper_file(function.path)
 
 
 def _callees(graph: CallGraph) -> dict[str, set[str]]:

@@ -121,25 +121,26 @@ def test_a_function_that_takes_weights_is_not_repeated_and_what_it_calls_is_not_
     assert not repeated_names(code)
 
 
-HELPER = IMPORTS + "def crop(x: torch.Tensor): ...\ndef pad(x: torch.Tensor): ...\n"
+BOXES = IMPORTS + "def crop(x: torch.Tensor): ...\ndef pad(x: torch.Tensor): ...\ndef update_box(x): ...\n"
+IN_PART = {"package/net.py": "from package.boxes import pad\n"}
 
 
 @pytest.mark.parametrize(
-    ("files", "is_used"),
+    ("files", "unused"),
     [
-        ({"package/utils.py": HELPER}, False),
-        ({"package/box_utils.py": HELPER}, False),
-        ({"package/boxes.py": HELPER}, True),
-        ({"package/utils/boxes.py": HELPER}, True),
-        ({"package/utils.py": HELPER, "package/__init__.py": "from .utils import crop\n"}, True),
-        ({"package/utils.py": HELPER, "package/__init__.py": "from .utils import *\n"}, True),
-        ({"package/utils.py": HELPER, "package/net.py": "from .utils import *\n"}, False),
-        ({"package/utils.py": HELPER + "def loss(x):\n    return crop(x)\n"}, True),
-        ({"package/utils.py": HELPER + "class Box:\n    def crop(self, x: torch.Tensor): ...\n"}, False),
+        ({"package/boxes.py": BOXES}, set()),
+        ({"package/boxes.py": BOXES} | IN_PART, {"crop", "update_box"}),
+        ({"package/boxes.py": BOXES, "package/net.py": "from .boxes import *\n"}, {"crop", "pad", "update_box"}),
+        ({"package/boxes.py": BOXES, "package/__init__.py": "from .boxes import *\n"}, set()),
+        ({"package/boxes.py": BOXES, "package/__init__.py": "from . import boxes\n"} | IN_PART, set()),
+        ({"package/boxes.py": BOXES, "test_boxes.py": "from package.boxes import crop\n"} | IN_PART, {"update_box"}),
+        ({"package/boxes.py": BOXES + "def loss(x):\n    return crop(x)\nloss(1)"} | IN_PART, {"update_box"}),
+        ({"package/boxes.py": BOXES + "TABLE = {'crop': crop, 'box': update_box}\n"} | IN_PART, set()),
     ],
 )
-def test_a_helper_that_the_code_does_not_use_is_not_repeated(files: dict[str, str], is_used: bool) -> None:
-    path = next(iter(files)).removesuffix(".py").replace("/", ".")
+def test_a_function_that_no_file_imports_or_calls_is_not_repeated_if_others_of_its_file_are_imported(
+    files: dict[str, str], unused: set[str]
+) -> None:
+    files = {"package/__init__.py": "", **files}
     repeated = repeated_function_names(read_code(files))
-    assert (f"{path}.crop" in repeated) is is_used
-    assert f"{path}.Box.crop" in repeated or "class Box" not in str(files)
+    assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused
