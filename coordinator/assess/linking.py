@@ -64,7 +64,7 @@ class CallEdge(NamedTuple):
 
 
 class _Imports(NamedTuple):
-    """What the files of the user's code import from each other."""
+    """The imports between the files of the user's code."""
 
     names: frozenset[str]
     """The functions, classes and other values that a file imports from another."""
@@ -447,9 +447,10 @@ class Linker:
 
     def _read_imports(self) -> _Imports:
         names, modules, whole = set[str](), set[str](), set[str]()
-        for importer, starred in self._facts.stars.items():
+        for importer, all_names_of in self._facts.stars.items():
             # A package publishes all names that ``import *`` gives it. Other files use some of them.
-            (whole if importer in self._packages else modules).update(self._aliases.get(name, name) for name in starred)
+            target = whole if importer in self._packages else modules
+            target.update(self._aliases.get(module, module) for module in all_names_of)
         for path in self._facts.imports:
             owner, _, member = path.rpartition(".")
             module = self._aliases.get(owner, owner)

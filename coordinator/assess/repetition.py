@@ -88,9 +88,9 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     callers = _callers(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     # If other files import only other functions of the same file, no program is likely to call this function.
-    unused = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
+    unused_names = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
-    starts -= {name for name in unused if is_repeated_name(name.rpartition(".")[2])}
+    starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
     starts |= set(_handed_on_for_later(graph, roles, set_up))
     regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
@@ -99,7 +99,7 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     open_functions = {
         name
         for name, role in roles.items()
-        if role is FunctionRole.entry_point and not callers[name] and name not in unused
+        if role is FunctionRole.entry_point and not callers[name] and name not in unused_names
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)

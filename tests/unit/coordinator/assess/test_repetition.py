@@ -126,7 +126,7 @@ IN_PART = {"package/net.py": "from package.boxes import pad\n"}
 
 
 @pytest.mark.parametrize(
-    ("files", "unused"),
+    ("files", "unused_names"),
     [
         ({"package/boxes.py": BOXES}, set()),
         ({"package/boxes.py": BOXES} | IN_PART, {"crop", "update_box"}),
@@ -139,8 +139,8 @@ IN_PART = {"package/net.py": "from package.boxes import pad\n"}
     ],
 )
 def test_a_function_that_no_file_imports_or_calls_is_not_repeated_if_others_of_its_file_are_imported(
-    files: dict[str, str], unused: set[str]
+    files: dict[str, str], unused_names: set[str]
 ) -> None:
     files = {"package/__init__.py": "", **files}
     repeated = repeated_function_names(read_code(files))
-    assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused
+    assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused_names
