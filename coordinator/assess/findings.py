@@ -16,6 +16,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DEFAULTS
 from coordinator.assess.names import Names
+from coordinator.assess.repetition import is_repeated_name
 from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use, function_of
 from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
 from coordinator.results.conditions import CallSite
@@ -118,15 +119,23 @@ def assess(
             )
             own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
             places[own_verdict].append(own_site)
-    findings = (Finding(verdict, tuple(sorted(sites, key=_is_doubtful))) for verdict, sites in places.items())
+    findings = (Finding(verdict, tuple(sorted(sites, key=_doubts))) for verdict, sites in places.items())
     return Assessment(
         tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
     )
 
 
-def _is_doubtful(site: Site) -> bool:
-    """Whether the target may never reach a site. Doubtful sites are shown last."""
-    return bool(site.guards) or site.reached is False
+def _doubts(site: Site) -> tuple[bool, bool, bool]:
+    """A sort key that puts the sites first that matter most, because reports show only the first sites of a finding.
+
+    Last are sites that the target may never reach, then sites whose function is only guessed, and then sites outside of
+    functions that a layer or step certainly runs.
+    """
+    return (
+        bool(site.guards) or site.reached is False,
+        site.certainty is Certainty.guessed,
+        not any(map(is_repeated_name, site.within.split("."))),
+    )
 
 
 def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:

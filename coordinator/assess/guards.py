@@ -1,5 +1,5 @@
-"""Guards and device questions: conditions in a source that depend on the device, on a version or on a failure. This
-module does no I/O."""
+"""Guards and device questions: conditions in a source that depend on the device, on a version, on a failure or on an
+export. This module does no I/O."""
 
 from __future__ import annotations
 
@@ -39,9 +39,17 @@ _VERSION_NAMES = re.compile(
 )
 
 
+_EXPORT_CALLS = re.compile(r"is_(?:in_)?(?:onnx_)?export(?:ing)?|is_scripting|is_tracing")
+"""Matches the names of functions that say whether a model is being exported: ``torch.onnx.is_in_onnx_export()``,
+``torch.jit.is_scripting()``. Compilation (``is_compiling``) is not included, because compiled code runs on the device.
+"""
+
+
 def guard_of(test: ast.expr) -> Guard | None:
-    """The guard for the code under a condition; None if the condition tests neither the device, nor its availability,
-    nor a version."""
+    """The guard for the code under a condition; None if the condition tests neither an export, nor the device, nor its
+    availability, nor a version."""
+    if _holds_only_in_export(test):
+        return Guard(GuardKind.export, test.lineno, one_line(test))
     kinds = {*_kinds(test), *([GuardKind.device] if _device_named_by(test)[0] else ())}
     for kind in (GuardKind.device, GuardKind.availability, GuardKind.version):
         if kind in kinds:
@@ -52,6 +60,10 @@ def guard_of(test: ast.expr) -> Guard | None:
 
 def guard_of_else(test: ast.expr) -> Guard | None:
     """The guard for the code that runs if a condition does not hold."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _holds_only_in_export(test.operand):
+        return Guard(GuardKind.export, test.lineno, one_line(test))
+    if _holds_only_in_export(test):
+        return None
     guard = guard_of(test)
     if guard is None or not guard.device:
         return guard
@@ -89,6 +101,19 @@ def one_line(node: ast.expr) -> str:
     except (ValueError, RecursionError):
         return type(node).__name__
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _holds_only_in_export(test: ast.expr) -> bool:
+    """Whether a condition can hold only while a model is exported."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return any(map(_holds_only_in_export, parts))
+        case ast.BoolOp(op=ast.Or(), values=parts):
+            return all(map(_holds_only_in_export, parts))
+        case ast.Call(func=function):
+            return _EXPORT_CALLS.fullmatch(_last_name(function)) is not None
+        case _:
+            return False
 
 
 def _device_named_by(test: ast.expr) -> tuple[str, bool]:

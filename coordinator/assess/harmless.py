@@ -47,9 +47,10 @@ _LOADING_CODE = re.compile(r"(?:^|[/_])(?:checkpoint|model|state_dict|weights?)_
 _CONVERTED_WORD = re.compile(r"checkpoint|ckpt|model|original|state_dict|to_hf|weight")
 """Words in the names of files that convert the weights of a model and begin with ``convert_``."""
 _DATA_CODE = re.compile(
-    r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|tokenizers?)/"
-    r"|(?:^|/)(?:data|(?:\w*_)?datasets?(?:_\w+)?|\w*data_?loaders?|data_utils|preprocess(?:ing)?)\.py$"
+    r"(?:^|/)(?:data|datasets?|\w*data_?loaders?|loaders?|preprocessing|splits|splitting|tokenizers?)/"
+    r"|(?:^|/)(?:data|(?:\w*_)?datasets?(?:_\w+)?|\w*data_?loaders?|data_utils|preprocess(?:ing)?|splits?|splitting)\.py$"
 )
+"""Files that prepare data. A file ``splitter.py`` is not one of them, because an inference may split its input."""
 _MODEL_INPUT_CODE = re.compile(r"(?:^|/)(?:feature_extraction|(?:image_|video_)?processing)_\w+\.py$")
 """Files that turn images, sounds and texts into the inputs of one model (``image_processing_beit.py``), and often its
 outputs into results."""
@@ -149,6 +150,8 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
     """
     if any(guard.reaches(device) is False for guard in site.guards):
         return UNREACHABLE
+    if any(guard.kind is GuardKind.export for guard in site.guards):
+        return EXPORTS
     if is_for_other_device(site.function, device) and _is_chosen(site):
         return OTHER_DEVICE
     if any(name != device for name in _DEVICE_FUNCTION.findall(site.within)):

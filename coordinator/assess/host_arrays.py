@@ -107,6 +107,20 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
             return False
 
 
+def takes_host_by_default(arguments: ast.arguments) -> bool:
+    """Whether a function has a parameter ``device`` with the host as default: ``device="cpu"``,
+    ``device=torch.device("cpu")``."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    pairs = [*zip(positional[first:], arguments.defaults, strict=True)]
+    for parameter, default in [*pairs, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]:
+        if parameter.arg == "device":
+            match default:
+                case ast.Constant("cpu") | ast.Call(func=ast.Attribute(attr="device"), args=[ast.Constant("cpu")]):
+                    return True
+    return False
+
+
 def is_host_operation(*operands: Binding) -> bool:
     """Whether an operation computes on the host: at least one of its arrays is on the host, and none is elsewhere."""
     return any(array.is_on_host for array in _arrays(operands)) and not _is_elsewhere(operands)

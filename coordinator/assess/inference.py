@@ -38,6 +38,7 @@ from coordinator.assess.host_arrays import (
     is_move_to_host,
     member_of_batch,
     on_host,
+    takes_host_by_default,
 )
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
@@ -399,6 +400,7 @@ class SiteResolver(Resolver):
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
+                self._facts.imports.add(alias.name)
                 self._bind(alias.asname or root, _imported_value(alias.name if alias.asname else root))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
@@ -411,6 +413,7 @@ class SiteResolver(Resolver):
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
             else:
+                self._facts.imports.add(f"{module}.{alias.name}")
                 self._bind(alias.asname or alias.name, _imported_value(f"{module}.{alias.name}"))
 
     def _absolute(self, node: ast.ImportFrom) -> str:
@@ -639,7 +642,10 @@ class SiteResolver(Resolver):
             result = overloads
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
-        self._facts.functions[path] = FunctionFact(parameters, result, is_property, owner or "", returns_numbers)
+        device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
+        self._facts.functions[path] = FunctionFact(
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter
+        )
 
     def _silently(self, node: ast.expr) -> Binding:
         with self._quiet():

@@ -58,6 +58,18 @@ class CallEdge(NamedTuple):
     callee: str
     is_handed_on: bool = False
     """Whether ``caller`` passes ``callee`` on as a value and does not call it."""
+    keeps_host: bool = False
+    """Whether ``callee`` is a function that uses the host unless a call gives it a device, and this call gives it
+    none."""
+
+
+class _Imports(NamedTuple):
+    """The imports between the files of the user's code."""
+
+    names: frozenset[str]
+    """The functions, classes and other values that a file imports from another."""
+    read_in_part: frozenset[str]
+    """The modules from which other files import single names, but which no file imports as a whole."""
 
 
 class Linker:
@@ -66,9 +78,9 @@ class Linker:
 
     def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
         self._facts = facts
-        packages = {reading.module for reading in readings if reading.is_package}
+        self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
-        self._aliases = _short_names(self._modules, packages)
+        self._aliases = _short_names(self._modules, self._packages)
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str, CallSite] = {}
@@ -78,6 +90,7 @@ class Linker:
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
+        self._importing = _Imports(frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._passed: dict[str, list[Binding]] = {}
@@ -330,7 +343,16 @@ class Linker:
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in filter(None, map(self.function_of, options)):
-                    yield CallEdge(caller, callee, mention.form is Form.named)
+                    is_handed_on = mention.form is Form.named
+                    keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
+                    yield CallEdge(caller, callee, is_handed_on, keeps_host)
+
+    def _keeps_host(self, callee: str, call: CallSite | None) -> bool:
+        fact = self._facts.functions[callee]
+        # The calls of a method are not all known, because the class of an object may be unknown.
+        if fact.device_parameter is None or fact.owner or call is None:
+            return False
+        return "device" not in call.keywords and call.positional <= fact.device_parameter
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
@@ -406,6 +428,7 @@ class Linker:
         """The user's functions by name, with the facts from which ``repetition`` decides whether they run
         repeatedly."""
         modules = {reading.module for reading in readings}
+        self._importing = self._read_imports()
         names_by_module: dict[str, list[str]] = defaultdict(list)
         for name in self._facts.functions:
             module = name.rpartition(".")[0]
@@ -421,6 +444,22 @@ class Linker:
                     members[use.within].add(use)
             for name in names_by_module.get(reading.module, ()):
                 yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
+
+    def _read_imports(self) -> _Imports:
+        names, modules, whole = set[str](), set[str](), set[str]()
+        for importer, all_names_of in self._facts.stars.items():
+            # A package publishes all names that ``import *`` gives it. Other files use some of them.
+            target = whole if importer in self._packages else modules
+            target.update(self._aliases.get(module, module) for module in all_names_of)
+        for path in self._facts.imports:
+            owner, _, member = path.rpartition(".")
+            module = self._aliases.get(owner, owner)
+            if path in self._modules or path in self._aliases:
+                whole.add(self._aliases.get(path, path))
+            elif module in self._modules:
+                names.add(f"{module}.{member}")
+                modules.add(module)
+        return _Imports(frozenset(names), frozenset(modules - whole))
 
     def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
         fact = self._facts.functions[name]
@@ -440,6 +479,9 @@ class Linker:
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
+            is_left_out=not fact.owner
+            and reading.module in self._importing.read_in_part
+            and name not in self._importing.names,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),

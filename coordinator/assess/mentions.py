@@ -112,6 +112,8 @@ class FunctionFact(NamedTuple):
     """The class of a method; empty for a function."""
     returns_numbers: bool = False
     """Whether the function returns Python values, such as a number or a text, and no array."""
+    device_parameter: int | None = None
+    """The number of the parameter ``device`` if its default is the host; otherwise None."""
 
 
 class Passed(NamedTuple):
@@ -142,6 +144,8 @@ class Facts:
     functions: dict[str, FunctionFact] = field(default_factory=dict)
     stars: dict[str, list[str]] = field(default_factory=dict)
     """The modules from which a module imports all names (``import *``)."""
+    imports: set[str] = field(default_factory=set)
+    """The modules and members of modules that a file imports, other than a framework's."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The framework of each parameter that is used like an array."""
     batches: set[str] = field(default_factory=set)
@@ -163,6 +167,7 @@ class Facts:
                 parameters=tuple(map(intern, function.parameters)), returns=self._share(function.returns)
             )
         self.stars.update(other.stars)
+        self.imports.update(map(intern, other.imports))
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)

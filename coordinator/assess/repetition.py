@@ -62,6 +62,8 @@ _REPEATING_FUNCTION = re.compile(
 code that runs later."""
 TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
+OPTIMIZER_PACKAGE = "torch.optim."
+"""The package of optimizers and schedulers, which a program creates once."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
@@ -85,14 +87,19 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     callees = _callees(graph)
     callers = _callers(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    # If other files import only other functions of the same file, no program is likely to call this function.
+    unused_names = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
+    starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
     starts |= set(_handed_on_for_later(graph, roles, set_up))
     regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
     # them.
     numbers = {name for name, function in graph.functions.items() if function.returns_numbers}
     open_functions = {
-        name for name, role in roles.items() if role is FunctionRole.entry_point and not callers[name]
+        name
+        for name, role in roles.items()
+        if role is FunctionRole.entry_point and not callers[name] and name not in unused_names
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
@@ -135,6 +142,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if is_transform_file(function.path) and f"{function.owner}.__call__" in functions and not function.is_of_layer:
         return FunctionRole.aside
     if is_setup_function(method) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
+        return FunctionRole.setup
+    if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:
         return FunctionRole.inner  # This is a function in a function.

@@ -56,6 +56,8 @@ class GuardKind(StrEnum):
     version = "version"
     failure = "failure"
     """A ``try`` that catches the error."""
+    export = "export"
+    """A test whether a model is being exported: ``torch.onnx.is_in_onnx_export()``."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ class UserFunction(NamedTuple):
     """Whether the function returns Python values, such as a number or a text, and no array."""
     takes_state: bool = False
     """Whether the function takes the weights of a module, and so probably loads or converts them."""
+    is_left_out: bool = False
+    """Whether other files import names from the function's file, but neither this function nor the whole module."""
     overrides: str | None = None
     """The user's method that this method overrides."""
     uses: tuple[str, ...] = ()

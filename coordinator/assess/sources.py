@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
@@ -22,7 +22,7 @@ from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading
 from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import repeated_functions
-from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile
+from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
@@ -77,9 +77,12 @@ def _link(
     sites: list[Site] = []
     calls: dict[str, set[str]] = {}
     handed_on: dict[str, set[str]] = {}
+    host_functions: dict[str, bool] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
+                if use.caller != use.callee:
+                    host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
                 is_in_function = use.caller != reading.module
                 if is_in_function:
                     calls.setdefault(use.caller, set()).add(intern(use.callee))
@@ -94,7 +97,7 @@ def _link(
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
     source = AssessedSource(
-        sites=tuple(sites),
+        sites=tuple(_put_on_host(sites, graph.modules, {name for name, is_host in host_functions.items() if is_host})),
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
@@ -104,6 +107,13 @@ def _link(
         modules=graph.modules,
     )
     return source, graph
+
+
+def _put_on_host(sites: Iterable[Site], modules: Mapping[str, str], host_functions: Set[str]) -> Iterator[Site]:
+    """The sites; those in functions that use the host are marked."""
+    for site in sites:
+        is_in_host_function = host_functions and function_of(site, modules) in host_functions
+        yield replace(site, is_on_host=True) if is_in_host_function else site
 
 
 def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:

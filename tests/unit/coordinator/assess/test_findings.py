@@ -244,6 +244,16 @@ def test_places_that_the_target_may_never_reach_come_last() -> None:
     assert [place.line for place in only(assessment_of(several(3, "a", "failed"), *places)).places] == [2, 4, 1, 3]
 
 
+def test_places_in_layers_and_steps_come_before_others_and_guesses_come_after() -> None:
+    places = [
+        site(line=1, within="Net.forward", certainty=Certainty.guessed),
+        site(line=2, within="build_graph"),
+        site(line=3, within="training_step"),
+        site(line=4, within="Net.forward.attend"),
+    ]
+    assert [place.line for place in only(assessment_of(several(3, "a", "failed"), *places)).places] == [3, 4, 2, 1]
+
+
 def test_one_place_without_a_guard_makes_a_finding_serious() -> None:
     assessment = assessment_of(several(3, "usual", "failed"), site(guards=[GUARD]), site(line=2))
     assert len(assessment.serious) == 1

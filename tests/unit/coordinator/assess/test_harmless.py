@@ -84,6 +84,8 @@ def test_what_falls_back_while_a_module_is_set_up_is_a_note(place: Site, end: En
         site(path="package/transforms/crop.py", within="Crop.__call__"),
         site(path="package/fft_transform.py", within="FFT.__call__"),
         site(path="package/_dataset_wrapper.py"),
+        site(path="triples/splitting.py"),
+        site(path="package/splits/scaffold.py"),
         site(path="models/vit/image_processing_vit.py", within="Vit._pad"),
         site(path="models/asr/feature_extraction_asr.py", within="Asr._frames"),
         site(path="models/sam/processing_sam.py", within="Sam.__call__"),
@@ -96,7 +98,15 @@ def test_what_prepares_data_is_a_note(place: Site, end: End) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["package/io/fields.py", "transforms/flow.py", "package/audio/filters.py", "metadata.py", "models/data2vec.py"],
+    [
+        "package/io/fields.py",
+        "transforms/flow.py",
+        "package/audio/filters.py",
+        "metadata.py",
+        "models/data2vec.py",
+        "inference/splitter.py",
+        "layers/split_attention.py",
+    ],
 )
 def test_code_is_not_said_to_prepare_data_for_less_than_its_name(path: str) -> None:
     assert judge(site(path=path))[0] is Weight.finding
@@ -120,6 +130,11 @@ def test_an_entry_of_a_table_is_a_condition() -> None:
     assert judge(place) == (Weight.condition, "")
     assert judge(replace(place, within="plot")) == (Weight.condition, "")
     assert judge(replace(place, path="data/pools.py")) == (Weight.note, PREPARES_DATA)
+
+
+def test_code_under_a_test_for_an_export_runs_on_the_host() -> None:
+    guard = Guard(GuardKind.export, 3, "torch.onnx.is_in_onnx_export()")
+    assert judge(site(guards=[guard]), end="failed") == (Weight.note, EXPORTS)
 
 
 @pytest.mark.parametrize("path", ["engine/exporter.py", "utils/export/onnx.py", "exporters/exporter_onnx.py"])

@@ -617,6 +617,24 @@ def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str
 
 
 @pytest.mark.parametrize(
+    ("code", "is_in_export"),
+    [
+        ("if torch.onnx.is_in_onnx_export():\n    torch.add(x, 1)", True),
+        ("if fast and torch.compiler.is_exporting():\n    torch.add(x, 1)", True),
+        ("y = torch.add(x, 1) if torch.jit.is_scripting() else x", True),
+        ("if not torch.jit.is_tracing():\n    pass\nelse:\n    torch.add(x, 1)", True),
+        ("if not torch.jit.is_tracing():\n    torch.add(x, 1)", False),
+        ("if torch.onnx.is_in_onnx_export():\n    pass\nelse:\n    torch.add(x, 1)", False),
+        ("if fast or torch.onnx.is_in_onnx_export():\n    torch.add(x, 1)", False),
+        ("if torch.compiler.is_compiling():\n    torch.add(x, 1)", False),
+    ],
+)
+def test_a_condition_about_an_export_guards_its_place(code: str, is_in_export: bool) -> None:
+    (site,) = [site for site in sites(code) if site.function == "torch.add"]
+    assert [guard.kind for guard in site.guards] == [GuardKind.export] * is_in_export
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "torch.randperm(n)",
@@ -776,6 +794,29 @@ def test_a_result_that_a_function_only_moves_to_the_host_is_noted(code: str) -> 
 def test_a_result_that_a_function_also_uses_stays_on_the_device(code: str) -> None:
     all_sites = sites(f"def f(x: torch.Tensor, z):\n    {code}")
     assert [site.goes_to_host for site in all_sites if site.function == "torch.Tensor.unique"] == [False]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "call", "is_on_host"),
+    [
+        ("x, device='cpu'", "rank(x)", True),
+        ("x, device=torch.device('cpu')", "rank(x)", True),
+        ("x, *, device='cpu'", "rank(x)", True),
+        ("x, device='cpu'", "rank(x)\n    rank(x, device=x.device)", False),
+        ("x, device='cpu'", "rank(x, x.device)", False),
+        ("x, device='cpu'", "rank(*x)", False),
+        ("x, device='cpu'", "rank(x, **x)", False),
+        ("x, device='cpu'", "x.map(rank)", False),
+        ("x, device='cpu'", "pass", False),
+        ("x, device='cuda'", "rank(x)", False),
+        ("x, device=None", "rank(x)", False),
+    ],
+)
+def test_a_function_to_which_no_call_gives_a_device_uses_its_default(
+    parameters: str, call: str, is_on_host: bool
+) -> None:
+    all_sites = sites(f"def rank({parameters}):\n    return torch.unique(x.to(device))\ndef f(x):\n    {call}")
+    assert [site.is_on_host for site in all_sites if site.function == "torch.unique"] == [is_on_host]
 
 
 def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file() -> None:

@@ -76,8 +76,10 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
         ("def main(loader):\n    mean(loader)\ndef mean(loader) -> float: ...", "mean"),
         ("def compute_statistics(loader) -> tuple[float, float]: ...", "compute_statistics"),
         ("def _again(x):\n    return _again(x)", "_again"),
+        ("class Own(torch.optim.Optimizer):\n    def __init__(self, x: torch.Tensor):\n        self.t = table(x)\n"
+         "def table(x: torch.Tensor): ...", "table"),
     ],
-)
+)  # fmt: skip
 def test_what_nothing_of_that_kind_reaches_is_not_repeated(code: str, function: str) -> None:
     assert function not in repeated_names(code)
 
@@ -117,3 +119,28 @@ def test_helpers_of_transforms_that_are_called_prepare_data(
 def test_a_function_that_takes_weights_is_not_repeated_and_what_it_calls_is_not_either() -> None:
     code = "def load(model, state_dict):\n    return fill(state_dict)\ndef fill(x: torch.Tensor): ..."
     assert not repeated_names(code)
+
+
+BOXES = IMPORTS + "def crop(x: torch.Tensor): ...\ndef pad(x: torch.Tensor): ...\ndef update_box(x): ...\n"
+IN_PART = {"package/net.py": "from package.boxes import pad\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "unused_names"),
+    [
+        ({"package/boxes.py": BOXES}, set()),
+        ({"package/boxes.py": BOXES} | IN_PART, {"crop", "update_box"}),
+        ({"package/boxes.py": BOXES, "package/net.py": "from .boxes import *\n"}, {"crop", "pad", "update_box"}),
+        ({"package/boxes.py": BOXES, "package/__init__.py": "from .boxes import *\n"}, set()),
+        ({"package/boxes.py": BOXES, "package/__init__.py": "from . import boxes\n"} | IN_PART, set()),
+        ({"package/boxes.py": BOXES, "test_boxes.py": "from package.boxes import crop\n"} | IN_PART, {"update_box"}),
+        ({"package/boxes.py": BOXES + "def loss(x):\n    return crop(x)\nloss(1)"} | IN_PART, {"update_box"}),
+        ({"package/boxes.py": BOXES + "TABLE = {'crop': crop, 'box': update_box}\n"} | IN_PART, set()),
+    ],
+)
+def test_a_function_that_no_file_imports_or_calls_is_not_repeated_if_others_of_its_file_are_imported(
+    files: dict[str, str], unused_names: set[str]
+) -> None:
+    files = {"package/__init__.py": "", **files}
+    repeated = repeated_function_names(read_code(files))
+    assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused_names
