@@ -283,7 +283,10 @@ def write_evidence(
     on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets of the coordinator.")] = "*/*",
     data: Annotated[
         Path | None,
-        typer.Option(help="An older file; its evidence about suites and targets that no bundle has is kept."),
+        typer.Option(
+            help="An older file to start from. A bundle replaces its evidence about the same suite and target; the "
+            "rest is kept."
+        ),
     ] = None,
     url: Url = None,
     data_dir: DataDir = None,

@@ -155,7 +155,10 @@ def sample(
     seed: Annotated[int, typer.Option(help="Seed of the draw; the same seed draws the same functions.")] = 0,
     replace: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=REASON: do not take NAME; draw another function of its decile instead. Repeatable."),
+        typer.Option(
+            help="NAME=REASON: reject the drawn function NAME and take the next one of its decile; REASON is stored. "
+            "Repeatable."
+        ),
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw also from members of classes.")] = False,
     with_guesses: Annotated[bool, typer.Option("--guessed", help="Count also uses that were guessed.")] = False,

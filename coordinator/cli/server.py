@@ -45,7 +45,8 @@ RunnersPort = Annotated[
     typer.Option(min=0, max=65535, help="An additional port that serves only enrollment; 0 takes any free port."),
 ]
 RunnersHost = Annotated[
-    str | None, typer.Option(help="Host of the port for enrollment; default: the coordinator's host.")
+    str | None,
+    typer.Option(help="Address on which the enrollment port listens; default: that of --host."),
 ]
 
 ListenAddress = tuple[str, int]

@@ -41,9 +41,8 @@ class Bounds:
     stalled_seconds: int = 30
     """Time for which a client may read nothing of its answer. Beyond it: the connection is closed."""
     connections: int = 1000
-    """Open connections of clients. Beyond it: the coordinator closes the connection that was idle longest. If no
-    connection is idle, it closes the oldest connection with an incomplete request. If there is none of these either, it
-    answers the new connection with 503."""
+    """Open connections of clients. Beyond it: the coordinator closes one connection: the one that was idle longest; if
+    none is idle, the oldest with an incomplete request. If every request is complete, the new connection gets 503."""
     runner_connections: int = 250
     """Connections at the port for runners. Beyond it: as for `connections`, among the connections at this port."""
     address_connections: int = 500
@@ -53,8 +52,8 @@ class Bounds:
     """Files of outcomes, tables, figures and reports that the coordinator creates at the same time. Beyond it: the
     request waits up to 60 s."""
     exports_waiting: int = 30
-    """Requests that wait until the coordinator begins to create their file. Also, the coordinator sends at most
-    `exports` + `exports_waiting` finished files at the same time. Beyond it: 429."""
+    """Requests that wait until the coordinator begins to create their file. At most `exports` + `exports_waiting`
+    finished files are sent at the same time. Beyond it: 429."""
     exports_each: int = 16
     """Requests for files that one caller has running or waiting. All callers without a token count as one caller.
     Beyond it: 429."""

@@ -29,20 +29,20 @@ class Times:
     """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. The time is
     less than ``silence_s``, so that one broken connection does not make a runner silent."""
     start_s: float = 180.0
-    """Within this time, a runner that has jobs and runs none of them must start one. Priming the device takes up to
+    """A runner that has jobs and runs none of them must start one within this time. Priming the device takes up to
     120 s, and starting a process takes some more. A runner that takes longer than this time has forgotten its jobs."""
     absent_s: float = 12.0
-    """Within this time, a heartbeat must list a job that the runner has accepted. At least two heartbeats come in this
-    time, so that no job is lost because of a single heartbeat that was sent before the job arrived."""
+    """If a runner has accepted a job, a heartbeat must list the job within this time. At least two heartbeats come in
+    this time, so that no job is lost because of a single heartbeat that was sent before the job arrived."""
     full_pause_s: float = 5.0
     """Pause before the coordinator sends jobs again to a runner whose queue was full. The queue holds jobs of another
     client, which have to be stopped first."""
     grace_s: float = 10.0
-    """After the deadline of a job, the coordinator waits this long before it sends DELETE to the runner, and again
-    this long before it stores the outcome as a timeout."""
+    """The coordinator waits this long after the deadline of a job before it sends DELETE to the runner, and again this
+    long before it stores the outcome as a timeout."""
     lock_wait_s: float = 3600.0
-    """Longest wait for the timing lock that is not counted towards the deadline of a job. Four other runners on the
-    host may hold the lock for 900 s each."""
+    """Up to this time, a wait for the timing lock does not count towards the deadline of a job. Four other runners on
+    the host may hold the lock for 900 s each."""
     quarantine_s: float = 10.0
     """First and longest length of a quarantine; each further quarantine is twice as long."""
     longest_quarantine_s: float = 3600.0
@@ -63,7 +63,8 @@ class Times:
     tick_s: float = 1.0
     """Interval between checks of the deadlines of a runner's jobs."""
     poll_s: float = 2.0
-    """Interval between polls of the database for work whose announcement was lost. NOTIFY announces all work."""
+    """Interval between polls of the database for new work, in case an announcement was lost. NOTIFY announces all
+    work."""
     sweep_s: float = 15.0
     """Interval between comparisons of the jobs at a runner with the leases in the database."""
     renew_s: float = 5.0
@@ -82,8 +83,8 @@ class Times:
     # The outcome writer
 
     store_apart_s: float = 0.1
-    """Interval between batches of reports that can wait, which are those of a runner with many jobs. The cost of a
-    batch hardly depends on its number of reports, and short cases (half a millisecond) report all the time."""
+    """Interval between batches of reports of runners with many jobs, whose reports can wait. The cost of a batch
+    hardly depends on its number of reports, and short cases (half a millisecond) report all the time."""
     store_retry_s: float = 0.05
     """First and longest pause before a batch that could not be stored is tried again; each further pause is twice
     as long."""
@@ -103,7 +104,7 @@ class Times:
     settled_s: float = 5.0
     """A restarted task counts as running after this time."""
     fault_s: float = 60.0
-    """For this time after a statement failed because the database's disk is full, `GET /readyz` fails. Nothing
+    """`GET /readyz` fails for this time after a statement failed because the database's disk is full. Nothing
     shows whether the next statement would succeed."""
 
     def __post_init__(self) -> None:

@@ -66,7 +66,7 @@ async def runner(subject: Subject) -> None:
 
 
 async def catalogue(subject: Subject) -> None:
-    """GET /v1/catalogue returns suites with their revisions; a case's id is unique in its suite."""
+    """GET /v1/catalogue returns suites with their revisions. Within a suite, each case has another id."""
     runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
     if not runner_catalogue.suites:
         raise BrokenError("the runner's catalogue has no suite: add at least one")

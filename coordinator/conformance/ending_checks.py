@@ -20,7 +20,7 @@ waiting towards timeout_s does so in all of them."""
 
 
 async def running(subject: Subject) -> None:
-    """DELETE kills a running job; the job ends incomplete, cancelled, and the next job runs."""
+    """DELETE kills a running job. The job ends as incomplete (cancelled), and the next job runs."""
     key = await subject.hang()
     async with subject.stream() as stream:
         await stream.wait_started(key)
@@ -30,7 +30,7 @@ async def running(subject: Subject) -> None:
 
 
 async def stop_queued(subject: Subject) -> None:
-    """DELETE removes a waiting job from the queue; the job ends incomplete, cancelled, without a started event."""
+    """DELETE removes a waiting job from the queue. The job ends as incomplete (cancelled), without a started event."""
     subject.require_one_slot(", so no job has to wait")
     hung = await subject.hang()
     async with subject.stream() as stream:
@@ -69,7 +69,7 @@ async def alone(subject: Subject) -> None:
 
 
 async def kills(subject: Subject) -> None:
-    """The runner kills a hung case at most 5 s after timeout_s; it ends failed, timed_out, and the next job runs."""
+    """The runner kills a hung case at most 5 s after timeout_s. It ends as failed (timed_out). The next job runs."""
     for _ in range(TRIES):
         late_s = await _seconds_past_deadline(subject)
         if late_s <= LATE_S:

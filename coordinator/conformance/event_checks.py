@@ -42,7 +42,7 @@ async def check_numbers(subject: Subject) -> None:
 
 
 async def resume(subject: Subject) -> None:
-    """A stream begins with the event after N; the runner sends unacknowledged events again, unchanged."""
+    """A stream requested with after=N begins with event N+1, and repeats unacknowledged events unchanged."""
     first = await subject.run(subject.job(), subject.job())
     for offset in (0, 1, len(first) - 1):
         after = first[offset - 1].n if offset else subject.acknowledged
@@ -59,7 +59,7 @@ async def streams(subject: Subject) -> None:
 
 
 async def check_nothing_dropped(subject: Subject) -> None:
-    """The runner drops no unacknowledged event (checked with 600); if it has no space, it answers full to jobs."""
+    """The runner drops no unacknowledged event (checked with 600). If it has no space, new jobs get the status full."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # This case makes the other jobs wait. Otherwise some of them would run.
@@ -89,13 +89,13 @@ async def stay_open(subject: Subject) -> None:
 
 
 async def bounds(subject: Subject) -> None:
-    """The runner answers 422 to a request for a stream after an N that it has not issued yet."""
+    """If after is larger than the number of the last event, the runner answers 422 to the request for a stream."""
     ahead = subject.last + AHEAD
     require(f"GET /v1/events after {ahead}, which was never issued", await subject.events_status(ahead), 422)
 
 
 async def idle(subject: Subject) -> None:
-    """If the runner sends nothing else, it sends a heartbeat within 10 s; the heartbeat gets no number of its own."""
+    """If the runner sends nothing else, it sends a heartbeat within 10 s. A heartbeat has no number of its own."""
     async with subject.stream() as stream:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
@@ -195,7 +195,7 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """The runner discards acknowledged events: it answers 410 to a request for a stream that needs one of them."""
+    """The runner discards acknowledged events. It answers 410 to a request for a stream that would begin with one."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"GET /v1/events after {n - 1}, with events up to {n} acknowledged"
@@ -214,7 +214,7 @@ async def keeps(subject: Subject) -> None:
 
 
 async def forgets(subject: Subject) -> None:
-    """When a finished event is acknowledged, the runner forgets the job's id: if posted again, the job runs again."""
+    """When a finished event is acknowledged, the runner forgets the job. If the job is posted again, it runs again."""
     job = subject.job()
     await subject.acknowledge((await subject.run(job))[-1].n)
     await subject.require_status(job, "queued", "a job whose finished event was acknowledged, posted again")
@@ -238,7 +238,8 @@ async def again(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """When an older attempt is acknowledged, the runner keeps a newer attempt of the job, and answers known to it."""
+    """When an older attempt is acknowledged, the runner keeps a newer attempt of the job. If the newer attempt is
+    posted again, it gets the status known."""
     older = subject.job()
     newer = older.replace(attempt=2)
     async with subject.stream() as stream:
@@ -252,7 +253,7 @@ async def newer(subject: Subject) -> None:
 
 
 async def not_issued(subject: Subject) -> None:
-    """The runner answers 422 to an acknowledgement of a number that it has not issued yet."""
+    """The runner answers 422 to an acknowledgement of events that it has not sent yet."""
     ahead = subject.last + AHEAD
     answer = await subject.send_acknowledgement(ahead)
     require(f"POST /v1/events/ack up to {ahead}, which was never issued", answer.status_code, 422)

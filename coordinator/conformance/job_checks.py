@@ -21,7 +21,7 @@ MOST_QUEUED = 2_000
 
 
 async def runs(subject: Subject) -> None:
-    """The runner answers queued to a job, and then sends one started and one finished event for it."""
+    """A new job gets the status queued. The runner then sends one started and one finished event for it."""
     job = subject.job()
     await subject.queue(job)
     events = await _require_one_run(subject, job)
@@ -31,7 +31,7 @@ async def runs(subject: Subject) -> None:
 
 
 async def receipts(subject: Subject) -> None:
-    """POST /v1/jobs returns one status per job, in order; for an unknown case the status is unknown_case."""
+    """POST /v1/jobs returns one status per job, in order. A job with an unknown case gets unknown_case."""
     jobs = [subject.job(), subject.job(case=f"{subject.any_case.id}-that-nobody-has"), subject.job()]
     answer = await subject.send(*jobs)
     try:
@@ -48,7 +48,8 @@ async def receipts(subject: Subject) -> None:
 
 
 async def check_repeat(subject: Subject) -> None:
-    """The runner answers known to an unacknowledged attempt that is posted again, even in one POST; it runs once."""
+    """If an unacknowledged attempt is posted again, or twice in one POST, it gets the status known and runs only
+    once."""
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
@@ -58,7 +59,7 @@ async def check_repeat(subject: Subject) -> None:
 
 
 async def stale(subject: Subject) -> None:
-    """The runner answers stale_attempt to an attempt that is older than one it has, and does not run it."""
+    """An attempt that is older than one that the runner has gets the status stale_attempt and does not run."""
     job = subject.job(attempt=2)
     older = job.replace(attempt=1)
     await subject.queue(job)
@@ -69,8 +70,8 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """If a job has the id of a job that the runner has, but another suite, case or run, the runner answers other_case
-    and does not accept the new job."""
+    """If a job has the id of a job that the runner has, but another suite, case or run, it gets the status other_case
+    and is not accepted."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}
@@ -140,7 +141,7 @@ async def order(subject: Subject) -> None:
 
 
 async def full(subject: Subject) -> None:
-    """The runner answers full to jobs beyond queue_limit; it does not run them, and they can be posted again."""
+    """Jobs beyond queue_limit get the status full. The runner does not run them, and they can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
         raise NotRunError(f"the runner's queue_limit is {limit}; only limits from 1 to {MOST_QUEUED} are checked")

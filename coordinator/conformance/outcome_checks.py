@@ -33,7 +33,7 @@ _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0)
 
 
 async def output(subject: Subject) -> None:
-    """log_bytes is the size of everything that a case printed; log_tail is the end of this output, at most 64 KiB."""
+    """log_bytes is the size of everything that a case printed, and log_tail the end of it, at most 64 KiB."""
     end = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
     end.require_ending("passed", "returned", "the case that prints")
     outcome = end.body["outcome"]
@@ -47,7 +47,7 @@ async def output(subject: Subject) -> None:
 
 
 async def lines(subject: Subject) -> None:
-    """An event is one JSON object that ends at \\n; a line contains nothing else."""
+    """Each line of a stream is one event: a JSON object, followed by \\n."""
     # One more job is run first, so that the finished events of earlier jobs have been read.
     await subject.run()
     for line in subject.lines:
@@ -64,7 +64,8 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
-    """An outcome has its defined members, valid values, the verdict of its ending, and the requested times."""
+    """An outcome has its defined members, valid values, the verdict that belongs to its ending, and the requested
+    times."""
     await subject.run()
     for event in subject.history.outcomes:
         if fault := subject.find_fault(event):
@@ -72,7 +73,7 @@ async def valid(subject: Subject) -> None:
 
 
 async def own(subject: Subject) -> None:
-    """A sample of the runner's own cases, with each timing policy, is queued, and all outcomes are valid."""
+    """The outcomes of a sample of the runner's own cases, with each timing policy, are valid."""
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
         raise NotRunError("every case of the runner's catalogue hangs")

@@ -51,7 +51,7 @@ class CheckTimes:
     """Time limit of each case of the sample of the runner's own cases. A case that takes longer is timed_out. This
     outcome can be checked like any other."""
     restart_s: float = 180.0
-    """Maximum time of `--restart-command`, and maximum wait after it until the restarted runner answers. Importing a
+    """Maximum time of `--restart-command`, and then again the maximum wait until the runner answers. Importing a
     framework may take a minute."""
 
     def __post_init__(self) -> None:

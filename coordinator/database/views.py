@@ -188,9 +188,9 @@ OUTCOME_ROWS = View(
         "contended": "true if, in most samples, threads waited for a core that other processes used. Then `low_ms` is "
         "longer than the call's own time by an unknown amount",
         "operation": "the framework operation that failed, or the first operation that gave a wrong value",
-        "after_others": "null, unless the case failed in a process that had run other cases and was repeated alone. "
-        "Then this row is the repetition, and the value says whether the repetition failed in the same way as the "
-        "first run (`failed_alike`) or not (`failed_otherwise`)",
+        "after_others": "if the case failed in a process that had run other cases, it was repeated alone, and this row "
+        "is the repetition: `failed_alike` if both failed in the same way, otherwise `failed_otherwise`; null if the "
+        "case was not repeated",
         "judged_by": "source of the expected values: `numpy`: NumPy or SciPy (independent); `decomposition`: the "
         "library's reference implementation, which computes the function by other operations (independent); "
         "`reference`: the function's own tests; "
@@ -651,12 +651,12 @@ FUNCTION_VERDICTS = View(
         "verdict_on_device": "as `verdict`, over the cases of `total_on_device`: a fallback counts as failed, and a "
         "pass without proof of placement is not counted; null if `host_only`",
         "passed": "cases whose counted runs all passed, except cases that expect an error",
-        "failed": "cases with a failed run, except those whose only failures are silent acceptances (see `accepted`)",
+        "failed": "cases with a failed run; cases that only accepted silently what the host refuses are in `accepted`",
         "total": "cases with a counted run: passed + failed",
-        "skipped": "cases with neither a counted nor an incomplete run: the framework's version lacks the "
-        "function, or the case does not apply to the target",
-        "incomplete": "cases with incomplete runs and no counted run: their environment or infrastructure failed, or "
-        "they were cancelled before they ran",
+        "skipped": "cases whose runs were all skipped: the framework's version lacks the function, or the case does "
+        "not apply to the target",
+        "incomplete": "cases without a counted run, of which a run is incomplete: its environment or infrastructure "
+        "failed, or it was cancelled",
         "cause": "the most frequent cause of the failed cases. The cause of a case is the most frequent cause "
         "of its failed runs. Ties are resolved alphabetically",
         "passed_on_device": "cases whose counted runs all passed and are proven to have run on the device; null if "
@@ -666,11 +666,11 @@ FUNCTION_VERDICTS = View(
         "null if `host_only`",
         "not_counted_cause": "the most frequent cause of skipped and incomplete cases (removed, environment, …); "
         "`not_lowered` if any case has no lowering",
-        "flaky": "cases of which some counted runs passed and others failed; they are included in `failed`",
+        "flaky": "cases of which some counted runs passed and others failed; `failed` includes them",
         "fell_back": "cases with a run that passed by falling back to the host",
         "total_on_device": "`passed_on_device` + `failed_on_device`; null if `host_only`",
-        "unknown_placement": "cases whose counted runs all passed, none of them by fallback, and at least one without "
-        "proof of placement. They count neither as passed nor as failed on the device; null if `host_only`",
+        "unknown_placement": "cases that passed without a fallback, but in at least one run without proof of "
+        "placement. On the device they count neither as passed nor as failed; null if `host_only`",
         "unknown_cause": "failed cases with cause `unknown`",
         "refused": "cases that expect an error and whose counted runs all passed. No other count includes them",
         "host_work": "failed cases with cause `host_work`: data sets, strings, tables, files, prints",
@@ -809,7 +809,7 @@ FUNCTION_LATENCIES = View(
         "noisy": f"number of cases whose `steady_ms` is more than {NOISY:g} times their `low_ms`",
         "first_cold_ms": "time of the first call of the first case of a process, including work that a process does "
         "only once; null if not measured",
-        "later_cold_ms": "time of the first call of a case after other cases of its process",
+        "later_cold_ms": "time of the first call of a case that ran after other cases in its process",
         "unconfirmed": "true if at least half of the cases with a `low_ms` are unconfirmed (see "
         "`case_latencies`); null if this is unknown for all cases",
         "second_shape_ms": "time of the first call with arrays of a second shape, in a process that has already run "

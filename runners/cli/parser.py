@@ -98,7 +98,9 @@ def make_parser() -> argparse.ArgumentParser:
         help="with --out: time all cases of a function, or one (default: representative for the "
         "suites docs, library, library_quick and pairs, all for others, unless the suite declares another)",
     )
-    run.add_argument("--run", type=int, help="number of the run (default: 1)")
+    run.add_argument(
+        "--run", type=int, help="number of the run to repeat; it does not change how the case runs (default: 1)"
+    )
     run.add_argument(
         "--out",
         metavar="FILE",
