@@ -27,7 +27,8 @@ from coordinator.atlas.operations import MET_WORDS, TargetOperation, operations_
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
-from coordinator.text.page_text import breakable, finalize
+from coordinator.text.page_text import breakable, breakable_text, finalize
+from coordinator.text.table_columns import table_columns
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
@@ -139,6 +140,7 @@ def install(environment: Environment) -> None:
     """Add the filters and functions that the page bodies use to a template environment."""
     environment.filters |= {
         "breakable": breakable,
+        "breakable_text": breakable_text,
         "capitalized": lambda text: text[:1].upper() + text[1:],
         "day": _day,
         "link": as_link,
@@ -154,6 +156,7 @@ def install(environment: Environment) -> None:
         "function_path": function_path,
         "module_path": module_path,
         "operation_path": operation_path,
+        "table_columns": table_columns,
         "target_path": target_path,
     }
 

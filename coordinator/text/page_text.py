@@ -22,6 +22,12 @@ _MISLEADING = re.compile(
     "]"
 )
 
+LONGEST_PIECE = 32
+"""The number of characters after which a word can be wrapped anywhere."""
+_IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)")
+_IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)")
+_LONG_WORD = re.compile(r"(\S{21,})")
+
 
 def page_text(text: str) -> str:
     """The text with each character that is invisible or changes the direction replaced by a visible escape."""
@@ -32,7 +38,26 @@ def page_text(text: str) -> str:
 
 def breakable(name: str) -> Markup:
     """A dotted name that can be wrapped after dots and other signs in a narrow column, but not within a word."""
-    return Markup(re.sub(r"([._:@/])(?=\w)", r"\1<wbr>", str(escape(page_text(name)))))
+    return _with_breaks(page_text(name), _IN_NAME)
+
+
+def breakable_text(text: str) -> Markup:
+    """A message that is wrapped between its words. Only a word that is too long for a narrow column, such as a path,
+    can also be wrapped after its dots and other signs."""
+    words = _LONG_WORD.split(page_text(text))
+    return Markup("").join(
+        _with_breaks(word, _IN_TEXT) if place % 2 else escape(word) for place, word in enumerate(words)
+    )
+
+
+def _with_breaks(word: str, place: re.Pattern[str]) -> Markup:
+    # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere.
+    pieces = (
+        piece[start : start + LONGEST_PIECE]
+        for piece in place.split(word)
+        for start in range(0, len(piece), LONGEST_PIECE)
+    )
+    return Markup("<wbr>").join(pieces)
 
 
 def finalize(value: Any) -> Any:

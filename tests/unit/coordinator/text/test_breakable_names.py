@@ -1,10 +1,12 @@
-"""A dotted name can wrap between its words, and markup in it is shown as text."""
+"""Names and messages can wrap at sensible places, and markup in them is shown as text."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from coordinator.text.page_text import breakable
+from coordinator.text.page_text import LONGEST_PIECE, breakable, breakable_text
 
 
 @pytest.mark.parametrize(
@@ -19,3 +21,28 @@ from coordinator.text.page_text import breakable
 )
 def test_a_name_breaks_between_its_words(name: str, html: str) -> None:
     assert breakable(name) == html
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("no kernel for aten::isin", "no kernel for aten::isin"),
+        ("see aten::upsample_bicubic2d.out here", "see aten::<wbr>upsample_<wbr>bicubic2d.<wbr>out here"),
+        ("at /usr/lib/python3/site.py", "at /<wbr>usr/<wbr>lib/<wbr>python3/<wbr>site.<wbr>py"),
+        (
+            "got\n  [1,2,3,4,5,6,7,8,9,0]",
+            "got\n  [<wbr>1,<wbr>2,<wbr>3,<wbr>4,<wbr>5,<wbr>6,<wbr>7,<wbr>8,<wbr>9,<wbr>0]",
+        ),
+        ("<b>no.kernel.for.this.function", "&lt;b&gt;no.<wbr>kernel.<wbr>for.<wbr>this.<wbr>function"),
+        ("bold <b> and \u202e", "bold &lt;b&gt; and \\u202e"),
+        ("", ""),
+    ],
+)
+def test_a_message_breaks_between_words_and_in_long_ones_after_signs(text: str, html: str) -> None:
+    assert breakable_text(text) == html
+
+
+@pytest.mark.parametrize("broken", [breakable, breakable_text])
+def test_a_word_without_signs_breaks_after_a_number_of_letters(broken: Callable[[str], str]) -> None:
+    assert [len(piece) for piece in broken("x" * 70).split("<wbr>")] == [LONGEST_PIECE, LONGEST_PIECE, 6]
+    assert broken("&" * 40) == f"{'&amp;' * LONGEST_PIECE}<wbr>{'&amp;' * 8}"
