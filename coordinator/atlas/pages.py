@@ -41,6 +41,10 @@ MOST_OPERATIONS = 10
 """The maximum number of operations that a function's page lists for a target, the operation with the most cases first.
 The published data contain all of them."""
 
+MOST_NAMES = 40
+"""The maximum number of functions of one mark, and of operations, that a target's page shows before it is asked for
+more."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -109,6 +113,7 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
         "framework": framework,
         "met_words": MET_WORDS,
         "on_target": target_operations(column),
+        "most_names": MOST_NAMES,
     }
     return Page(target_path(column.target, column.evidence.hardware), column.target, "target_body.html", values)
 
@@ -148,6 +153,7 @@ def install(environment: Environment) -> None:
         "number": formats.number,
         "rate": rate_words,
         "ratio": formats.ratio,
+        "significant": formats.significant,
     }
     environment.globals |= {
         "cell_words": cell_words,
