@@ -27,6 +27,8 @@ LONGEST_PIECE = 32
 _IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)")
 _IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)")
 _LONG_WORD = re.compile(r"(\S{21,})")
+_MARK = "\0"
+_LONG_PIECE = re.compile(rf"([^\s{_MARK}]{{{LONGEST_PIECE}}})(?=[^\s{_MARK}])")
 
 
 def page_text(text: str) -> str:
@@ -51,12 +53,9 @@ def breakable_text(text: str) -> Markup:
 
 
 def _with_breaks(word: str, place: re.Pattern[str]) -> Markup:
-    # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere.
-    pieces = (
-        piece[start : start + LONGEST_PIECE]
-        for piece in place.split(word)
-        for start in range(0, len(piece), LONGEST_PIECE)
-    )
+    # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere. The mark is
+    # not in the word, because page_text has replaced it.
+    pieces = _LONG_PIECE.sub(rf"\1{_MARK}", place.sub(_MARK, word)).split(_MARK)
     return Markup("<wbr>").join(pieces)
 
 
