@@ -26,7 +26,7 @@ LONGEST_PIECE = 32
 """The number of characters after which a word can be wrapped anywhere."""
 _IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)")
 _IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)")
-_LONG_WORD = re.compile(r"(\S{21,})")
+_LONG_WORD = re.compile(r"(\S{25,})")
 _MARK = "\0"
 _LONG_PIECE = re.compile(rf"([^\s{_MARK}]{{{LONGEST_PIECE}}})(?=[^\s{_MARK}])")
 

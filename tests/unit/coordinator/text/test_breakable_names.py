@@ -29,10 +29,10 @@ def test_a_name_breaks_between_its_words(name: str, html: str) -> None:
     [
         ("no kernel for aten::isin", "no kernel for aten::isin"),
         ("see aten::upsample_bicubic2d.out here", "see aten::<wbr>upsample_<wbr>bicubic2d.<wbr>out here"),
-        ("at /usr/lib/python3/site.py", "at /<wbr>usr/<wbr>lib/<wbr>python3/<wbr>site.<wbr>py"),
+        ("at /usr/lib/python3/lib/site.py", "at /<wbr>usr/<wbr>lib/<wbr>python3/<wbr>lib/<wbr>site.<wbr>py"),
         (
-            "got\n  [1,2,3,4,5,6,7,8,9,0]",
-            "got\n  [<wbr>1,<wbr>2,<wbr>3,<wbr>4,<wbr>5,<wbr>6,<wbr>7,<wbr>8,<wbr>9,<wbr>0]",
+            "got\n  [10,20,30,40,50,60,70,80,90]",
+            "got\n  [<wbr>10,<wbr>20,<wbr>30,<wbr>40,<wbr>50,<wbr>60,<wbr>70,<wbr>80,<wbr>90]",
         ),
         ("<b>no.kernel.for.this.function", "&lt;b&gt;no.<wbr>kernel.<wbr>for.<wbr>this.<wbr>function"),
         ("bold <b> and \u202e", "bold &lt;b&gt; and \\u202e"),
