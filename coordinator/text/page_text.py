@@ -24,8 +24,9 @@ _MISLEADING = re.compile(
 
 LONGEST_PIECE = 32
 """The number of characters after which a word can be wrapped anywhere."""
-_IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)")
-_IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)")
+# A dot between digits is a part of a number or version.
+_IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)(?<!\d\.(?=\d))")
+_IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)(?<!\d\.(?=\d))")
 _LONG_WORD = re.compile(r"(\S{25,})")
 _MARK = "\0"
 _LONG_PIECE = re.compile(rf"([^\s{_MARK}]{{{LONGEST_PIECE}}})(?=[^\s{_MARK}])")

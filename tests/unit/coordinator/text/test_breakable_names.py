@@ -14,7 +14,7 @@ from coordinator.text.page_text import LONGEST_PIECE, breakable, breakable_text
     [
         ("torch.nn.SmoothL1Loss", "torch.<wbr>nn.<wbr>SmoothL1Loss"),
         ("aten::_to_copy", "aten::<wbr>_<wbr>to_<wbr>copy"),
-        ("torch@2.9.0/xla", "torch@<wbr>2.<wbr>9.<wbr>0/<wbr>xla"),
+        ("torch@2.9.0/xla", "torch@<wbr>2.9.0/<wbr>xla"),
         ("a.<b>", "a.&lt;b&gt;"),
         ("torch.<img src=x onerror=alert(1)>", "torch.&lt;img src=x onerror=alert(1)&gt;"),
         ("a.\u202eb", "a.\\u202eb"),
