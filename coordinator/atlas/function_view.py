@@ -220,7 +220,7 @@ def _on_target(column: TargetColumn, name: str) -> FunctionResults:
         disagreements=tuple(_disagreements(column, cases)),
         messages=tuple(messages[:MOST_MESSAGES]),
         more_messages=max(0, len(messages) - MOST_MESSAGES),
-        repeat_fallback=fallback and column.evidence.repeat(fallback.case, fallback.chart),
+        repeat_fallback=column.evidence.repeat(fallback.case, fallback.chart) if fallback else None,
         ratio=mean_ratio(cases),
         operations=operations_met(cases),
         second_shape=second_shape_of(cases),
