@@ -24,12 +24,12 @@ _MISLEADING = re.compile(
 
 LONGEST_PIECE = 32
 """The number of characters after which a word can be wrapped anywhere."""
-# A dot between digits is a part of a number or version.
-_IN_NAME = re.compile(r"(?<=[._:@/])(?=\w)(?<!\d\.(?=\d))")
-_IN_TEXT = re.compile(r"(?<=[._:@/,;=(\[])(?=\w)(?<!\d\.(?=\d))")
+# No break after a dot before a digit: it is a part of a number or version.
+_IN_NAME = re.compile(r"[_:@/](?=\w)|\.(?=[^\W\d])")
+_IN_TEXT = re.compile(r"[_:@/,;=(\[](?=\w)|\.(?=[^\W\d])")
 _LONG_WORD = re.compile(r"(\S{25,})")
 _MARK = "\0"
-_LONG_PIECE = re.compile(rf"([^\s{_MARK}]{{{LONGEST_PIECE}}})(?=[^\s{_MARK}])")
+_LONG_PIECE = re.compile(rf"[^\s{_MARK}]{{{LONGEST_PIECE}}}(?=[^\s{_MARK}])")
 
 
 def page_text(text: str) -> str:
@@ -53,10 +53,11 @@ def breakable_text(text: str) -> Markup:
     )
 
 
-def _with_breaks(word: str, place: re.Pattern[str]) -> Markup:
+def _with_breaks(word: str, sign: re.Pattern[str]) -> Markup:
     # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere. The mark is
     # not in the word, because page_text has replaced it.
-    pieces = _LONG_PIECE.sub(rf"\1{_MARK}", place.sub(_MARK, word)).split(_MARK)
+    marked = sign.sub(rf"\g<0>{_MARK}", word)
+    pieces = _LONG_PIECE.sub(rf"\g<0>{_MARK}", marked).split(_MARK)
     return Markup("<wbr>").join(pieces)
 
 
