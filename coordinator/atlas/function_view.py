@@ -67,6 +67,8 @@ class FunctionResults:
     disagreements: tuple[Disagreement, ...]
     messages: tuple[FailureMessage, ...]
     more_messages: int
+    repeat_fallback: str | None
+    """The command that repeats the first case that fell back to the host; None if there is no such case."""
     ratio: float | None
     """The ratio of the function's latency to its latency on the CPU; None unless both were measured."""
     operations: tuple[MetOperation, ...]
@@ -85,6 +87,14 @@ class FunctionResults:
         return tuple(
             f"{verb} {condition}" for verb, condition in conditions if condition and condition.aspect is not None
         )
+
+    @property
+    def ways_by_operation(self) -> Sequence[Sequence[MetOperation]]:
+        """The kinds of involvement of each operation, the operation with the most cases first."""
+        ways: dict[str, list[MetOperation]] = defaultdict(list)
+        for one in self.operations:
+            ways[one.operation].append(one)
+        return list(ways.values())
 
     @property
     def campaigns(self) -> tuple[int, ...]:
@@ -200,6 +210,7 @@ def _view(framework: FrameworkOverview, name: str, before: str | None, after: st
 def _on_target(column: TargetColumn, name: str) -> FunctionResults:
     cases = [case for case in column.evidence.functions[name] if case.cause is not Cause.host_work]
     messages = list(_messages(column, cases))
+    fallback = next((case for case in cases if case.end == "fell_back"), None)
     return FunctionResults(
         column=column,
         name=name,
@@ -209,6 +220,7 @@ def _on_target(column: TargetColumn, name: str) -> FunctionResults:
         disagreements=tuple(_disagreements(column, cases)),
         messages=tuple(messages[:MOST_MESSAGES]),
         more_messages=max(0, len(messages) - MOST_MESSAGES),
+        repeat_fallback=column.evidence.repeat(fallback.case, fallback.chart) if fallback else None,
         ratio=mean_ratio(cases),
         operations=operations_met(cases),
         second_shape=second_shape_of(cases),

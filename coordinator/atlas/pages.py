@@ -27,7 +27,8 @@ from coordinator.atlas.operations import MET_WORDS, TargetOperation, operations_
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
-from coordinator.text.page_text import breakable, finalize
+from coordinator.text.page_text import breakable, breakable_text, finalize
+from coordinator.text.table_columns import table_columns
 
 FRONT = "index.html"
 WORST_FIRST = (Mark.fails, Mark.falls_back, Mark.partly, Mark.unproven, Mark.host_work)
@@ -39,6 +40,10 @@ published data contain all of them."""
 MOST_OPERATIONS = 10
 """The maximum number of operations that a function's page lists for a target, the operation with the most cases first.
 The published data contain all of them."""
+
+MOST_NAMES = 40
+"""The maximum number of functions of one mark, and of operations, that a target's page shows before it is asked for
+more."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ def target_page(framework: FrameworkOverview, column: TargetColumn) -> Page:
         "framework": framework,
         "met_words": MET_WORDS,
         "on_target": target_operations(column),
+        "most_names": MOST_NAMES,
     }
     return Page(target_path(column.target, column.evidence.hardware), column.target, "target_body.html", values)
 
@@ -139,6 +145,7 @@ def install(environment: Environment) -> None:
     """Add the filters and functions that the page bodies use to a template environment."""
     environment.filters |= {
         "breakable": breakable,
+        "breakable_text": breakable_text,
         "capitalized": lambda text: text[:1].upper() + text[1:],
         "day": _day,
         "link": as_link,
@@ -146,6 +153,7 @@ def install(environment: Environment) -> None:
         "number": formats.number,
         "rate": rate_words,
         "ratio": formats.ratio,
+        "significant": formats.significant,
     }
     environment.globals |= {
         "cell_words": cell_words,
@@ -154,6 +162,7 @@ def install(environment: Environment) -> None:
         "function_path": function_path,
         "module_path": module_path,
         "operation_path": operation_path,
+        "table_columns": table_columns,
         "target_path": target_path,
     }
 

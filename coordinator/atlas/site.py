@@ -22,7 +22,7 @@ from coordinator.atlas.portability import VERSION, Portability, document_json, p
 
 STATIC = ("atlas.css", "atlas.js", "portolan.css", "rose.svg")
 SCHEMA = "data/portability.schema.json"
-_NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>")
+_NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>\n?")
 """Matches end tags, which HTML allows to omit and which are 7 % of a site with thousands of tables. It matches nothing
 in text from other people, because templates escape that text."""
 

@@ -20,7 +20,8 @@ from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.report_data import FailedCase, StoredFingerprint
 from coordinator.results.summary import Section, summary
-from coordinator.text.page_text import breakable, finalize
+from coordinator.text.page_text import breakable, breakable_text, finalize
+from coordinator.text.table_columns import table_columns
 
 FAILURES_LISTED = 500
 """The maximum number of failures in the list, each with its command. The report says so if there are more."""
@@ -38,7 +39,8 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {"cell_text": cell_text, "breakable": breakable}
+_templates.filters |= {"cell_text": cell_text, "breakable": breakable, "breakable_text": breakable_text}
+_templates.globals["table_columns"] = table_columns
 
 
 @dataclass(frozen=True)

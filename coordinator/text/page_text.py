@@ -22,6 +22,15 @@ _MISLEADING = re.compile(
     "]"
 )
 
+LONGEST_PIECE = 32
+"""The number of characters after which a word can be wrapped anywhere."""
+# No break after a dot before a digit: it is a part of a number or version.
+_IN_NAME = re.compile(r"[_:@/](?=\w)|\.(?=[^\W\d])")
+_IN_TEXT = re.compile(r"[_:@/,;=(\[](?=\w)|\.(?=[^\W\d])")
+_LONG_WORD = re.compile(r"(\S{25,})")
+_MARK = "\0"
+_LONG_PIECE = re.compile(rf"[^\s{_MARK}]{{{LONGEST_PIECE}}}(?=[^\s{_MARK}])")
+
 
 def page_text(text: str) -> str:
     """The text with each character that is invisible or changes the direction replaced by a visible escape."""
@@ -32,7 +41,24 @@ def page_text(text: str) -> str:
 
 def breakable(name: str) -> Markup:
     """A dotted name that can be wrapped after dots and other signs in a narrow column, but not within a word."""
-    return Markup(re.sub(r"([._:@/])(?=\w)", r"\1<wbr>", str(escape(page_text(name)))))
+    return _with_breaks(page_text(name), _IN_NAME)
+
+
+def breakable_text(text: str) -> Markup:
+    """A message that is wrapped between its words. Only a word that is too long for a narrow column, such as a path,
+    can also be wrapped after its dots and other signs."""
+    words = _LONG_WORD.split(page_text(text))
+    return Markup("").join(
+        _with_breaks(word, _IN_TEXT) if place % 2 else escape(word) for place, word in enumerate(words)
+    )
+
+
+def _with_breaks(word: str, sign: re.Pattern[str]) -> Markup:
+    # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere. The mark is
+    # not in the word, because page_text has replaced it.
+    marked = sign.sub(rf"\g<0>{_MARK}", word)
+    pieces = _LONG_PIECE.sub(rf"\g<0>{_MARK}", marked).split(_MARK)
+    return Markup("<wbr>").join(pieces)
 
 
 def finalize(value: Any) -> Any:

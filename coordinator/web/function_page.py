@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,32 @@ from coordinator.results.outcomes import details
 from coordinator.results.outcomes.models import CaseDetail, FunctionDetail, RunDetail
 from coordinator.web.pages import page
 from coordinator.web.plots import PlotScale, scale_of, strips
+from protocol.enums import Placement, Unproven, Verdict
 
 router = PageRouter()
 
 SAID = 600
 """The maximum number of characters of a failure's message. The page of the outcome has all."""
+MOST_CASES = 12
+"""The maximum number of cases on a target that are all shown at once."""
+_PLACED = {Placement.on_device, Placement.host_only}
+
+
+def fold_cases(cases: Sequence[CaseDetail]) -> tuple[Sequence[CaseDetail], Sequence[CaseDetail]]:
+    """The cases that are shown at once, and those that a reader has to unfold: if there are many, the cases without
+    samples that passed on the device, or with the error that they expect."""
+    if len(cases) <= MOST_CASES:
+        return cases, []
+    return [case for case in cases if not _is_plain(case)], [case for case in cases if _is_plain(case)]
+
+
+def _is_plain(case: CaseDetail) -> bool:
+    return all(
+        run.verdict == Verdict.passed
+        and (run.placement in _PLACED or run.unproven == Unproven.refuses)
+        and not run.samples_ms
+        for run in case.runs
+    )
 
 
 @router.get("/campaigns/{campaign_id}/functions/{framework}/{function:path}")
@@ -39,6 +60,7 @@ async def function(
         rows=list(_records(detail)),
         cells={cell.target_id: cell for cell in cells},
         summary_of=partial(_summary, scale),
+        fold_cases=fold_cases,
     )
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -23,6 +22,7 @@ from tests.runner_process import ROOT, RunnerProcess
 
 REQUIRED = "PORTOLAN_REQUIRE_BROWSER"
 SECRET = "a secret of the tests"
+RELEASE = "torch@2.9.0"
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,8 @@ def browser_path() -> str:
 
 @dataclass(frozen=True)
 class House:
-    """A coordinator with campaigns, and with runners of tales and hazards on two devices."""
+    """A coordinator with campaigns, with runners of tales and hazards on two devices, and with a runner of a framework
+    whose public surface comes with Portolan."""
 
     coordinator: CoordinatorProcess
     base: str
@@ -58,7 +59,10 @@ def house(
 ) -> Iterator[House]:
     note = tmp_path_factory.mktemp("note") / "low"
     coordinator, unused_coordinator = (CoordinatorProcess(new_database()) for _ in range(2))
-    enrolled_runners = [_start_told_runner(device, note) for device in ("cpu", "xla")]
+    enrolled_runners = [
+        *(_start_told_runner(device, str(note)) for device in ("cpu", "xla")),
+        _start_told_runner("cpu", str(note), RELEASE),
+    ]
     hazards = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET)
     unregistered_runner = RunnerProcess(PORTOLAN_RUNNER_SECRET=SECRET, HAZARDS_NOTE=os.devnull)
     try:
@@ -80,8 +84,8 @@ def house(
         unregistered_runner.stop()
 
 
-def _start_told_runner(device: str, note: Path) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "tests.browser.told_runner", device, str(note)]
+def _start_told_runner(*arguments: str) -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, "-m", "tests.browser.told_runner", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, process.stdout.readline().strip()

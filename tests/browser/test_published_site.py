@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, expect
 
 from coordinator.atlas.publication import publish
 from coordinator.atlas.site import site_files
+from scripts.screenshots import WINDOWS
 from tests.browser.watched import DESK, WITHIN_S, Watched
 from tests.portolan_process import Portolan
 from tests.threaded_server import ThreadedServer
@@ -71,6 +72,28 @@ def test_a_published_page_keeps_nobody_out_and_fits_a_phone(site: Watched, path:
     assert site.photograph(tmp_path) == []
 
 
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("path", ["functions/torch.cumsum.html", "modules/torch.nn.functional.html"])
+def test_a_published_table_is_as_wide_as_the_window_at_most(site: Watched, path: str, window: str) -> None:
+    site.page.set_viewport_size(WINDOWS[window])
+    site.open(f"/{path}")
+    assert site.cut_tables() == []
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_target_folds_its_long_lists_and_its_unfolded_table_is_as_wide_as_the_window(
+    site: Watched, window: str
+) -> None:
+    site.page.set_viewport_size(WINDOWS[window])
+    site.open("/index.html")
+    site.page.get_by_role("link", name="torch@2.9.0/xla", exact=True).click()
+    operations = site.page.get_by_role("region", name="Operations")
+    expect(operations).to_be_hidden()
+    site.page.get_by_text(re.compile(r"^\d+ operations$")).click()
+    expect(operations).to_be_visible()
+    assert site.cut_tables() == []
+
+
 @pytest.fixture(scope="module")
 def address_of_versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site with two versions of one device."""
@@ -94,6 +117,7 @@ def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
         reader.page.get_by_role("link", name=version, exact=True).last.click()
         expect(reader.page.locator("h1")).to_have_text(version)
         assert reader.accessibility_faults() == []
+        assert reader.cut_tables() == []
     context.close()
     assert reader.faults == []
 

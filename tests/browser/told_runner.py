@@ -2,7 +2,8 @@
 
 ``python -m tests.browser.told_runner DEVICE NOTE`` serves it and writes its URL as one line. Some functions have very
 long names or names with markup, messages that are scripts, or a log of the maximum length. Some run on one device only,
-some fall back, and one fails as soon as the file NOTE exists.
+some fall back, and one fails as soon as the file NOTE exists. With RELEASE as a third argument, such as torch@2.9.0,
+the runner offers suites of this release's public functions instead, so that the page of coverage has a table.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import uvicorn
 
+from coordinator.catalogue.releases import shipped_release
 from protocol import PROTOCOL_VERSION
 from protocol.catalogue import CatalogueCase, CatalogueSuite
 from protocol.enums import DeviceClass, Ending, Placement, Verdict
@@ -117,17 +119,35 @@ def outcome(tale: Tale, device: str, task: Task, *, low: bool) -> Outcome:
     )
 
 
-def service(device: str, note: Path) -> Service:
+def tales() -> CatalogueSuite:
     cases = [
         CatalogueCase(id=f"{tale.function}/{case}", function=tale.function, host_only=tale.host_only)
         for tale in TALES
         for case in tale.cases
     ]
+    return CatalogueSuite(name=SUITE, revision="1", cases=cases)
+
+
+def suites_of_release(release: str) -> list[CatalogueSuite]:
+    """Suites with one case for many or few of the release's functions."""
+    names = sorted(shipped_release(release).kinds)
+    return [
+        CatalogueSuite(
+            name=suite,
+            revision="1",
+            cases=[CatalogueCase(id=f"{name}/0", function=name) for name in names[::step]],
+        )
+        for suite, step in {"library": 1, "pairs": 50}.items()
+    ]
+
+
+def service(device: str, note: Path, release: str | None = None) -> Service:
+    framework, _, version = (release or "tales@1.0").partition("@")
     info = RunnerInfo(
         boot_id=f"told-{time.time_ns()}",
         protocol=PROTOCOL_VERSION,
-        framework="tales",
-        version="1.0",
+        framework=framework,
+        version=version,
         device=device,
         device_class=DeviceClass.cpu if device == "cpu" else DeviceClass.other,
         device_count=1,
@@ -137,13 +157,14 @@ def service(device: str, note: Path) -> Service:
             environment="told",
             host="here",
             system="none",
-            libraries={"tales": "1.0"},
+            libraries={framework: version},
             notes=[NOTE_ON_XLA] if device == "xla" else [],
         ),
     )
     log = EventLog()
     builder = OfferBuilder()
-    builder.add(CatalogueSuite(name=SUITE, revision="1", cases=cases))
+    for suite in suites_of_release(release) if release else [tales()]:
+        builder.add(suite)
     return Service(info, builder.build(), log, Teller(log, device, note), Access(SECRET))
 
 
@@ -154,8 +175,8 @@ class Server(uvicorn.Server):
         print(f"http://127.0.0.1:{port}", flush=True)
 
 
-def main(device: str, note: str) -> None:
-    application = build(service(device, Path(note)))
+def main(device: str, note: str, release: str | None = None) -> None:
+    application = build(service(device, Path(note), release))
     Server(uvicorn.Config(application, host="127.0.0.1", port=0, log_level="warning", access_log=False)).run()
 
 

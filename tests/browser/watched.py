@@ -17,6 +17,8 @@ WITHIN_S = 30.0
 """The time limit for content to appear on a page."""
 DESK = WINDOWS["desk"]
 RULES = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+CUT_TABLES = """[...document.querySelectorAll(".scroll")].filter(table => table.scrollWidth > table.clientWidth)
+  .map(table => `${table.ariaLabel}: ${table.scrollWidth} of ${table.clientWidth} px`)"""
 LAYOUT = Path(__file__).with_name("layout.js").read_text()
 
 
@@ -71,6 +73,12 @@ class Watched:
             f"{violation['id']} ({violation['impact']}): {violation['help']}: {violation['nodes'][0]['html'][:300]}"
             for violation in violations
         ]
+
+    def cut_tables(self) -> list[str]:
+        """The tables that are wider than the window, one line each. The page must have a table."""
+        assert self.page.locator(".scroll table").count(), "the page has no table, so none can be cut"
+        tables: list[str] = self.page.evaluate(CUT_TABLES)
+        return tables
 
     def layout_faults(self) -> list[str]:
         """Elements outside of the window, and texts that overlap or are cut, one line each."""

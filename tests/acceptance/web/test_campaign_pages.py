@@ -36,7 +36,7 @@ def test_a_campaign_says_what_was_asked_for_how_far_it_is_and_what_failed(
     page_text = text(page)
     assert "10 of 10 jobs are done." in page_text
     assert "hazards.add, hazards.segfault" in page_text
-    assert "hazards@1.0/cpu : 0 of 2 functions pass every case, 0 of 2 on the device." in page_text
+    assert "hazards@1.0/cpu on the host : 0 of 2 functions pass every case, 0 of 2 on the device." in page_text
     assert f'href="/campaigns/{ended_campaign}/matrix?q=cause%3Acrash&amp;rule=anywhere"' in page
     assert "<b>Bold</b> & ended" in page_text, "a name is text, whatever it holds"
     assert "<b>Bold" not in page

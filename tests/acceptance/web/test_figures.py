@@ -347,7 +347,7 @@ def test_the_report_says_everything(coordinator: CoordinatorProcess, site: httpx
         "A call takes 4 times as long as on torch@9.9.9/cpu",
         "XLA on the host CPU, not a TPU",
         "portolan-runner run torch xla torch.function_0/one",
-        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "&lt;script&gt;alert(<wbr>1)&lt;/<wbr>script&gt;",
         "Wilson",
         "revision",
         "FROM function_verdicts",

@@ -96,10 +96,14 @@ async def test_a_column_of_a_cell_is_in_the_view_and_the_matrix(database: str, t
         comment = '        "flaky": "cases of which some counted runs passed '
         checkout.replace(views, comment, f'        "failed_twice": "cases with two failed runs",\n{comment}')
         page = checkout.root / "coordinator/web/templates/function.html"
-        level = '<td data-column="Level" class="n">{{ cell.'
-        assert level in page.read_text()
-        column = '<td data-column="Failed twice" class="n">{{ cell.failed_twice }}</td>'
-        page.write_text(page.read_text().replace(level, f"{column}{level}", 1))
+        label, cell = ', main_cause="Main cause")', "{{ latency_cells(columns, cell) }}"
+        text = page.read_text()
+        assert label in text
+        assert cell in text
+        text = text.replace(label, ', main_cause="Main cause", failed_twice=("Failed twice", "n"))', 1)
+        page.write_text(
+            text.replace(cell, f"<td{{{{ columns.failed_twice }}}}>{{{{ cell.failed_twice }}}}</td>{cell}", 1)
+        )
 
         checkout.run("-c", UPGRADE, database)
         connection = await asyncpg.connect(database)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coordinator.atlas.function_view import FailureMessage, FunctionView, function_views
 from coordinator.atlas.overview import Atlas
+from coordinator.results.involvement import Met
+from protocol.enums import Ending
 from tests.unit.coordinator.assess.cases import FUNCTION, case, several, target
 from tests.unit.coordinator.atlas.evidence import atlas, charted_target
 
@@ -31,6 +35,27 @@ def test_failures_with_one_message_are_told_once_with_a_command_that_repeats_one
         FailureMessage("a said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/a"),
         FailureMessage("b said so", ("not_implemented",), 1, f"portolan-runner run torch xla {FUNCTION}/b"),
     )
+
+
+def test_a_case_that_falls_back_has_a_command_that_repeats_it() -> None:
+    cases = [case("a"), case("b", "fell_back"), case("c", "fell_back")]
+    of_atlas = atlas(target({FUNCTION: cases, "torch.others": [case("d", "failed")]}))
+    commands = [view(of_atlas, name).targets[0].repeat_fallback for name in (FUNCTION, "torch.others")]
+    assert commands == [f"portolan-runner run torch xla {FUNCTION}/b", None]
+
+
+def test_an_operation_is_named_once_with_all_kinds_of_its_involvement() -> None:
+    cases = [
+        replace(case("a", "failed"), operations=("aten::sort",)),
+        replace(case("b", "failed", ending=Ending.mismatched), operations=("aten::sort", "aten::isin")),
+        replace(case("c", "failed"), operations=("aten::sort",)),
+    ]
+    of_atlas = atlas(target({FUNCTION: cases}))
+    ways = view(of_atlas, FUNCTION).targets[0].ways_by_operation
+    assert [[(one.operation, one.met, one.cases) for one in of_operation] for of_operation in ways] == [
+        [("aten::sort", Met.failed, 2), ("aten::sort", Met.diverged, 1)],
+        [("aten::isin", Met.diverged, 1)],
+    ]
 
 
 def test_a_target_without_evidence_of_the_function_is_named() -> None:
