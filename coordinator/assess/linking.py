@@ -43,7 +43,7 @@ _CALLS = ("forward", "__call__", "call")
 _ALSO_OF_NUMPY = frozenset({"nonzero"})
 """Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
 NumPy's method takes none."""
-MOST_REMEMBERED = 50_000
+MOST_REMEMBERED = 20_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
 MOST_PASSED = 8
