@@ -318,8 +318,7 @@ class Linker:
 
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
-        if len(self._memo) > MOST_REMEMBERED:
-            self._memo.clear()
+        self._limit_memory()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
@@ -331,6 +330,10 @@ class Linker:
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in filter(None, map(self.function_of, options)):
                     yield CallEdge(caller, callee, mention.form is Form.named)
+
+    def _limit_memory(self) -> None:
+        if len(self._memo) > MOST_REMEMBERED:
+            self._memo.clear()
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
@@ -414,6 +417,7 @@ class Linker:
             if module and "<" not in name:
                 names_by_module[module].append(name)
         for reading in readings:
+            self._limit_memory()
             # One file's members are decoded at a time, because the members of all files take much memory.
             members: dict[str, set[MemberUse]] = defaultdict(set)
             for use in reading.members:
