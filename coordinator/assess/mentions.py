@@ -15,7 +15,6 @@ from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
-from coordinator.assess.values import Symbol, Thing
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
