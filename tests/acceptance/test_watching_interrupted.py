@@ -144,7 +144,8 @@ def test_a_campaign_is_named_that_was_stored_while_its_command_was_interrupted(
     portolan = Portolan(tmp_path, PORTOLAN_URL=slow.url)
     submitting = start(portolan, log, "assess", *ASSESS_AND_CHART)
     try:
-        assert slow.answer_waits.wait(STOP_LIMIT_S), log.read_text()
+        until(lambda: slow.answer_waits.is_set() or submitting.poll() is not None, "the answer to the submission")
+        assert slow.answer_waits.is_set(), log.read_text()
         submitting.send_signal(signal.SIGINT)
         if interrupts == 1:
             slow.release()
