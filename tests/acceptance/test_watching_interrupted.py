@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -79,13 +80,14 @@ class SlowAnswer:
                 threading.Thread(target=self._carry, args=(source, sink, is_submission), daemon=True).start()
 
     def _carry(self, source: socket.socket, sink: socket.socket, is_submission: threading.Event) -> None:
-        while data := source.recv(65536):
-            if data.startswith(b"POST /api/v1/campaigns "):
-                is_submission.set()
-            elif data.startswith(b"HTTP/1.1 ") and is_submission.is_set():
-                self.answer_waits.set()
-                self._released.wait(STOP_LIMIT_S)
-            sink.sendall(data)
+        with contextlib.suppress(OSError):  # The other thread of the connection may have closed the socket.
+            while data := source.recv(65536):
+                if data.startswith(b"POST /api/v1/campaigns "):
+                    is_submission.set()
+                elif data.startswith(b"HTTP/1.1 ") and is_submission.is_set():
+                    self.answer_waits.set()
+                    self._released.wait(STOP_LIMIT_S)
+                sink.sendall(data)
         sink.close()
 
 
