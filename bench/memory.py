@@ -98,7 +98,7 @@ def _assessment() -> Iterator[Figure]:
         command = ["-m", "coordinator", "assess", str(place / PACKAGE), "--on", "torch/xla", "--data", "shipped"]
         began = time.monotonic()
         with open(place / "report.txt", "wb") as report:
-            child = psutil.Popen([sys.executable, *command], cwd=PROJECT, stdout=report, stderr=report)
+            child = subprocess.Popen([sys.executable, *command], cwd=PROJECT, stdout=report, stderr=report)
         peak_mb = _peak_mb(child)
         seconds = time.monotonic() - began
         if child.returncode:
@@ -115,12 +115,13 @@ def _assessment() -> Iterator[Figure]:
     )
 
 
-def _peak_mb(child: psutil.Popen) -> float:
+def _peak_mb(child: subprocess.Popen[bytes]) -> float:
     """The largest memory of a process and its descendants together, until it ends."""
     peak_mb = 0.0
     while child.poll() is None:
         with contextlib.suppress(psutil.NoSuchProcess, CannotRunError):
-            pids = [child.pid, *(descendant.pid for descendant in child.children(recursive=True))]
+            descendants = psutil.Process(child.pid).children(recursive=True)
+            pids = [child.pid, *(descendant.pid for descendant in descendants)]
             peak_mb = max(peak_mb, sum(map(held_mb, pids)))
         time.sleep(LOOK_EVERY_S)
     return peak_mb
