@@ -22,10 +22,11 @@ class SourceLine(NamedTuple):
 
 class Code:
     """The files below a root folder. A file is read when one of its lines is needed. An unreadable file has no
-    lines."""
+    lines, and neither has a file that does not contain the text ``containing``."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, containing: str = "") -> None:
         self._root = root
+        self._containing = containing.encode()
         self._lines: dict[str, Sequence[str]] = {}
 
     def line(self, path: str, number: int) -> str:
@@ -50,6 +51,8 @@ class Code:
     def _read(self, path: str) -> Sequence[str]:
         file, is_cell, cell = path.partition("#")
         content = self._content(file)
+        if self._containing not in content:
+            return ()
         if is_cell:
             source = json.loads(content)["cells"][int(cell) - 1]["source"]
             return (source if isinstance(source, str) else "".join(source)).splitlines()
@@ -64,7 +67,10 @@ class Code:
     def _members(self) -> dict[str, bytes]:
         """The files of an archive; empty if the file is not an archive."""
         try:
-            return {source.name.rpartition("!")[2]: source.content for source in sources(self._root)}
+            return {
+                source.name.rpartition("!")[2]: source.content if self._containing in source.content else b""
+                for source in sources(self._root)
+            }
         except CatalogueError:
             return {}
 

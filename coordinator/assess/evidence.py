@@ -45,7 +45,7 @@ def _share_words(words: _Words, info: ValidationInfo) -> _Words:
     return words if info.context is None else cast("_Words", info.context.setdefault(words, words))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CaseEvidence(EndedCase):
     """The result of a case on a target, over the runs of the newest campaign that has an outcome of the case.
 

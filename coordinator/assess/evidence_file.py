@@ -21,6 +21,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence
 from coordinator.catalogue.surfaces import pack, unpack
 from coordinator.errors import AssessmentError
+from coordinator.operating_system.free_memory import return_free_memory
 from protocol.model import first_fault
 
 FORMAT: Literal[2] = 2
@@ -86,6 +87,8 @@ def read(content: bytes, name: str, origin: str) -> EvidenceSet:
         raise AssessmentError(
             f"{name} was changed and is not valid evidence ({first_fault(error)}): create it again with `{_MAKE}`"
         ) from None
+    # The parser's own objects take five times as much memory as the evidence.
+    return_free_memory()
     _require_charts(document, name)
     return EvidenceSet(document.targets, origin, document.made_at)
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from coordinator.assess.values import Elements, Items, Method, Thing, array, is_array
 from coordinator.catalogue.surfaces import (
     ARRAYS,
     CHARTABLE,
     ROOTS,
-    Surface,
     plain_name,
-    read_shipped_surface,
+    shipped_entries,
     shipped_releases,
 )
 from coordinator.catalogue.usage.resolver import MAKERS, OTHER, Binding, is_class
 from coordinator.results.conditions import CallSite
+from protocol.surface import SurfaceEntry
 
 LAYERS = ("torch.nn.Module", "tf.keras.layers.Layer", "tf.Module")
 """Classes whose instances can be called."""
@@ -168,42 +168,41 @@ def _several(callee: str, last: str, value: Thing, *, along: bool) -> Binding:
 def read_shipped() -> tuple[Knowledge, PublicNames]:
     """Read the surfaces that ship with Portolan, the newest release of each framework first.
 
-    At most two surfaces are in memory at the same time, because all surfaces together take 60 MB.
+    Only one entry is in memory at a time, because all surfaces together take 60 MB.
     """
     public = PublicNames()
 
-    def surfaces() -> Iterator[Surface]:
+    def entries() -> Iterator[tuple[str, SurfaceEntry]]:
         for release in reversed(shipped_releases()):
-            surface = read_shipped_surface(release)
-            public.add(surface)
-            yield surface
+            root = ROOTS[release.partition("@")[0]]
+            names = public.add_release(root)
+            for entry in shipped_entries(release):
+                names.add(entry)
+                yield root, entry
 
-    return knowledge_of(surfaces()), public
+    return _knowledge_of(entries()), public
 
 
-def knowledge_of(surfaces: Iterable[Surface]) -> Knowledge:
-    """Collect the knowledge about functions from surfaces of any releases."""
+def _knowledge_of(entries: Iterable[tuple[str, SurfaceEntry]]) -> Knowledge:
+    """Collect the knowledge about functions from entries of any releases, each with its framework's public root."""
     methods: dict[str, set[str]] = {root: set() for root in ROOTS.values()}
     properties, arrays, plain, classes, layers = (set[str]() for _ in range(5))
-    for surface in surfaces:
-        owner_class = ARRAYS[ROOTS[surface.header.framework]]
-        root = owner_class.partition(".")[0]
-        for entry in surface.entries:
-            names = (entry.name, *entry.aliases)
-            result = (entry.signature or "").rpartition("->")[2].strip() if "->" in (entry.signature or "") else ""
-            members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == owner_class]
-            methods[root].update(members)
-            if entry.kind == "property":
-                # ``x.at[index].set(value)`` is one call that is written in several parts.
-                properties.update(name for name in members if name != "at")
-            elif entry.kind == "class":
-                classes.update(name for name in names if not is_class(name))
-                if not {entry.name, *entry.bases}.isdisjoint(LAYERS):
-                    layers.update(names)
-            elif _ARRAY_RESULT.search(result):
-                arrays.update(names)
-            elif _PLAIN_RESULT.fullmatch(result):
-                plain.update(names)
+    for root, entry in entries:
+        names = (entry.name, *entry.aliases)
+        result = (entry.signature or "").rpartition("->")[2].strip() if "->" in (entry.signature or "") else ""
+        members = [name.rpartition(".")[2] for name in names if name.rpartition(".")[0] == ARRAYS[root]]
+        methods[root].update(members)
+        if entry.kind == "property":
+            # ``x.at[index].set(value)`` is one call that is written in several parts.
+            properties.update(name for name in members if name != "at")
+        elif entry.kind == "class":
+            classes.update(name for name in names if not is_class(name))
+            if not {entry.name, *entry.bases}.isdisjoint(LAYERS):
+                layers.update(names)
+        elif _ARRAY_RESULT.search(result):
+            arrays.update(names)
+        elif _PLAIN_RESULT.fullmatch(result):
+            plain.update(names)
     methods_by_root = {root: frozenset(names) for root, names in methods.items()}
     return Knowledge(methods_by_root, frozenset(properties), *map(frozenset, (arrays, plain, classes, layers)))
 
@@ -213,12 +212,14 @@ class PublicNames:
     kept."""
 
     def __init__(self) -> None:
-        self._releases: dict[str, list[_ReleaseNames]] = {root: [] for root in ROOTS.values()}
+        self._releases: dict[str, list[ReleaseNames]] = {root: [] for root in ROOTS.values()}
         self._known: dict[str, str | None] = {}
 
-    def add(self, surface: Surface) -> None:
-        """Add the names of another release. Releases that were added before have precedence."""
-        self._releases[ROOTS[surface.header.framework]].append(_ReleaseNames.of(surface))
+    def add_release(self, root: str) -> ReleaseNames:
+        """Add another release, to which its names can be added. Releases that were added before have precedence.
+        ``root`` is the framework's public root."""
+        self._releases[root].append(ReleaseNames())
+        return self._releases[root][-1]
 
     def canonical(self, name: str) -> str | None:
         """The canonical name of a function, class or method; None for other names."""
@@ -228,37 +229,39 @@ class PublicNames:
 
     def _look_up(self, name: str) -> str | None:
         for release in self._releases.get(name.partition(".")[0], ()):
-            known_name = release.known_name(plain_name(name))
-            if known_name is not None:
-                return release.canonical[known_name]
+            first_name = release.first_name(plain_name(name))
+            if first_name is not None:
+                return release.canonical[first_name]
         return None
 
 
 @dataclass(frozen=True)
-class _ReleaseNames:
+class ReleaseNames:
     """The names of one release."""
 
-    canonical: Mapping[str, str | None]
-    """The canonical name for every name of an object; None if no program can call the object or read its value."""
-    owners: Mapping[str, Sequence[str]]
-    """For every name of a class, its canonical name and its public base classes."""
+    canonical: dict[str, str | None] = field(default_factory=dict)
+    """For the first name of every object, the canonical name: the same name, or None if no program can call the object
+    or read its value."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """The first name of the object for each of its other names."""
+    owners: dict[str, Sequence[str]] = field(default_factory=dict)
+    """For the first name of every class, this name and the public base classes."""
 
-    @classmethod
-    def of(cls, surface: Surface) -> _ReleaseNames:
-        return cls(
-            {name: entry.name if entry.kind in CHARTABLE else None for name, entry in surface.by_name.items()},
-            {
-                name: (entry.name, *entry.bases)
-                for name, entry in surface.by_name.items()
-                if entry.kind == "class" and (entry.bases or entry.aliases)
-            },
-        )
+    def add(self, entry: SurfaceEntry) -> None:
+        self.canonical[entry.name] = entry.name if entry.kind in CHARTABLE else None
+        self.aliases.update(dict.fromkeys(entry.aliases, entry.name))
+        if entry.kind == "class" and (entry.bases or entry.aliases):
+            self.owners[entry.name] = (entry.name, *entry.bases)
 
-    def known_name(self, name: str) -> str | None:
-        """The name itself if the release has it. Otherwise, for a member of a class, the name of the member under the
-        class's canonical name or under a base class. None if the release has none of these names."""
-        if name in self.canonical:
-            return name
+    def first_name(self, name: str) -> str | None:
+        """The first name of the object with this name. For a member of a class, also the member of this name of a base
+        class. None if the release has no such object."""
+        own_name = self._own_name(name)
+        if own_name is not None:
+            return own_name
         owner, _, member = name.rpartition(".")
-        members = (f"{base}.{member}" for base in self.owners.get(owner, ()))
-        return next((name for name in members if name in self.canonical), None)
+        members = (f"{base}.{member}" for base in self.owners.get(self._own_name(owner) or "", ()))
+        return next(filter(None, map(self._own_name, members)), None)
+
+    def _own_name(self, name: str) -> str | None:
+        return name if name in self.canonical else self.aliases.get(name)

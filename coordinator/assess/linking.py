@@ -43,7 +43,7 @@ _CALLS = ("forward", "__call__", "call")
 _ALSO_OF_NUMPY = frozenset({"nonzero"})
 """Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
 NumPy's method takes none."""
-MOST_REMEMBERED = 50_000
+MOST_REMEMBERED = 20_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
 MOST_PASSED = 8
@@ -331,8 +331,7 @@ class Linker:
 
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
-        if len(self._memo) > MOST_REMEMBERED:
-            self._memo.clear()
+        self._limit_memory()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
@@ -353,6 +352,10 @@ class Linker:
         if fact.device_parameter is None or fact.owner or call is None:
             return False
         return "device" not in call.keywords and call.positional <= fact.device_parameter
+
+    def _limit_memory(self) -> None:
+        if len(self._memo) > MOST_REMEMBERED:
+            self._memo.clear()
 
     def _options(self, mention: Mention) -> Sequence[Binding]:
         value = self.value(mention.value)
@@ -437,6 +440,7 @@ class Linker:
             if module and "<" not in name:
                 names_by_module[module].append(name)
         for reading in readings:
+            self._limit_memory()
             # One file's members are decoded at a time, because the members of all files take much memory.
             members: dict[str, set[MemberUse]] = defaultdict(set)
             for use in reading.members:

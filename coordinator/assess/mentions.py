@@ -15,7 +15,6 @@ from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
 from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
-from coordinator.assess.values import Symbol, Thing
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
@@ -134,7 +133,7 @@ class MemberUse(NamedTuple):
     """Whether the member belongs to the function's own class."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Facts:
     """The definitions in a file, each by its path within the module."""
 
@@ -155,7 +154,9 @@ class Facts:
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
-    """The values of names. Equal values share one object, because seven names have one distinct value on average."""
+    """The values of names. Equal values share one object, because seven names have one distinct value on average. A
+    value that cannot be hashed is under its ``repr``."""
+    _shared_parameters: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, other: Facts) -> None:
         """Add the definitions of another file, except the arguments that the file's calls pass."""
@@ -163,8 +164,10 @@ class Facts:
             self.names[path] = self._share(value)
         self.classes.update(other.classes)
         for path, function in other.functions.items():
+            parameters = tuple(map(intern, function.parameters))
             self.functions[path] = function._replace(
-                parameters=tuple(map(intern, function.parameters)), returns=self._share(function.returns)
+                parameters=self._shared_parameters.setdefault(parameters, parameters),
+                returns=self._share(function.returns),
             )
         self.stars.update(other.stars)
         self.imports.update(map(intern, other.imports))
@@ -173,12 +176,13 @@ class Facts:
         self.defaults.update(other.defaults)
 
     def _share(self, value: Binding) -> Binding:
-        # The call that created a layer cannot be hashed.
-        is_hashable = isinstance(value, Symbol) or (isinstance(value, Thing) and value.made_by is None)
-        return self._shared.setdefault(value, value) if is_hashable else value
+        try:
+            return self._shared.setdefault(value, value)
+        except TypeError:  # The call that created a layer cannot be hashed.
+            return self._shared.setdefault(repr(value), value)
 
 
-@dataclass
+@dataclass(slots=True)
 class FileReading:
     """The result of reading one file."""
 

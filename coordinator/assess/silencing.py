@@ -21,6 +21,8 @@ from coordinator.assess.verdicts import Kind, Weight
 from coordinator.errors import AssessmentError
 from protocol.model import first_fault
 
+MARK = "portolan:"
+"""A text that every comment which ignores a function contains."""
 _COMMENT = re.compile(r"#[ \t]{0,8}portolan:[ \t]{0,8}ignore\[(?P<functions>[^\]#]*)\]")
 
 

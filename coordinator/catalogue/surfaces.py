@@ -6,10 +6,11 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
 
@@ -103,7 +104,19 @@ def shipped_surface(release: str) -> Surface:
 
 def read_shipped_surface(release: str) -> Surface:
     """Read the surface of a release that ships with Portolan, without caching it."""
-    return read_surface((SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}").read_bytes(), release)
+    return read_surface(_shipped_file(release).read_bytes(), release)
+
+
+def _shipped_file(release: str) -> Traversable:
+    return SHIPPED / f"{release.replace('@', '-', 1)}{SUFFIX}"
+
+
+def shipped_entries(release: str) -> Iterator[SurfaceEntry]:
+    """The entries of a surface that ships with Portolan. They are decoded one by one, because a whole surface takes
+    15 MB."""
+    with _shipped_file(release).open("rb") as file, gzip.open(file) as lines:
+        next(lines)  # the header
+        yield from map(SurfaceEntry.model_validate_json, lines)
 
 
 def open_surface(name_or_path: str) -> Surface:

@@ -27,7 +27,7 @@ from coordinator.assess.reached import ExecutedLines, with_reached
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import AssessmentReport
-from coordinator.assess.silencing import baseline_of, read_baseline, silence
+from coordinator.assess.silencing import MARK, baseline_of, read_baseline, silence
 from coordinator.assess.sites import AssessedSource
 from coordinator.assess.sources import locate, nothing_read, read_sources
 from coordinator.assess.whole_run import WholeRun
@@ -167,8 +167,8 @@ def assess(
         with writing(write_baseline) as sink:
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")
     known_findings = None if baseline_content is None else read_baseline(baseline_content, str(baseline), target.short)
-    code = Code(subject.place)
-    remaining = silence(assessment, code.line, known_findings)
+    # The lines of all files take 100 MB for a large package. Only files with comments for Portolan are needed here.
+    remaining = silence(assessment, Code(subject.place, MARK).line, known_findings)
     whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
     report = AssessmentReport(
         path=subject.path,
@@ -187,7 +187,7 @@ def assess(
         why_not_whole=whole if isinstance(whole, str) else None,
     )
     with writing(output) as sink:
-        sink.write(write_report(report, format, code, whole=is_full))
+        sink.write(write_report(report, format, Code(subject.place), whole=is_full))
     if gate.failing(remaining.assessment):
         raise typer.Exit(FOUND)
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from coordinator.campaigns.models import CampaignDetail
+from coordinator.cli.interrupts import FirstInterrupt
 from coordinator.cli.rest_client import Client
 from coordinator.errors import CoordinatorAwayError
 from coordinator.figures.formats import duration
@@ -92,3 +93,31 @@ def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
             file=sys.stderr,
         )
         raise
+
+
+@contextmanager
+def submitted(url: str, submit: Callable[[], CampaignDetail]) -> Iterator[CampaignDetail]:
+    """Submit a campaign. When the user presses Ctrl-C from then on, print that the campaign continues, and how to
+    follow and stop it.
+
+    Until the coordinator has answered, the number of the campaign is not known, so a first Ctrl-C waits for the answer.
+    A second Ctrl-C ends the command without the number.
+    """
+    interrupt = FirstInterrupt()
+    try:
+        campaign = submit()
+    except KeyboardInterrupt:
+        print(
+            f"interrupted before the coordinator answered: if it stored the campaign, `portolan status --url {url}` "
+            "lists it",
+            file=sys.stderr,
+        )
+        raise
+    except BaseException:
+        interrupt.give_back()
+        raise
+    with telling_what_continues(url, campaign.id):
+        interrupt.give_back()
+        if interrupt.take():
+            raise KeyboardInterrupt
+        yield campaign

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from secrets import token_hex
 
 from coordinator.assess.names import all_names
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import MOST_DRAWN, SuiteList
-from coordinator.cli.outage_watch import OutageWatch, telling_what_continues
+from coordinator.cli.outage_watch import OutageWatch, submitted
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.errors import AssessmentError
@@ -37,11 +38,12 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
         print(f"no suite of {selector} has a case of {join_words(without, NAMED)}", file=sys.stderr)
     for suite, of_suite in functions.items():
         request = {"suite": suite, "targets": [str(selector)], "functions": of_suite, "runs": 1, "name": "assess"}
-        campaign = client.submit(request, token_hex(16))
-        print(
-            f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} with the suite {suite}", file=sys.stderr
-        )
-        _wait(client, campaign)
+        with submitted(client.url, partial(client.submit, request, token_hex(16))) as campaign:
+            print(
+                f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} with the suite {suite}",
+                file=sys.stderr,
+            )
+            _wait(client, campaign)
 
 
 def functions_by_suite(unknown: Collection[str], selector: Selector, catalogue: SuiteList) -> Mapping[str, list[str]]:
@@ -72,7 +74,7 @@ def _by_preference(suites: Collection[str]) -> Sequence[str]:
 
 
 def _wait(client: Client, campaign: CampaignDetail) -> None:
-    with telling_what_continues(client.url, campaign.id), Board() as board:
+    with Board() as board:
         watch = OutageWatch(board.say, client.url, campaign.id)
         for latest in watch.follow(client, campaign.id):
             board.show(latest.by_target)

@@ -3,13 +3,17 @@ it."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -23,6 +27,9 @@ from tests.waiting import until
 STOP_LIMIT_S = 30.0
 FUNCTION = "torch.renorm"
 PROGRAM = "import torch\n\n\ndef shorten(x: torch.Tensor) -> torch.Tensor:\n    return torch.renorm(x, 2, 0, 1)\n"
+
+
+ASSESS_AND_CHART = ("train.py", "--on", "torch/xla", "--data", "evidence.json", "--chart")
 
 
 class BusyRunner(ListingRunner):
@@ -44,28 +51,76 @@ def _runner(coordinator: CoordinatorProcess) -> Iterator[None]:
     runner.stop()
 
 
+class SlowAnswer:
+    """A port that leads to a coordinator, and that passes the answer to a submission on only after ``release``."""
+
+    def __init__(self, url: str) -> None:
+        self._to = (urlsplit(url).hostname, urlsplit(url).port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._released = threading.Event()
+        self.answer_waits = threading.Event()
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def release(self) -> None:
+        self._released.set()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(self._to)
+            is_submission = threading.Event()
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self._carry, args=(source, sink, is_submission), daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket, is_submission: threading.Event) -> None:
+        with contextlib.suppress(OSError):  # The other thread of the connection may have closed the socket.
+            while data := source.recv(65536):
+                if data.startswith(b"POST /api/v1/campaigns "):
+                    is_submission.set()
+                elif data.startswith(b"HTTP/1.1 ") and is_submission.is_set():
+                    self.answer_waits.set()
+                    self._released.wait(STOP_LIMIT_S)
+                sink.sendall(data)
+        sink.close()
+
+
+def write_program_without_evidence(folder: Path) -> None:
+    (folder / "train.py").write_text(PROGRAM)
+    (target,) = [target for target in evidence_file.load_shipped().targets if target.framework == "torch"]
+    other_functions = replace(target, functions={"torch.add": target.functions["torch.add"]})
+    (folder / "evidence.json").write_bytes(evidence_file.document_of([other_functions], target.charted_at))
+
+
+def start(portolan: Portolan, log: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    with log.open("wb") as stream:
+        return subprocess.Popen(
+            [*COMMAND, *arguments],
+            env=portolan.variables, cwd=log.parent, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+        )  # fmt: skip
+
+
 @pytest.mark.usefixtures("_runner")
 @pytest.mark.parametrize(
     ("command", "options"),
     [
         ("submit", ("--suite", "paper", "--targets", "torch/xla", "--runs", "1", "--wait")),
-        ("assess", ("train.py", "--on", "torch/xla", "--data", "evidence.json", "--chart")),
+        ("assess", ASSESS_AND_CHART),
     ],
 )
 def test_a_campaign_that_continues_is_named_with_commands_for_its_coordinator(
     coordinator: CoordinatorProcess, tmp_path: Path, command: str, options: tuple[str, ...]
 ) -> None:
-    (tmp_path / "train.py").write_text(PROGRAM)
-    (target,) = [target for target in evidence_file.load_shipped().targets if target.framework == "torch"]
-    other_functions = replace(target, functions={"torch.add": target.functions["torch.add"]})
-    (tmp_path / "evidence.json").write_bytes(evidence_file.document_of([other_functions], target.charted_at))
+    write_program_without_evidence(tmp_path)
     log = tmp_path / "log.txt"
     portolan = Portolan(tmp_path, PORTOLAN_URL=coordinator.url)
-    with log.open("wb") as stream:
-        watching = subprocess.Popen(
-            [*COMMAND, command, *options],
-            env=portolan.variables, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
-        )  # fmt: skip
+    watching = start(portolan, log, command, *options)
     try:
         until(lambda: "failing" in log.read_text() or watching.poll() is not None, "the progress of the campaign")
         watching.send_signal(signal.SIGINT)
@@ -79,3 +134,45 @@ def test_a_campaign_that_continues_is_named_with_commands_for_its_coordinator(
     newest = coordinator.http.get("/campaigns").json()["campaigns"][0]
     assert (newest["id"], newest["state"]) == (int(campaign), "running")
     portolan.ask("cancel", campaign, "--url", url)
+
+
+@pytest.mark.usefixtures("_runner")
+@pytest.mark.parametrize("interrupts", [1, 2])
+def test_a_campaign_is_named_that_was_stored_while_its_command_was_interrupted(
+    coordinator: CoordinatorProcess, tmp_path: Path, interrupts: int
+) -> None:
+    write_program_without_evidence(tmp_path)
+    slow, log = SlowAnswer(coordinator.url), tmp_path / "log.txt"
+    portolan = Portolan(tmp_path, PORTOLAN_URL=slow.url)
+    submitting = start(portolan, log, "assess", *ASSESS_AND_CHART)
+    try:
+        until(lambda: slow.answer_waits.is_set() or submitting.poll() is not None, "the answer to the submission")
+        assert slow.answer_waits.is_set(), log.read_text()
+        submitting.send_signal(signal.SIGINT)
+        if interrupts == 1:
+            slow.release()
+        else:
+            until_caught(submitting.pid)
+            submitting.send_signal(signal.SIGINT)
+        assert submitting.wait(STOP_LIMIT_S) == INTERRUPTED, log.read_text()
+    finally:
+        slow.release()
+        slow.close()
+        submitting.kill()
+        submitting.wait()
+    newest = coordinator.http.get("/campaigns").json()["campaigns"][0]
+    expected = (
+        f"campaign {newest['id']} continues: follow it with `portolan status {newest['id']} --url {slow.url}`, "
+        f"stop it with `portolan cancel {newest['id']} --url {slow.url}`\n"
+        if interrupts == 1
+        else f"if it stored the campaign, `portolan status --url {slow.url}` lists it\n"
+    )
+    assert log.read_text().endswith(expected)
+    assert newest["state"] == "running"
+    portolan.ask("cancel", str(newest["id"]), "--url", coordinator.url)
+
+
+def until_caught(pid: int) -> None:
+    """Wait until a process has handled its first Ctrl-C: no signal is pending, and it waits again."""
+    status = Path(f"/proc/{pid}/status")
+    until(lambda: "ShdPnd:\t0000000000000000" in status.read_text() and "S (sleeping)" in status.read_text(), "Ctrl-C")

@@ -39,7 +39,8 @@ def json_of(report: AssessmentReport) -> bytes:
                 },
                 "origin": report.whole_origin,
                 "installed": report.installed,
-                "findings": [_finding(finding, report) for finding in report.assessment.findings],
+                # A generator, because a list of all findings would take several times as much memory as the report.
+                "findings": (_finding(finding, report) for finding in report.assessment.findings),
                 "callers": [
                     {
                         "name": caller.name,
@@ -108,7 +109,7 @@ def _finding(finding: Finding, report: AssessmentReport) -> dict[str, Any]:
         "ships": report.has_shipped(finding.verdict),
         "guarded": finding.is_guarded,
         "unreached": finding.is_unreached,
-        "places": [_place(site) for site in finding.places],
+        "places": map(_place, finding.places),
     }
 
 

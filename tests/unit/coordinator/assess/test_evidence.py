@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 
@@ -217,6 +219,19 @@ def test_equal_options_and_tags_of_a_file_take_memory_once() -> None:
     assert one.options is equal.options
     assert one.tags is equal.tags
     assert other.options != one.options
+
+
+def test_after_the_evidence_that_ships_was_read_only_its_cases_take_memory() -> None:
+    program = (
+        "import psutil; from coordinator.assess import evidence_file; "
+        "before = psutil.Process().memory_info().rss; evidence = evidence_file.load_shipped(); "
+        "print(psutil.Process().memory_info().rss - before, "
+        "sum(len(cases) for target in evidence.targets for cases in target.functions.values()))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True).stdout
+    memory_bytes, cases = map(int, answer.split())
+    # The objects of a case that no other case shares take 400 bytes. The JSON parser takes 2,000 bytes for a case.
+    assert memory_bytes < 1_000 * cases
 
 
 def test_a_failure_says_why_in_one_line_and_by_whom_it_was_judged() -> None:

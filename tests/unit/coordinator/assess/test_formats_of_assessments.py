@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -236,6 +237,18 @@ def test_code_of_a_notebook_is_that_of_its_cell(tmp_path: Path) -> None:
     code = Code(tmp_path)
     assert (code.line("n.ipynb#2", 2), code.line("n.ipynb#2", 3), code.line("gone.py", 1)) == ("c = 2", "", "")
     assert Code(tmp_path / "n.ipynb").line("n.ipynb#2", 1) == "b = 1"
+
+
+def test_only_files_with_a_text_have_lines_if_code_is_limited_to_it(tmp_path: Path) -> None:
+    files = {"with.py": "a = 1\nb = 2  # portolan: x", "without.py": "c = 3"}
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        for name, content in files.items():
+            (tmp_path / name).write_text(content)
+            archive.writestr(name, content)
+    for root in (tmp_path, tmp_path / "code.zip"):
+        code = Code(root, containing="portolan:")
+        assert (code.line("with.py", 1), code.line("without.py", 1)) == ("a = 1", ""), root
+        assert Code(root).line("without.py", 1) == "c = 3", root
 
 
 class _Tags(HTMLParser):

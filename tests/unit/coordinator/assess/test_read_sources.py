@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coordinator.assess import sources
+from coordinator.assess import linking, sources
 from coordinator.assess.knowledge import read_shipped
 from coordinator.assess.mentions import FileReading
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import OLD_NOTEBOOK, locate, module_of, read_one, read_sources
+from coordinator.assess.sources import OLD_NOTEBOOK, link_readings, locate, module_of, read_one, read_sources
 from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, read_shipped_surface, shipped_releases
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.resolver import OTHER
@@ -122,6 +122,23 @@ def test_only_the_frameworks_that_are_asked_for_have_sites(tmp_path: Path) -> No
     )
     assert {site.function for site in read_sources(tmp_path).sites} >= {"jax.numpy.add", "tf.add"}
     assert {site.function for site in read_sources(tmp_path, frameworks=["jax"]).sites} == {"jax.numpy.add"}
+
+
+def test_a_source_is_the_same_if_values_of_symbols_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = {
+        "package/layers.py": "import torch\nclass Block(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return x.abs()\nclass Net(Block):\n    def __init__(self):\n        self.block = Block()\n",
+        "package/main.py": "from package.layers import Net\ndef step(x):\n    y = Net().block(x)\n"
+        "    return loss(y) + y\n"
+        "def loss(x=None):\n    return step(x).unique() if x is None else x.sum()\n",
+    }
+    readings = [
+        read_one(files.SourceFile(name, "", program.encode()), "", KNOWLEDGE) for name, program in programs.items()
+    ]
+    remembering = link_readings(readings, KNOWLEDGE, PUBLIC, {"torch"})
+    monkeypatch.setattr(linking, "MOST_REMEMBERED", 0)
+    assert link_readings(readings, KNOWLEDGE, PUBLIC, {"torch"}) == remembering
+    assert {"torch.Tensor.sum", "torch.add"} <= {site.function for site in remembering.sites}
 
 
 def test_what_cannot_be_read_is_named_with_its_reason(tmp_path: Path) -> None:

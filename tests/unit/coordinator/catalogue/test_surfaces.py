@@ -14,6 +14,7 @@ from coordinator.catalogue.surfaces import (
     array_methods,
     compare_surfaces,
     open_surface,
+    shipped_entries,
     shipped_releases,
 )
 from coordinator.errors import CatalogueError
@@ -51,6 +52,11 @@ SMALL = surface(
     entry("torch.Linear", kind="class", bases=["torch.Module"], aliases=["torch.nn.Linear"]),
     entry("torch.Fault", kind="exception"),
 )
+
+
+def test_entries_read_one_by_one_are_those_of_the_surface() -> None:
+    release = shipped_releases()[0]
+    assert tuple(shipped_entries(release)) == open_surface(release).entries
 
 
 def test_a_name_is_resolved_by_aliases_and_by_the_bases_of_its_class() -> None:
