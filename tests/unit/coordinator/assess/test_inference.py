@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import weakref
 from collections.abc import Mapping
 from functools import cache
 
@@ -562,8 +561,7 @@ def test_reading_a_file_leaves_no_circles() -> None:
     gc.collect()
     gc.disable()
     try:
-        reading = weakref.ref(read_one(source, "", knowledge))
-        assert reading() is None
+        read_one(source, "", knowledge)
         assert gc.collect() == 0
     finally:
         gc.enable()
