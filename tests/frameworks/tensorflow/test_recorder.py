@@ -211,6 +211,13 @@ def test_a_whole_run_names_the_call_that_works_on_the_host(accelerator: Device) 
     assert event["sites"] == [[Path(__file__).name, line_of("  # it reads the size"), 1]]
 
 
+def test_sizes_that_tensorflow_reads_while_it_compiles_are_no_fallback_of_a_whole_run(xla: Device) -> None:
+    def work() -> None:
+        tf.pad(tf.ones((2, 3)), tf.constant([[0, 1], [1, 0]]))
+
+    assert of_kind(watch(xla, work), FELL_BACK) == []
+
+
 def test_a_whole_run_gives_a_program_what_it_gets_without(xla: Device) -> None:
     ragged = tf.ragged.constant([[1.0], [2.0, 3.0]])
     layer = keras.layers.Dense(3, kernel_initializer="ones")
