@@ -70,7 +70,7 @@ def moved(view: Any, device: Any) -> Any:
         return arrived
 
 
-def taken(array: Any, dtype: str | None, strides: Sequence[int] | None) -> Any:
+def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> Any:
     """Return the array in another dtype and with other strides, as a view that a program takes. None keeps a property
     unchanged.
 

@@ -17,7 +17,7 @@ from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from runners.torch.layouts import ViewSteps, laid_out, moved, strided, taken
+from runners.torch.layouts import ViewSteps, laid_out, moved, strided, take_view
 from tests.frameworks.common import library
 from tests.frameworks.common.library_claims import (
     test_every_case_is_right_on_the_cpu,
@@ -202,7 +202,7 @@ def test_a_view_is_taken_on_the_device_without_strides(xla: Device, name: str) -
     view = VIEWS[name](torch.arange(30.0).reshape(2, 3, 5))
     array = xla.to_device(view.numpy(), "float32")
     with Operations() as operations:
-        result = taken(array, "int32", view.stride())
+        result = take_view(array, "int32", view.stride())
     assert result.device == array.device
     assert result.cpu().tolist() == view.tolist()
     assert "as_strided" not in operations.names
@@ -214,7 +214,7 @@ def test_a_device_without_slices_gets_the_values_without_gaps(monkeypatch: pytes
 
     array = xla.to_device(np.arange(3.0), "float32")
     monkeypatch.setattr(ViewSteps, "take", refuses)
-    assert taken(array, None, (2,)).cpu().tolist() == [0.0, 1.0, 2.0]
+    assert take_view(array, None, (2,)).cpu().tolist() == [0.0, 1.0, 2.0]
 
 
 def test_a_device_without_views_gets_the_values_without_gaps(monkeypatch: pytest.MonkeyPatch, xla: Device) -> None:
