@@ -84,11 +84,13 @@ def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> A
     import torch
 
     values = array.cpu() if dtype is None else array.cpu().to(getattr(torch, dtype))
-    arrived = strided(values, strides).to(array.device)
+    # Drawn values may differ between elements that share memory. So every device gets the values of this view.
+    view = strided(values, strides)
+    arrived = view.to(array.device)
     if arrived.stride() == tuple(strides):
         return arrived
     try:
-        return steps.take(steps.buffer(values).to(array.device))
+        return steps.take(steps.buffer(view).to(array.device))
     except RuntimeError:
         return arrived
 

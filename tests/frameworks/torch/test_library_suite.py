@@ -208,6 +208,12 @@ def test_a_view_is_taken_on_the_device_without_strides(xla: Device, name: str) -
     assert "as_strided" not in operations.names
 
 
+def test_elements_that_share_memory_have_the_same_values_on_every_device(cpu: Device, xla: Device) -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    on_host, on_device = (take_view(device.to_device(values, "float32"), None, (0, 1)) for device in (cpu, xla))
+    assert on_device.cpu().tolist() == on_host.tolist() == [[3.0, 4.0, 5.0]] * 2
+
+
 def test_a_device_without_slices_gets_the_values_without_gaps(monkeypatch: pytest.MonkeyPatch, xla: Device) -> None:
     def refuses(*_: Any) -> torch.Tensor:
         raise NotImplementedError("no slices here")
