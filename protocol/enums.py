@@ -45,6 +45,9 @@ GRADIENT = "gradient"
 """The tag of a case that runs a function forward and backward."""
 NON_FINITE = "non-finite"
 """The tag of a case in which some numbers of the inputs are NaN or infinite."""
+TRAINING, BUFFERS = "train", "buffers"
+"""The tags of a case that calls a module in training, and of one that also compares the module's buffers after the
+call."""
 WITH_RECORDED_VALUES = "with-recorded-values"
 """The tag of a recorded call that is replayed with the values that the program passed. None of these values is
 random."""

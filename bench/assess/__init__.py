@@ -22,6 +22,8 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from bench.assess.models import draw, read_models
@@ -32,6 +34,9 @@ from bench.place import folder, say
 
 SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
+KEPT = "PORTOLAN_BENCH_FOLDER"
+"""The variable that names a folder to keep. A later run with this folder does not repeat the steps whose files are
+there."""
 DRAWN = 6
 LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8, 0.6)}
 """The goals: the smallest share of events that are predicted, and the smallest share of predictions that come true."""
@@ -43,7 +48,7 @@ def run() -> Iterator[Figure]:
     say("assess", f"{len(chosen_models)} of {len(models)} models, seed {seed}")
     trials: list[Trial] = []
     reasons: dict[str, str] = {}
-    with folder() as place:
+    with _place() as place:
         for package in {model.package.name: model.package for model in chosen_models}.values():
             package_folder = install(place / package.name, package)
             source = read_source(package, place, package_folder) if package.requirements else None
@@ -56,6 +61,16 @@ def run() -> Iterator[Figure]:
                     say("assess", f"{model.name}: {error}")
     for way in (RECORDING, SOURCE):
         yield from _figures(way, trials, reasons)
+
+
+def _place() -> AbstractContextManager[Path]:
+    """The folder of the files: the one that the person keeps, or a temporary one."""
+    kept_folder = os.environ.get(KEPT)
+    if not kept_folder:
+        return folder()
+    place = Path(kept_folder).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    return nullcontext(place)
 
 
 def _figures(way: str, trials: Sequence[Trial], reasons: Mapping[str, str]) -> Iterator[Figure]:

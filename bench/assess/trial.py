@@ -1,7 +1,9 @@
 """Tries a model: records the model on the CPU, replays the recorded calls on the target, and runs the whole model on
 the target.
 
-These are the steps of ``portolan assess --run COMMAND --whole``, but nothing is timed.
+These are the steps of ``portolan assess --run COMMAND --whole``, but nothing is timed. A step is not repeated if its
+file is there, so that a kept folder can be scored again after a change of the product: delete the files of the steps
+that the change affects.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 
 from bench.assess.models import Model, Package
 from bench.assess.scoring import Score, events_of, predictions_of_recording, predictions_of_source, score
-from bench.place import CannotRunError
+from bench.place import PROJECT, CannotRunError
 from coordinator.assess.bundled import from_bundles
 from coordinator.assess.recordings import read_recording
 from coordinator.assess.replayed import assess_replays
@@ -39,6 +41,8 @@ MOST_ERROR: Mapping[str, float] = {"forward": 1e-3, "gradient": 1e-3, "statistic
 makes an error of about 1e-5 through a whole model, and of about 1e-6 in running statistics, each of which is one
 mean."""
 RECORDING, SOURCE = "recording", "source"
+ON_CPU, ON_TARGET = "0", "1"
+"""The folders into which the program writes its values: the recorded run, and the run on the target."""
 PROGRAMS: Mapping[str, Path] = {
     framework: Path(__file__).parent / "programs" / f"{program}_model.py"
     for framework, program in (("torch", "torch"), ("tensorflow", "keras"))
@@ -63,19 +67,25 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
     """Run a model and score the predictions for it. Raises ``UnfinishedError``."""
     out = place / "trials" / model.name
     values = out / "values"
-    values.mkdir(parents=True)
+    values.mkdir(parents=True, exist_ok=True)
     package, recording_file, bundle, run_file = model.package, out / "recording.json", out / "xla.bundle", out / "run"
     device = package.target.rpartition("/")[2]
     words = ["--", "python", "-W", "ignore", str(PROGRAMS[package.framework]), model.name, str(values)]
     run = partial(_run, out, package_folder)
     runner = ["-m", "runners"]
-    run([*runner, "record", package.framework, "--target", device, "--out", str(recording_file), *words])
-    replaying = [*runner, "run", package.framework, device, "--suite", str(recording_file), "--out", str(bundle)]
-    run([*replaying, "--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"])
-    run(
-        [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}", *words],
-        may_fail=True,
-    )
+    if not recording_file.exists():
+        shutil.rmtree(values / ON_CPU, ignore_errors=True)
+        # The program names its folder by the number of those that are there.
+        shutil.rmtree(values / ON_TARGET, ignore_errors=True)
+        run_file.unlink(missing_ok=True)
+        run([*runner, "record", package.framework, "--target", device, "--out", str(recording_file), *words])
+    if not bundle.exists():
+        replaying = [*runner, "run", package.framework, device, "--suite", str(recording_file), "--out", str(bundle)]
+        run([*replaying, "--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"])
+    if not run_file.exists():
+        shutil.rmtree(values / ON_TARGET, ignore_errors=True)
+        watching = [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}"]
+        run([*watching, *words], may_fail=True)
     if not run_file.exists():
         raise UnfinishedError("the whole command could not be run on the target")
     whole = WatchedRun.model_validate_json(run_file.read_bytes())
@@ -97,10 +107,11 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
     """Assess the source of a package with the evidence that ships with Portolan."""
     report = place / f"{package.name}.json"
     options = ["--on", package.target, "--format", "json", "--output", str(report)]
-    try:
-        _run(place, package_folder, ["-m", "coordinator", "assess", str(package_folder / package.name), *options])
-    except UnfinishedError as error:
-        raise CannotRunError(f"the source of {package.name} cannot be read: {error}") from error
+    if not report.exists():
+        try:
+            _run(place, package_folder, ["-m", "coordinator", "assess", str(package_folder / package.name), *options])
+        except UnfinishedError as error:
+            raise CannotRunError(f"the source of {package.name} cannot be read: {error}") from error
     document: Report = json.loads(report.read_bytes())
     return document
 
@@ -108,7 +119,8 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
 def has_wrong_values(values: Path) -> bool:
     """Whether the values of the last run (on the target) differ from the values of the first run (on the CPU)."""
     return any(
-        relative_error(np.load(values / "1" / f"{name}.npy"), np.load(values / "0" / f"{name}.npy")) > most_error
+        relative_error(np.load(values / ON_TARGET / f"{name}.npy"), np.load(values / ON_CPU / f"{name}.npy"))
+        > most_error
         for name, most_error in MOST_ERROR.items()
     )
 
@@ -123,7 +135,10 @@ def relative_error(values: np.ndarray[Any, Any], expected_values: np.ndarray[Any
 
 
 def install(place: Path, package: Package) -> Path:
-    """Install the package's requirements into a separate folder. The framework is not installed."""
+    """Install the package's requirements into a separate folder, unless it is there. The framework is not
+    installed."""
+    if place.exists():
+        return place
     place.mkdir()
     if not package.requirements:
         return place
@@ -145,7 +160,7 @@ def install(place: Path, package: Package) -> Path:
 def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
     """For each file whose functions the model's forward pass calls: the layer classes in this file that the model does
     not have. Paths are as in the report."""
-    classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / "0" / "files.json").read_text())
+    classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / ON_CPU / "files.json").read_text())
     return {
         Path(file).relative_to(package).as_posix(): classes
         for file, classes in classes_by_file.items()
@@ -156,7 +171,9 @@ def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
 def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail: bool = False) -> None:
     """Run a Portolan command to its end and write its output to a file. Raises ``UnfinishedError``."""
     # No coordinator is used, because its evidence could come from any campaign.
-    variables = {**os.environ, "PYTHONPATH": str(package_folder), "PORTOLAN_DATA": str(out / "data")}
+    # The project comes first, because another clone may be installed in this environment.
+    search_path = os.pathsep.join(map(str, (PROJECT, package_folder)))
+    variables = {**os.environ, "PYTHONPATH": search_path, "PORTOLAN_DATA": str(out / "data")}
     with (out / "log.txt").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", *arguments], env=variables, cwd=package_folder, stdout=log, stderr=log

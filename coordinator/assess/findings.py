@@ -147,8 +147,8 @@ def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
 
 
 def _of_choice(verdict: SiteVerdict, site: Site) -> SiteVerdict:
-    """The verdict itself, except that a finding about an entry of a table becomes a condition, because the source does
-    not show whether the program selects this entry."""
+    """The verdict itself, except that a finding about one of several functions becomes a condition, because the source
+    does not show whether the program selects this one."""
     if verdict.weight is Weight.finding and site.is_option:
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict

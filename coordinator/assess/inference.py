@@ -204,6 +204,12 @@ class SiteResolver(Resolver):
         """The ids of the syntax nodes that loops run over."""
         self._options: set[int] = set()
         """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
+        self._is_in_option = False
+        """Whether the current branch is an entry of a table in the form of conditions."""
+        self._later_branches: set[int] = set()
+        """The ids of the ``elif`` branches that compare the same name as the branch before."""
+        self._default_texts: list[Mapping[str, str]] = [{}]
+        """For each open function, its parameters whose defaults are texts."""
         self._names_replaced = False
         """Whether names are arguments of a decorator, where they do not count as uses."""
         self._takes_calls_alone = False
@@ -294,7 +300,7 @@ class SiteResolver(Resolver):
                 frozenset(dtypes),
                 is_on_host,
                 id(node) in self._host_bound,
-                id(node) in self._options,
+                self._is_in_option or id(node) in self._options,
                 bool(self._results) and self._results[-1].is_in_loop,
             )
         )
@@ -518,16 +524,33 @@ class SiteResolver(Resolver):
 
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)
+        is_option, before_option = self._is_option_branch(node), self._is_in_option
         with self._under(guard_of(node.test)):
             before = dict(self._scopes[-1])
+            self._is_in_option = before_option or is_option
             with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
                 self._visit_all(node.body)
+            self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
         with self._under(guard_of_else(node.test)), self._block():
             self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
+
+    def _is_option_branch(self, node: ast.If | ast.While) -> bool:
+        """Whether a branch is an entry of a table in the form of conditions: ``if pool == "max": … elif pool ==
+        "mean": …``. The branch of a parameter's default is excluded, because most programs select it."""
+        choice = _choice_of(node.test)
+        if choice is None or isinstance(node, ast.While):
+            return False
+        name, text = choice
+        is_of_chain = id(node) in self._later_branches
+        match node.orelse:
+            case [ast.If(test=test) as branch] if (_choice_of(test) or ("", ""))[0] == name:
+                self._later_branches.add(id(branch))
+                is_of_chain = True
+        return is_of_chain and self._default_texts[-1].get(name) != text
 
     def _test(self, node: ast.expr) -> None:
         """Read a condition. Python moves the value of an array to the host to decide the condition."""
@@ -681,6 +704,8 @@ class SiteResolver(Resolver):
     ) -> list[Binding]:
         scope = self._parameters(path, arguments, receiver)
         guards, self._guards = self._guards, ()
+        is_in_option, self._is_in_option = self._is_in_option, False
+        self._default_texts.append(dict(_default_texts(arguments)))
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
@@ -692,6 +717,8 @@ class SiteResolver(Resolver):
         self._comprehensions = comprehensions
         self._scopes.pop()
         self._classes.pop()
+        self._default_texts.pop()
+        self._is_in_option = is_in_option
         self._guards = guards
         return self._returns.pop()
 
@@ -1192,6 +1219,28 @@ def _is_number(node: ast.expr | None) -> bool:
     """Whether a node is a literal number. A parameter like ``b1: ArrayLike = 0.9`` accepts an array but hardly ever
     gets one."""
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _choice_of(test: ast.expr) -> tuple[str, str] | None:
+    """The source of the value that a condition compares with a text, and this text: ``pool`` and ``max`` for ``pool ==
+    "max"``. None if the condition depends on the device, or on something else."""
+    match test:
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as value, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]
+        ) if guard_of(test) is None:
+            return ast.unparse(value), text
+        case _:
+            return None
+
+
+def _default_texts(arguments: ast.arguments) -> Iterator[tuple[str, str]]:
+    """The parameters whose defaults are texts, with their defaults."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    with_default = positional[len(positional) - len(arguments.defaults) :]
+    pairs = [*zip(with_default, arguments.defaults, strict=True)]
+    for parameter, default in [*pairs, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]:
+        if isinstance(default, ast.Constant) and isinstance(default.value, str):
+            yield parameter.arg, default.value
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from sys import intern
 from typing import NamedTuple
 
@@ -335,13 +336,18 @@ class Linker:
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
+            callees = list(filter(None, map(self.function_of, options)))
             # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets
             # one site.
             by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
-            yield from by_function.values() or sites[:1]
+            # An array has one class, even if the source allows several. A layer may have been made of any of them.
+            layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
+            is_choice = len({*by_function, *callees, *layers}) > 1
+            for site in by_function.values() or sites[:1]:
+                yield replace(site, is_option=True) if is_choice else site
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
-                for callee in filter(None, map(self.function_of, options)):
+                for callee in callees:
                     is_handed_on = mention.form is Form.named
                     keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
                     yield CallEdge(caller, callee, is_handed_on, keeps_host)

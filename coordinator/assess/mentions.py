@@ -95,7 +95,8 @@ class Mention(NamedTuple):
     goes_to_host: bool = False
     """Whether the mention's result is only moved to the host."""
     is_option: bool = False
-    """Whether the mention is an entry of a table, from which the program selects at run time."""
+    """Whether the mention is an entry of a table, from which the program selects at run time, or is in a branch that a
+    text selects."""
     is_in_loop: bool = False
     """Whether the mention is in a ``for`` or ``while`` loop of its function."""
 

@@ -106,8 +106,8 @@ class Site:
     goes_to_host: bool = False
     """Whether the result is only moved to the host: ``x.unique().cpu()``."""
     is_option: bool = False
-    """Whether the function is an entry of a table, from which the program selects at run time:
-    ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
+    """Whether the program selects the function at run time: from a table such as ``{"max": nn.MaxPool1d, "mean":
+    nn.AvgPool1d}``, by a text in the condition of its branch, or because a name may stand for several functions."""
     is_in_loop: bool = True
     """Whether the site is in a loop of its function."""
 

@@ -27,7 +27,7 @@ from coordinator.results.conditions import (
     matching,
 )
 from protocol.catalogue import CallOptions
-from protocol.enums import GRADIENT, Cause, InputKind
+from protocol.enums import BUFFERS, GRADIENT, TRAINING, Cause, InputKind
 
 NEARLY_ALL = 0.95
 """The share of similar cases that must have the bad result for a finding. If there are few cases, all must have it: one
@@ -145,7 +145,10 @@ def verdicts_on(
             if kind is not Kind.falls_back:
                 usual = [case for case in usual if not _is_extreme(case)] or usual
             bad_end = _Seen(function, charted_as, kind, is_failing, candidates, usual, call, dtypes)
-            yield bad_end.verdict()
+            verdict = bad_end.verdict()
+            if verdict.weight is not Weight.finding and (training_cases := cases_in_training(candidates)):
+                verdict = bad_end.in_training(training_cases) or verdict
+            yield verdict
     if accepted_cases := [case for case in every if case.end == "accepted"]:
         yield _acceptance(function, charted_as, accepted_cases)
     usual = usual_cases(cases, dtypes)
@@ -158,6 +161,22 @@ def verdicts_on(
 def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
     """The cases that passed or failed, without silently accepted ones."""
     return [case for case in cases if case.end != "accepted"]
+
+
+def cases_in_training(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
+    """The cases that show whether a module in training is right, if some cases compare its buffers.
+
+    Only in training a module changes its buffers, such as the running statistics of a batch normalization. A case that
+    does not compare them may pass although they are wrong. So such a case counts only if no other case with the same
+    arguments compares them.
+    """
+    names = {case.case for case in cases}
+    with_buffers = [case for case in cases if BUFFERS in case.tags]
+    compared_names = {_base_of(case.case, names) for case in with_buffers}
+    others = [case for case in cases if TRAINING in case.tags and BUFFERS not in case.tags]
+    if not with_buffers:
+        return []
+    return [*with_buffers, *(case for case in others if _base_of(case.case, names) not in compared_names)]
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
@@ -175,6 +194,10 @@ def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[C
 
 def _is_extreme(case: CaseEvidence) -> bool:
     return not EXTREME_VALUES.isdisjoint(case.case.rsplit("-", 1)[-1:])
+
+
+def _calls(case: CaseEvidence) -> Sequence[CallOptions]:
+    return (case.options.calls or ()) if case.options else ()
 
 
 def _dtypes(case: CaseEvidence) -> frozenset[str]:
@@ -213,6 +236,20 @@ class _Seen:
         if len(basis) == 1:
             return self._make(basis, words, Weight.note, Meets.may_be_met, None, SINGLE)
         return self._conditional(basis, words)
+
+    def in_training(self, training_cases: Sequence[CaseEvidence]) -> SiteVerdict | None:
+        """The finding from the cases in training; None if they make no finding.
+
+        A module trains unless the program says otherwise. If the code passes the class on, other code builds the
+        module, mostly with the required arguments alone: so the class is compared with the cases of the fewest
+        arguments.
+        """
+        counts = [call.positional for case in training_cases for call in _calls(case) if not call.keywords]
+        call = self.call or (CallSite(min(counts), {}) if counts else None)
+        usual = usual_cases(training_cases, self.dtypes)
+        verdict = replace(self, counted=training_cases, usual=usual, call=call).verdict()
+        is_finding = verdict.weight is Weight.finding
+        return replace(verdict, basis=f"{verdict.basis} in training") if is_finding else None
 
     def _do_nearly_all(self, cases: Sequence[CaseEvidence]) -> bool:
         failing = list(filter(self.is_failing, cases))

@@ -4,7 +4,9 @@ needs no operation except the move, and a failure comes from the function that i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -66,6 +68,101 @@ def moved(view: Any, device: Any) -> Any:
         return buffer.to(device).as_strided(view.shape, view.stride())
     except RuntimeError:
         return arrived
+
+
+def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> Any:
+    """Return the array in another dtype and with other strides, as a view that a program takes. None keeps a property
+    unchanged.
+
+    A move keeps the order of axes. A view with gaps, or with repeated elements, is taken on the device from a whole
+    buffer, with slices, indices, a permutation and an expansion. ``as_strided`` is used only for the strides that these
+    steps cannot make, because few programs use it: on some devices it falls back, also when the view is written later.
+    """
+    steps = None if strides is None else ViewSteps.of(array.shape, strides)
+    if strides is None or steps is None:
+        return laid_out(array, dtype, strides)
+    import torch
+
+    values = array.cpu() if dtype is None else array.cpu().to(getattr(torch, dtype))
+    # Drawn values may differ between elements that share memory. So every device gets the values of this view.
+    view = strided(values, strides)
+    arrived = view.to(array.device)
+    if arrived.stride() == tuple(strides):
+        return arrived
+    try:
+        return steps.take(steps.buffer(view).to(array.device))
+    except RuntimeError:
+        return arrived
+
+
+@dataclass(frozen=True)
+class ViewSteps:
+    """The steps that take a view from a contiguous buffer."""
+
+    buffer_shape: tuple[int, ...]
+    index: tuple[slice | int, ...]
+    """The slices of the axes of the buffer, and 0 for a last axis of which the view has one element."""
+    order: tuple[int, ...]
+    """For each axis of the view that the buffer has, its position among the slices."""
+    added_axes: tuple[int, ...]
+    """The axes of the view that the buffer does not have: those with the stride 0, and often those with one element."""
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shape: Sequence[int], strides: Sequence[int]) -> ViewSteps | None:
+        """Find the steps for a view; None if the view is empty, or if slices cannot take it.
+
+        An axis with one element may have any stride. If its stride does not fit the others, the axis is added.
+        """
+        if 0 in shape:
+            return None
+        of_buffer = [axis for axis in range(len(shape)) if strides[axis]]
+        long_axes = [axis for axis in of_buffer if shape[axis] > 1]
+        return cls._with(of_buffer, shape, strides) or cls._with(long_axes, shape, strides)
+
+    @classmethod
+    def _with(cls, of_buffer: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> ViewSteps | None:
+        """Find the steps for a view of which the buffer has these axes.
+
+        The strides of the buffer's axes divide each other. So each is the greatest common divisor of the view's strides
+        down to that axis, and the rest of a stride is the step of a slice.
+        """
+        # If axes have equal strides, all but the first have one element, or elements overlap.
+        axes = sorted(of_buffer, key=lambda axis: (-strides[axis], -shape[axis]))
+        buffer_shape: list[int] = []
+        index: list[slice | int] = []
+        unit = 0
+        for axis in axes:
+            last_unit, unit = unit, math.gcd(unit, strides[axis])
+            step = strides[axis] // unit
+            end = (shape[axis] - 1) * step + 1
+            size = last_unit // unit if buffer_shape else end
+            if end > size:
+                return None
+            buffer_shape.append(size)
+            index.append(slice(None) if end == size and step == 1 else slice(0, end, step))
+        if unit > 1:
+            buffer_shape.append(unit)
+            index.append(0)
+        order = tuple(map(axes.index, of_buffer))
+        added_axes = tuple(axis for axis in range(len(shape)) if axis not in of_buffer)
+        return cls(tuple(buffer_shape), tuple(index), order, added_axes, tuple(shape))
+
+    def buffer(self, array: Any) -> Any:
+        """Return a buffer on the host, of which this view has the values of the array."""
+        import torch
+
+        buffer = torch.zeros(self.buffer_shape, dtype=array.dtype)
+        first = tuple(0 if axis in self.added_axes else slice(None) for axis in range(array.ndim))
+        buffer[self.index].permute(self.order).copy_(array[first])
+        return buffer
+
+    def take(self, buffer: Any) -> Any:
+        """Take the view from a buffer, on the buffer's device."""
+        view = buffer[self.index].permute(self.order)
+        for axis in self.added_axes:
+            view = view.unsqueeze(axis)
+        return view.expand(self.shape) if self.added_axes else view
 
 
 def strided(array: Any, strides: Sequence[int]) -> Any:

@@ -18,7 +18,7 @@ from runners.suite.recording.replay import CHANGES, Openness
 from runners.suite.recording.rule import NO_FUNCTION
 from runners.torch.devices import Cpu
 from runners.torch.frozen import WAY, FrozenCall, resolved
-from runners.torch.layouts import laid_out
+from runners.torch.layouts import take_view
 from runners.torch.left_open import FIRST_OF_EQUALS, NOT_UNIQUE, UNINITIALISED
 from runners.torch.recordable import recordable_names
 from runners.torch.ways import WAYS, Way, tensors_in
@@ -61,7 +61,7 @@ class ReplayedCall(FrozenCall):
 
         def leaf(slot: Any) -> Any:
             if slot.number not in made:
-                made[slot.number] = laid_out(arrays[slot.number], slot.dtype, slot.strides)
+                made[slot.number] = take_view(arrays[slot.number], slot.dtype, slot.strides)
             return made[slot.number]
 
         def named(value: Named) -> Any:

@@ -22,6 +22,7 @@ from tensorflow.python.util import numpy_compat
 from runners.suite.buffers import noted_buffers
 from runners.suite.host_work import Brought, Event, Read
 from runners.suite.picks import Pick
+from runners.suite.recording import watcher, wrapping
 
 Note = Callable[[Event], None]
 PicksBehind = Callable[[Any], frozenset[Pick]]
@@ -30,7 +31,9 @@ another array."""
 
 _PACKAGE = str(Path(tf.__file__).parent)
 _WRITERS = {tensor_util.__file__, numpy_compat.__file__}
-_READERS = {ops.__file__, resource_variable_ops.__file__, __file__}
+_READERS = {ops.__file__, resource_variable_ops.__file__, __file__, wrapping.__file__, watcher.__file__}
+"""The files of the methods that read, and of what stands for these methods while a program is watched. The code that
+called them is the reader."""
 
 
 @contextmanager

@@ -201,14 +201,30 @@ def test_a_whole_run_names_the_call_that_the_compiler_refuses_and_its_line(xla: 
     assert event["sites"] == [[Path(__file__).name, line_of("  # the refused call"), 1]]
 
 
-def test_a_whole_run_names_the_call_that_works_on_the_host(accelerator: Device) -> None:
-    def work() -> None:
-        images = tf.sin(tf.ones((1, 4, 4, 1)))
-        tf.image.resize(images, (2, 2))  # it reads the size
+def test_a_whole_run_names_the_call_that_works_on_the_host(
+    accelerator: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sine_on_host(x: tf.Tensor) -> tf.Tensor:
+        return tf.constant(np.sin(x.numpy()))
 
+    def work() -> None:
+        tf.sin(tf.ones((4, 4)))  # it works on the host
+
+    monkeypatch.setattr(tf, "sin", sine_on_host)
     (event,) = watch(accelerator, work)
-    assert (event["kind"], event["function"]) == (FELL_BACK, "tf.image.resize")
-    assert event["sites"] == [[Path(__file__).name, line_of("  # it reads the size"), 1]]
+    assert (event["kind"], event["function"]) == (FELL_BACK, "tf.sin")
+    assert event["sites"] == [[Path(__file__).name, line_of("  # it works on the host"), 1]]
+
+
+def test_sizes_that_tensorflow_reads_while_it_compiles_are_no_fallback_of_a_whole_run(xla: Device) -> None:
+    def work() -> None:
+        tf.pad(tf.ones((2, 3)), tf.constant([[0, 1], [1, 0]]))
+
+    assert of_kind(watch(xla, work), FELL_BACK) == []
+
+
+def test_a_size_that_tensorflow_reads_is_no_fallback_of_a_whole_run(accelerator: Device) -> None:
+    assert watch(accelerator, lambda: tf.image.resize(tf.ones((1, 4, 4, 1)), (2, 2))) == []
 
 
 def test_a_whole_run_gives_a_program_what_it_gets_without(xla: Device) -> None:

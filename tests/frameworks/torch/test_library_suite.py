@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from protocol.enums import Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.torch import FRAMEWORK
-from runners.torch.layouts import laid_out, moved, strided
+from runners.torch.layouts import ViewSteps, laid_out, moved, strided, take_view
 from tests.frameworks.common import library
 from tests.frameworks.common.library_claims import (
     test_every_case_is_right_on_the_cpu,
@@ -165,6 +165,62 @@ def test_an_array_is_laid_out_on_the_host_and_moved(xla: Device, strides: tuple[
     assert result.device == array.device
     assert result.cpu().tolist() == values.tolist()
     assert set(operations.names) <= {"_to_copy", "as_strided", "detach"}
+
+
+VIEWS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "column": lambda x: x[:, 1],
+    "inner-columns": lambda x: x[:, :, 1:3],
+    "every-other-column": lambda x: x[..., ::2],
+    "columns-turned": lambda x: x[:, :2].transpose(0, 2),
+    "one-row-of-each": lambda x: x[:, :1].transpose(0, 1),
+    "repeated": lambda x: x[:, :, :1].expand(-1, -1, 6),
+    "repeated-and-new": lambda x: x[:, 0, 1:4].unsqueeze(1).expand(2, 5, 3),
+    "uneven-steps": lambda x: x.reshape(6, 5)[:, ::2],
+    "number": lambda x: x[1, 2, 3],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_a_program_is_taken_in_steps(name: str) -> None:
+    view = VIEWS[name](torch.arange(30.0).reshape(2, 3, 5))
+    steps = ViewSteps.of(view.shape, view.stride())
+    assert steps is not None
+    result = steps.take(steps.buffer(view.clone()))
+    assert torch.equal(result, view)
+    assert result.stride() == view.stride()
+
+
+@pytest.mark.parametrize(("shape", "strides"), [((3, 3), (1, 1)), ((3, 2), (2, 3)), ((0, 2), (2, 1))])
+def test_a_view_of_which_elements_overlap_or_that_is_empty_has_no_steps(
+    shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    assert ViewSteps.of(shape, strides) is None
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_taken_on_the_device_without_strides(xla: Device, name: str) -> None:
+    view = VIEWS[name](torch.arange(30.0).reshape(2, 3, 5))
+    array = xla.to_device(view.numpy(), "float32")
+    with Operations() as operations:
+        result = take_view(array, "int32", view.stride())
+    assert result.device == array.device
+    assert result.cpu().tolist() == view.tolist()
+    assert "as_strided" not in operations.names
+
+
+def test_elements_that_share_memory_have_the_same_values_on_every_device(cpu: Device, xla: Device) -> None:
+    values = np.arange(6.0).reshape(2, 3)
+    on_host, on_device = (take_view(device.to_device(values, "float32"), None, (0, 1)) for device in (cpu, xla))
+    assert on_device.cpu().tolist() == on_host.tolist() == [[3.0, 4.0, 5.0]] * 2
+
+
+def test_a_device_without_slices_gets_the_values_without_gaps(monkeypatch: pytest.MonkeyPatch, xla: Device) -> None:
+    def refuses(*_: Any) -> torch.Tensor:
+        raise NotImplementedError("no slices here")
+
+    array = xla.to_device(np.arange(3.0), "float32")
+    monkeypatch.setattr(ViewSteps, "take", refuses)
+    assert take_view(array, None, (2,)).cpu().tolist() == [0.0, 1.0, 2.0]
 
 
 def test_a_device_without_views_gets_the_values_without_gaps(monkeypatch: pytest.MonkeyPatch, xla: Device) -> None:

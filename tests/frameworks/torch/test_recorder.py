@@ -14,9 +14,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from protocol.enums import Verdict
+from protocol.enums import Placement, Verdict
 from protocol.recording_format import MAX_VARIANTS
 from runners.suite.cases import Case
+from runners.suite.device import Device
 from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
 from runners.suite.recording.recorder import NO_NAME
 from runners.torch import recorder
@@ -199,6 +200,20 @@ def test_replays_are_right_on_the_host(tmp_path: Path, *, with_values: bool) -> 
     replay_cases = cases(record(several_calls, with_values=with_values), tmp_path)
     assert {case.id.endswith("-gradient") for case in replay_cases} == {True, False}
     assert not_passed(Cpu(), replay_cases) == {}
+
+
+def test_a_change_of_a_slice_is_replayed_as_the_program_makes_it(tmp_path: Path, xla: Device) -> None:
+    def work() -> None:
+        grid = torch.ones(4, 4, 2, dtype=torch.int64)
+        grid[:, :, 0].add_(1)
+        columns = torch.ones(3, 4)[:, 1:3]
+        columns.mul_(3).t().add_(1)
+
+    replay_cases = [case for case in cases(record(work), tmp_path) if case.in_place]
+    outcomes = {case.id: run(xla, case) for case in replay_cases}
+    assert len(outcomes) == 3
+    assert {outcome.verdict for outcome in outcomes.values()} == {Verdict.passed}
+    assert {outcome.placement for outcome in outcomes.values()} == {Placement.on_device}
 
 
 def test_replays_notice_a_device_that_is_wrong(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench.assess import trial
 from bench.assess.models import draw, read_models
 from bench.assess.scoring import (
     COMMAND,
@@ -20,7 +22,7 @@ from bench.assess.scoring import (
     predictions_of_source,
     score,
 )
-from bench.assess.trial import PROGRAMS, relative_error
+from bench.assess.trial import PROGRAMS, UnfinishedError, install, relative_error, try_model
 from coordinator.assess.replayed import assess_replays
 from coordinator.assess.verdicts import SLOW, Kind
 from coordinator.assess.whole_run import BACKWARD
@@ -149,3 +151,26 @@ def test_a_draw_is_repeated_by_its_seed() -> None:
     assert part == draw(models, 6, 3) != draw(models, 6, 4)
     assert part == [model for model in models if model in part]
     assert draw(models, 100, 1) == models
+
+
+def test_a_step_whose_file_is_there_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, steps = read_models()[0], []
+
+    def note(out: Path, package_folder: Path, arguments: list[str], **_: Any) -> None:
+        steps.append(arguments[2])
+        Path(arguments[arguments.index("--out") + 1]).write_text(whole(exit_code=None).model_dump_json())
+
+    monkeypatch.setattr(trial, "_run", note)
+    for missing_file, expected_steps in (
+        ("", ["record", "run", "watch"]),
+        ("run", ["watch"]),
+        ("xla.bundle", ["run"]),
+        ("recording.json", ["record", "watch"]),
+    ):
+        if missing_file:
+            (tmp_path / "trials" / model.name / missing_file).unlink()
+        steps.clear()
+        with pytest.raises(UnfinishedError, match="took more than"):
+            try_model(model, None, tmp_path, tmp_path)
+        assert steps == expected_steps
+    assert install(tmp_path, model.package) == tmp_path

@@ -347,3 +347,45 @@ def test_a_call_on_arrays_of_the_host_is_a_note() -> None:
     assert _weight(on_host) == (Weight.note, "its arrays stay on the host, as far as the source shows")
     assert _weight(replace(on_host, certainty=Certainty.recorded))[0] is Weight.finding
     assert _weight(on_host, site("torch.set_default_device", line=9))[0] is Weight.finding
+
+
+def normalization(*more_cases: CaseEvidence) -> list[CaseEvidence]:
+    """The cases of a normalization of which the buffers are wrong, if it has three arguments or fewer."""
+    wrong = {"ending": Ending.mismatched, "cause": Cause.assertion}
+    return [
+        *(case(f"{count}-eval", positional=count) for count in (1, 3, 4)),
+        *(case(f"{count}-train", "passed", "train", positional=count) for count in (1, 3, 4)),
+        case("1-train-gradient", "passed", "train", GRADIENT),
+        *(
+            case(f"{count}-train-{end}", "failed", "train", "buffers", positional=count, **wrong)
+            for count in (1, 3)
+            for end in ("buffers", "later-buffers")
+        ),
+        *more_cases,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "weight"),
+    [
+        (site(positional=1), Weight.finding),
+        (site(positional=1, keywords={"eps": 0.1}), Weight.finding),
+        (site(positional=3), Weight.finding),
+        (site(positional=None, use=Use.named), Weight.finding),
+        (site(positional=4), Weight.note),
+    ],
+)
+def test_a_module_whose_buffers_are_wrong_in_training_is_a_finding(call: Site, weight: Weight) -> None:
+    verdict = only(assessment_of(normalization(), call)).verdict
+    assert (verdict.kind, verdict.weight) == (Kind.wrong, weight)
+    assert verdict.basis.endswith("in training") == (weight is Weight.finding)
+
+
+def test_a_module_whose_buffers_are_right_in_some_cases_like_the_call_is_no_finding() -> None:
+    right = case("1-train-nan-buffers", "passed", "train", "buffers")
+    assert only(assessment_of(normalization(right))).verdict.weight is not Weight.finding
+
+
+def test_a_class_that_keeps_no_buffers_by_default_is_no_finding_where_it_is_passed_on() -> None:
+    cases = [case("0-train", "passed", "train", positional=0), *normalization()]
+    assert only(assessment_of(cases, site(positional=None, use=Use.named))).verdict.weight is not Weight.finding

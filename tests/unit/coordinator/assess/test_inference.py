@@ -855,6 +855,34 @@ def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
     assert next(site.is_option for site in sites(code) if site.function == "torch.nn.MaxPool1d") is is_option
 
 
+CHAIN = (
+    "def pool(x: torch.Tensor, kind{default}):\n    if kind == 'max':\n        return F.max_pool2d(x, 2)\n"
+    "    elif kind == 'mean':\n        return F.avg_pool2d(x, 2)\n    return x.sum()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (CHAIN.format(default=""), {"torch.nn.functional.max_pool2d", "torch.nn.functional.avg_pool2d"}),
+        (CHAIN.format(default="='mean'"), {"torch.nn.functional.max_pool2d"}),
+        (CHAIN.format(default="").replace("elif", "if"), set()),
+        (CHAIN.format(default="").replace("elif kind", "elif other"), set()),
+        (CHAIN.format(default="").replace("kind ==", "x.device.type =="), set()),
+        (
+            "norm = nn.BatchNorm2d\nif x:\n    norm = nn.LayerNorm\nnorm(3)",
+            {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"},
+        ),
+        (
+            "norm = nn.BatchNorm2d\nif x:\n    norm = nn.LayerNorm\nlayer = norm(3)\nlayer(x)\nnn.ReLU()(x)",
+            {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"},
+        ),
+    ],
+)
+def test_a_branch_that_a_text_selects_and_one_of_several_functions_are_options(code: str, names: set[str]) -> None:
+    assert {site.function for site in sites(code) if site.is_option and site.use is Use.called} == names
+
+
 @pytest.mark.parametrize(
     ("code", "is_on_host"),
     [
