@@ -89,7 +89,8 @@ class Signers:
         signer = find_principal(signature, self.allowed)
         if signer is None:
             raise BundleError(
-                f"{bundle} is signed by a key that {self.allowed} does not list: leave the bundle out, or add the key"
+                f"{bundle} is signed by a key that {self.allowed} does not list: add the key to {self.allowed} if you "
+                "trust it, or omit the bundle"
             )
         with open(bundle, "rb") as content:
             complaint = verify(content, signature, self.allowed, signer, self.revoked)

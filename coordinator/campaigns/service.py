@@ -115,7 +115,10 @@ async def _plan(
         sample = chart_sample(request.sample, {case.function for offer in offers for case in offer.cases})
         functions = sample.functions
         if offers and not functions:
-            raise UnknownNameError(f"the suite '{request.suite}' has no case of any function of the sample", "suite")
+            raise UnknownNameError(
+                f"the suite '{request.suite}' has no case of any function of the sample: choose another suite",
+                "suite",
+            )
     only = None
     if request.rerun is not None:
         if await store.read_campaign(connection, request.rerun.campaign) is None:

@@ -169,7 +169,8 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, matches[0].id, case)
     if not jobs:
         raise NotFoundError(
-            f"campaign {campaign_id} has no failed, skipped or incomplete outcome of {case} on {matches[0].target}"
+            f"campaign {campaign_id} has no failed, skipped or incomplete outcome of {case} on {matches[0].target}: "
+            f"check the case's name (/campaigns/{campaign_id}/matrix lists the results)"
         )
     return matches[0].id, jobs
 

@@ -361,7 +361,9 @@ def _chart_here(
             demo.drive(LocalDemo(demo, instance).chart(_by_framework(targets)), instance.tend)
             campaign = demo.campaign
             if campaign is None:
-                raise InstanceError("none of these targets can be served here, for the reasons above")
+                raise InstanceError(
+                    "none of these targets can be served here, for the reasons above: choose other targets"
+                )
             results = demo.results(campaign, instance.tend)
             reports = []
             # If the report fails, the chart is still complete.

@@ -83,7 +83,8 @@ def up(
         print(f"{plural(len(specs) - len(failed_targets), 'runner')} registered at {client.url}", flush=True)
     if failed_targets:
         raise FleetError(
-            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not start: {', '.join(failed_targets)}"
+            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not start ({', '.join(failed_targets)}): "
+            "correct the reasons above, and run the command again"
         )
 
 

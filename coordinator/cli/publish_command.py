@@ -77,5 +77,7 @@ def _signers(has_files: bool, allowed_file: Path | None, revoked_file: Path | No
         raise PublicationError("--revoked needs --signers: name the file of the trusted keys")
     options = {"--signers": allowed_file is not None, "--unsigned": accept_unsigned}
     for option in (name for name, is_set in options.items() if is_set and not has_files):
-        raise PublicationError(f"{option} applies to bundles and to a file of --data: name one")
+        raise PublicationError(
+            f"{option} applies only to bundles and to a file of --data: name such a file, or omit {option}"
+        )
     return Signers(allowed_file, revoked_file, accept_unsigned)

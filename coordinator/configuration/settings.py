@@ -119,7 +119,9 @@ def proxies(text: str) -> tuple[str, ...]:
         try:
             ipaddress.ip_network(part)
         except ValueError as error:
-            raise SettingError(f"PORTOLAN_PROXIES: {error}: give addresses or networks, such as 127.0.0.1") from error
+            raise SettingError(
+                f"PORTOLAN_PROXIES has {part[:100]!r} ({error}): give addresses or networks, such as 127.0.0.1"
+            ) from error
     return parts
 
 
@@ -145,7 +147,9 @@ def _secret_word(path: Path, noun: str) -> str:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
-        raise SettingError(f"{noun} cannot be read from {path}: {why}") from error
+        raise SettingError(
+            f"{noun} cannot be read from {path} ({why}): name a file that you can read, or correct its permissions"
+        ) from error
     if re.fullmatch(KEY, word) is None:
         raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, of 32 to 500 characters")
     return word
@@ -207,9 +211,15 @@ def with_password(url: str, file: str | None) -> str:
     try:
         password = Path(file).read_text().strip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise DatabaseError(
+            f"PORTOLAN_DATABASE_PASSWORD_FILE is {file}, which cannot be read ({reason.lower()}): "
+            "name a file that contains only the password"
+        ) from error
     if not password:
-        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {file} is empty")
+        raise DatabaseError(
+            f"PORTOLAN_DATABASE_PASSWORD_FILE is {file}, which is empty: write the password into the file"
+        )
     parts = urlsplit(url)
     if not parts.username:
         raise DatabaseError("PORTOLAN_DATABASE_URL names no user: write postgresql://user@host/database")

@@ -247,7 +247,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ),
         ("import no.bundle", "there is no file no.bundle: check its name"),
         ("import /dev/shm", "/dev/shm is a folder: name a file"),
-        ("import /dev/null --unsigned", "this is not a bundle"),
+        ("import /dev/null --unsigned", "the file is not a bundle"),
         ("reclassify 999", "no campaign 999"),
         ("submit --suite hazard", "did you mean hazards?"),
         ("submit --runs many", "must be a whole number"),
