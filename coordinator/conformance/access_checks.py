@@ -60,7 +60,9 @@ async def runner(subject: Subject) -> None:
     """GET /v1/runner returns the runner's description with protocol 1, all required members and no unknown ones."""
     info = await _read(subject, "/v1/runner", RunnerInfo)
     if info.protocol != PROTOCOL_VERSION:
-        raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
+        raise BrokenError(
+            f"protocol is {info.protocol}, not {PROTOCOL_VERSION}: implement the version that this Portolan speaks"
+        )
     if info.boot_id != subject.boot_id:
         raise BrokenError("boot_id changed between two answers: change it only when the runner starts")
 
@@ -72,7 +74,7 @@ async def catalogue(subject: Subject) -> None:
         raise BrokenError("the runner's catalogue has no suite: add at least one")
     for suite in runner_catalogue.suites:
         if not (suite.name and suite.revision):
-            raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
+            raise BrokenError(f"the suite {suite.name!r} has no name or no revision: give it both")
     if (reason := ambiguity(runner_catalogue)) is not None:
         raise BrokenError(reason)
 
@@ -84,7 +86,9 @@ async def constant(subject: Subject) -> None:
             try:
                 now = (await subject.http.get(path)).json()
             except ValueError as error:
-                raise BrokenError(f"the answer to GET {path} is no longer a JSON object: {error}") from error
+                raise BrokenError(
+                    f"the answer to GET {path} is no longer a JSON object ({error}): repeat the first answer"
+                ) from error
             if now != before:
                 change = _difference(before, now)
                 raise BrokenError(f"the answer to GET {path} changed {change}: change it only when the runner starts")
@@ -107,4 +111,4 @@ async def _read(subject: Subject, path: str, model: type[M]) -> M:
     try:
         return model.model_validate_json(answer.content)
     except ValidationError as error:
-        raise BrokenError(f"GET {path}: {first_fault(error)}") from error
+        raise BrokenError(f"the answer to GET {path} is not valid ({first_fault(error)}): correct it") from error

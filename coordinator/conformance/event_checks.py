@@ -38,7 +38,9 @@ async def check_numbers(subject: Subject) -> None:
     for job in jobs:
         types = [event.type for event in events if event.key == job.key]
         if types != ["started", "finished"]:
-            raise BrokenError(f"{job_name(job.key)} has the events {types}, not ['started', 'finished']")
+            raise BrokenError(
+                f"{job_name(job.key)} has the events {types}: send one 'started' and one 'finished' for each job"
+            )
 
 
 async def resume(subject: Subject) -> None:
@@ -142,8 +144,8 @@ async def lasting(subject: Subject) -> None:
     event.require_ending("failed", "timed_out", f"with timeout_s {times.lasting_s:g}, a case that hangs")
     if event.at - begun_at > times.lasting_s + LATE_S:
         raise BrokenError(
-            f"the runner killed a case with timeout_s {times.lasting_s:g} too late, "
-            f"{event.at - begun_at:.1f} s after its start"
+            f"the runner killed a case too late, {event.at - begun_at:.1f} s after its start: kill it after its "
+            f"timeout_s, {times.lasting_s:g}"
         )
     naming = [beat for beat in beats if _seconds_spent(beat, key) > 0]
     if len(naming) < 2:
@@ -191,7 +193,10 @@ async def history(subject: Subject) -> None:
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
     if strange := sorted(subject.history.keys - subject.taken):
-        raise BrokenError(f"the runner sent events of {job_name(strange[0])}, to which it had never answered queued")
+        raise BrokenError(
+            f"the runner sent events of {job_name(strange[0])}, which it had not queued: send events only of jobs "
+            "with the answer queued"
+        )
 
 
 async def trims(subject: Subject) -> None:
@@ -262,6 +267,6 @@ def _require_same(name: str, events: Sequence[ReceivedEvent], earlier: Sequence[
     if [event.text for event in events] != [event.text for event in earlier]:
         numbers, before = [event.n for event in events], [event.n for event in earlier]
         if numbers != before:
-            raise BrokenError(f"{name} sent events {numbers}, not {before}")
+            raise BrokenError(f"{name} sent events {numbers}, not {before}: send the unacknowledged events again")
         n = next(event.n for event, first in zip(events, earlier, strict=True) if event.text != first.text)
-        raise BrokenError(f"{name} sent event {n} with other content than the first time")
+        raise BrokenError(f"{name} sent event {n} with other content than the first time: repeat events unchanged")

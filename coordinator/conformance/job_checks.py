@@ -38,7 +38,7 @@ async def receipts(subject: Subject) -> None:
         answers = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
         raise BrokenError(
-            f"the runner answered {answer.status_code} to POST /v1/jobs, without a list of statuses"
+            f"the answer {answer.status_code} to POST /v1/jobs has no list of statuses: answer with one for each job"
         ) from None
     statuses = ("queued", "unknown_case", "queued")
     if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
@@ -65,7 +65,7 @@ async def stale(subject: Subject) -> None:
     await subject.require_status(older, "stale_attempt", "attempt 1, posted after attempt 2")
     events = await _require_one_run(subject, job)
     if any(event.key == older.key for event in events):
-        raise BrokenError("the runner ran attempt 1 although it already had attempt 2")
+        raise BrokenError("the runner ran attempt 1 although it already had attempt 2: do not run an older attempt")
 
 
 async def other_case(subject: Subject) -> None:
@@ -108,7 +108,7 @@ async def slots(subject: Subject) -> None:
     """The runner runs at most as many cases at the same time as it has slots."""
     slots = subject.info.get("slots", 1)
     if not isinstance(slots, int):
-        raise NotRunError(f"the runner's slots are {slots}, not a whole number")
+        raise NotRunError(f"the runner's slots are {slots}: give a whole number in GET /v1/runner")
     # All jobs are sent in one request. Jobs posted later could arrive after the hung case has ended, and would prove
     # nothing.
     hanging = subject.job(ConformanceTag.hangs, timeout_s=BESIDE_S)
@@ -120,7 +120,8 @@ async def slots(subject: Subject) -> None:
             at_work.discard(event.key)
         if len(at_work) > slots:
             raise BrokenError(
-                f"with slots {slots}, {' and '.join(map(job_name, sorted(at_work)))} ran at the same time"
+                f"{' and '.join(map(job_name, sorted(at_work)))} ran at the same time: run only as many as slots, "
+                f"{slots}, says"
             )
 
 

@@ -93,9 +93,11 @@ async def problem(subject: Subject) -> None:
         members = _members(answer)
         missing = [name for name in ("title", "detail") if not (isinstance(members.get(name), str) and members[name])]
         if missing:
-            raise BrokenError(f"{call} has no {' and no '.join(missing)}")
+            raise BrokenError(f"{call} lacks {' and '.join(missing)}: add them as texts")
         if members.get("status") != answer.status_code:
-            raise BrokenError(f"{call} has the status {members.get('status')!r} in its body")
+            raise BrokenError(
+                f"{call} has the status {members.get('status')!r} in its body: repeat the status of the response"
+            )
 
 
 async def boot(subject: Subject) -> None:
@@ -126,7 +128,7 @@ def _require_conflict(subject: Subject, answer: httpx.Response) -> None:
     call = f"{answer.request.method} {answer.request.url.path}"
     require(call, answer.status_code, 409)
     if _members(answer).get("boot_id") != subject.boot_id:
-        raise BrokenError(f"the 409 to {call} does not contain the current boot_id {subject.boot_id}")
+        raise BrokenError(f"the 409 to {call} does not contain the current boot_id: add {subject.boot_id}")
 
 
 async def _require_new(subject: Subject, job: CheckJob) -> None:

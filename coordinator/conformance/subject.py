@@ -79,19 +79,21 @@ class Subject:
         """A case that ends quickly: the case tagged as passing if there is one, otherwise the first case of the
         catalogue."""
         if not self.cases:
-            raise NotRunError("the runner's catalogue has no case")
+            raise NotRunError("the runner's catalogue has no case: add one")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
     def case_with_tag(self, tag: ConformanceTag) -> CheckCase:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
-            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}")
+            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}: add one to run this check")
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:
         """Raise ``NotRunError`` if the runner runs several cases at the same time."""
         if self.info.get("slots", 1) != 1:
-            raise NotRunError(f"the runner runs several cases at the same time (slots){consequence}")
+            raise NotRunError(
+                f"the runner runs several cases at the same time (slots){consequence}: check it with one slot"
+            )
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
         """Make a new job. ``of`` is its case, or the tag that its case must have. Without ``of``, the case ends
@@ -136,7 +138,8 @@ class Subject:
         answers = statuses(answer)
         if answer.status_code != 200 or len(answers) != len(jobs):
             raise BrokenError(
-                f"the runner answered {answer.status_code} to POST /v1/jobs of {len(jobs)} jobs: {answer.text[:200]}"
+                f"the answer {answer.status_code} to POST /v1/jobs of {len(jobs)} jobs does not have one status for "
+                f"each job: {answer.text[:200]}"
             )
         return answers
 
@@ -223,7 +226,10 @@ class Subject:
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
             if high > MOST_EVENTS:
-                raise BrokenError("the runner answers 410 to GET /v1/events for every N")
+                raise BrokenError(
+                    "the runner answers 410 to GET /v1/events for every N: answer 410 only if events after N were "
+                    "acknowledged"
+                )
         while high - low > 1:
             middle = (low + high) // 2
             if await self.events_status(middle) == 410:
