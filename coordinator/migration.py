@@ -81,7 +81,7 @@ def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     all_revisions = {script.revision for script in scripts().walk_revisions()}
     if revision is not None and revision not in all_revisions:
         raise DatabaseError(
-            f"the database has revision {revision}, which this Portolan does not know: a newer Portolan made it, or "
+            f"this Portolan does not know the revision {revision} of the database, which a newer Portolan created, or "
             "one from before the first release: upgrade Portolan, or use another database "
             "(--data-dir, PORTOLAN_DATABASE_URL)"
         )

@@ -114,7 +114,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
         reason = framework.unserved.get(device)
         if reason is not None:
             raise UnknownFrameworkError(
-                f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known_devices)}"
+                f"{framework.name}/{device} cannot be served here: {reason}; choose one of: {', '.join(known_devices)}"
             )
         raise unknown_device(framework.name, device, known_devices)
     entry = next(entry for entry in entry_points(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
@@ -156,7 +156,7 @@ def require(framework: str) -> None:
     if framework in known_names:
         return
     close = difflib.get_close_matches(framework, known_names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known_names) or 'none'}"
+    hint = f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names) or 'none'}"
     raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
 
 

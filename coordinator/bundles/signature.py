@@ -145,4 +145,4 @@ def _ssh_keygen(action: str, *options: str, content: BinaryIO | None = None) -> 
             f"{error.filename} is not installed: install OpenSSH, whose ssh-keygen checks signatures"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise BundleError(f"the signature was not checked within {WITHIN_S:g} s: try again") from error
+        raise BundleError(f"ssh-keygen did not check the signature within {WITHIN_S:g} s: try again") from error

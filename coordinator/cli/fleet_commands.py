@@ -186,7 +186,7 @@ def _select_containers(scheduler: Scheduler, targets: Sequence[str]) -> list[Con
     containers = {container.target: container for container in scheduler.list()}
     names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():
-        there = f"it has {', '.join(containers)}" if containers else "it has none: `portolan fleet up` starts some"
+        there = f"choose one of {', '.join(containers)}" if containers else "`portolan fleet up` starts containers"
         raise FleetError(f"fleet '{scheduler.fleet}' has no container of {target}; {there}")
     return [containers[target] for target in names]
 

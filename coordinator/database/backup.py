@@ -23,7 +23,9 @@ def dump(dsn: str, file: BinaryIO) -> None:
     """Dump the database to an open file, without blocking other writers. Raises ``DatabaseError``."""
     process = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
     if process.returncode:
-        raise DatabaseError(f"the database could not be dumped: {_complaint(process)}")
+        raise DatabaseError(
+            f"the database could not be dumped ({_complaint(process)}): correct this, and repeat the command"
+        )
 
 
 async def restore(dsn: str, file: Path) -> None:
@@ -32,7 +34,10 @@ async def restore(dsn: str, file: Path) -> None:
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:
-        raise DatabaseError(f"{file} could not be restored, and the database was not changed: {_complaint(process)}")
+        raise DatabaseError(
+            f"{file} could not be restored ({_complaint(process)}): name a file that `portolan db dump` wrote. "
+            "The database was not changed"
+        )
 
 
 def _require_empty(connection: Connection) -> None:

@@ -139,7 +139,10 @@ def within_reach(installation: PostgresInstallation, account: Account, directory
             _copy(installation.bin.parent, installation.base, copy)
         except (OSError, shutil.Error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise DatabaseError(f"PostgreSQL could not be copied to {copy}: {reason}") from error
+            raise DatabaseError(
+                f"PostgreSQL could not be copied to {copy} ({reason}): free space there, or choose another data "
+                "directory"
+            ) from error
     return copy / installation.bin.relative_to(installation.base)
 
 

@@ -85,8 +85,8 @@ class EmbeddedPostgres:
             except OSError as error:
                 self.stop()
                 raise DatabaseError(
-                    f"cannot keep a database in {self.directory}: "
-                    f"{(error.strerror or str(error)).lower()} ({error.filename or 'while writing'})"
+                    f"no database can be stored in {self.directory}: {(error.strerror or str(error)).lower()} "
+                    f"({error.filename or 'while writing'}); correct this, or choose another data directory"
                 ) from error
             except subprocess.TimeoutExpired as error:
                 self.stop()
@@ -204,7 +204,8 @@ class EmbeddedPostgres:
         # In single-user mode, PostgreSQL ends with 0 after a statement that failed.
         if process.returncode or "ERROR:" in process.stderr:
             raise DatabaseError(
-                f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}"
+                f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}; "
+                "correct this, or choose another data directory"
             )
 
     def _serve(self, cluster: Path, programs: Path, account: Account, installation: PostgresInstallation) -> None:
@@ -218,8 +219,8 @@ class EmbeddedPostgres:
             if "could not bind" not in output:
                 break
         raise DatabaseError(
-            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(output)} "
-            f"(its log: {self.directory / 'postgres.log'})"
+            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(output)}; "
+            f"read the reason in its log, {self.directory / 'postgres.log'}"
         )
 
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:

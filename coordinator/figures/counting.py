@@ -153,7 +153,7 @@ def rule_named(name: str) -> CountingRule:
     for rule in RULES:
         if rule.name == name:
             return rule
-    raise UnknownNameError(f"there is no counting rule {name!r}; there are: {', '.join(NAMES)}")
+    raise UnknownNameError(f"there is no counting rule {name!r}; choose one of: {', '.join(NAMES)}")
 
 
 Counted = dict[str, Counts]

@@ -57,8 +57,16 @@ _REFUSALS: tuple[_Refusal, ...] = (
         EngineError,
         "another `portolan fleet` command has just created it: run the command again",
     ),
-    (("port is already allocated", "address already in use"), PortTakenError, "another program uses its port"),
-    (("did not receive an exit event", "did not exit", "can not be killed"), StuckError, "it does not end"),
+    (
+        ("port is already allocated", "address already in use"),
+        PortTakenError,
+        "another program uses its port: stop that program, or choose other ports with --first-port",
+    ),
+    (
+        ("did not receive an exit event", "did not exit", "can not be killed"),
+        StuckError,
+        "it does not end: restart the Docker Engine",
+    ),
     (
         ("could not select device driver", "error gathering device information", "unresolvable CDI devices"),
         EngineError,
@@ -337,17 +345,22 @@ def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
     except APIError as error:
         explanation = " ".join(str(error.explanation or error).split())
         if error.status_code == requests.codes.not_found:
-            raise GoneError(f"{subject} no longer exists ({explanation})") from error
+            raise GoneError(f"{subject} no longer exists ({explanation}): repeat the command") from error
         for words, kind, sentence in _REFUSALS:
             if any(phrase in explanation for phrase in words):
                 raise kind(f"{subject}: {sentence} ({explanation})") from error
-        raise EngineError(f"{subject}: the Docker Engine refused: {explanation}") from error
+        raise EngineError(
+            f"{subject}: the Docker Engine refused ({explanation}): correct this, and repeat the command"
+        ) from error
     except requests.exceptions.Timeout as error:
         if ending:
             raise StuckError(
-                f"{subject}: the container does not end, because one of its processes cannot be stopped"
+                f"{subject}: the container does not end, because one of its processes cannot be stopped: "
+                "restart the Docker Engine or the host"
             ) from error
-        raise EngineError(f"{subject}: the Docker Engine does not answer in time; try again") from error
+        raise EngineError(f"{subject}: the Docker Engine does not answer in time: try again") from error
     except (DockerException, requests.exceptions.RequestException, OSError) as error:
         sentences = [sentence for words, sentence in _ABSENCES.items() if words in str(error)]
-        raise EngineError(next(iter(sentences), f"the Docker Engine cannot be used: {error}")) from error
+        raise EngineError(
+            next(iter(sentences), f"the Docker Engine cannot be used ({error}): check its log")
+        ) from error

@@ -126,7 +126,7 @@ def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
         close = [str(FleetTarget(target.framework, target.device, version)) for version in versions]
     else:
         close = difflib.get_close_matches(str(any_version), target_names, n=1, cutoff=0.7)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(target_names)}"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(target_names)}"
     raise FleetError(f"no image here serves {target}: {hint}")
 
 

@@ -230,6 +230,6 @@ def _timing(suite: CatalogueSuite) -> dict[str, str | None]:
 def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: SuiteDifference) -> str:
     return (
         f"{whose} '{suite.name}' of {framework} differs from the suite stored under its revision {suite.revision}: "
-        f"{disagreement}; a revision must keep its cases, so give the changed suite a new revision; if the stored one "
-        "is wrong, delete it: `portolan delete suite` shows the stored suites and what uses them"
+        f"{disagreement}. Give the changed suite a new revision. If the stored suite is wrong, delete it "
+        "(`portolan delete suite` shows the stored suites and what uses them)"
     )

@@ -136,7 +136,7 @@ def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) ->
 def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
     match = next((part for part in parts if part.id == id), None)
     if match is None:
-        raise NotFoundError(f"there is no {kind} {id!r}; there are: {', '.join(part.id for part in parts)}")
+        raise NotFoundError(f"there is no {kind} {id!r}; choose one of: {', '.join(part.id for part in parts)}")
     return match
 
 

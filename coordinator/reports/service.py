@@ -128,7 +128,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
             f"the limit for intolerable latencies is {options.tolerable:g}: give a factor above 1, such as 10"
         )
     if options.measure and options.measure not in MEASURES:
-        raise UnknownNameError(f"there is no measure {options.measure!r}; there are: {', '.join(MEASURES)}")
+        raise UnknownNameError(f"there is no measure {options.measure!r}; choose one of: {', '.join(MEASURES)}")
     own = REFERENCE_OF.get(campaign.suite)
     name = {SUITES_OWN: own, NO_REFERENCE: None}.get(options.reference, options.reference)
     reference = None if name is None else await references.find(connection, name)
@@ -142,6 +142,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     devices = sorted({target.device for target in await targets.of_campaign(connection, campaign.id)})
     if options.reference_device and options.reference_device not in devices:
         raise UnknownNameError(
-            f"no target of this campaign is on the device {options.reference_device!r}; there are: {', '.join(devices)}"
+            f"no target of this campaign is on the device {options.reference_device!r}; "
+            f"choose one of: {', '.join(devices)}"
         )
     return reference

@@ -191,7 +191,7 @@ def _parse_assignment(text: str, at: int, choices: Sequence[str], what: str) -> 
     target, equals, word = text.rpartition("=")
     if word not in choices:
         raise QueryError(
-            f"there is no {what} '{word}'{_close(word, choices)}; there are: {', '.join(choices)}",
+            f"there is no {what} '{word}'{_close(word, choices)}; choose one of: {', '.join(choices)}",
             at + len(text) - len(word),
         )
     return (_target(target, at) if equals else None), word

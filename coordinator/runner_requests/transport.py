@@ -76,7 +76,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
         place = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         if (fault := _fault_of_head(response)) is not None:
             await response.aclose()
-            raise RunnerIncompatibleError(f"the server at {place} is not a runner: {fault}")
+            raise RunnerIncompatibleError(f"the server at {place} is not a runner ({fault}): check the URL")
         if not (response.is_success and request.extensions.get("endless")):
             assert isinstance(response.stream, httpx.AsyncByteStream)
             response.stream = _BoundedStream(response.stream, deadline, place)

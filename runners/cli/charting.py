@@ -162,7 +162,7 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
-        raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of your own suite as ./{suite}")
+        raise BundleError(f"no suite {suite!r}; choose one of: {names}; write the path of your own suite as ./{suite}")
     known_names = {case.function for case in offer.cases}
     choice = choose_functions(functions, known_names)
     if not choice.functions:

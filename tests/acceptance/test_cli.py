@@ -234,7 +234,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("operations 1 aten::isin", "operation 'aten::isin'"),
         ("table 1 nonsense", "there is no table 'nonsense'; there are"),
         ("figure 1 nonsense --out figure.svg", "there is no figure 'nonsense'"),
-        ("report 1 --reference-device gpuu", "there are: cpu"),
+        ("report 1 --reference-device gpuu", "choose one of: cpu"),
         ("compare 1 first", "'first' is not a campaign: write its number"),
         ("compare 1:hazards/gpu 1:hazards/cpu", "matches 0 targets of campaign 1"),
         ("delete suite 999", "no suite 999: `portolan delete suite` shows the stored suites"),

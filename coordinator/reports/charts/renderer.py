@@ -125,7 +125,10 @@ class Renderer:
                 # The drawing library rejects a figure with ValueError. The class of its panics cannot be sent to this
                 # process.
                 why = " ".join(str(error).split())[:300]
-                raise DrawingError(f"the figure could not be drawn: {why}") from error
+                raise DrawingError(
+                    f"the figure could not be drawn ({why}): its table has the numbers, and the coordinator's log says "
+                    "more"
+                ) from error
             finally:
                 self._idle = asyncio.get_running_loop().call_later(IDLE_S, self._end_process)
 

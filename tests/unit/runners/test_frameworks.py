@@ -96,7 +96,7 @@ def test_a_folder_in_runners_makes_no_framework(tmp_path: Path) -> None:
     for folder in ("abacus", "http", "suite"):
         process = _runner(tmp_path, "cases", folder)
         assert (process.returncode, process.stdout) == (2, "")
-        assert process.stderr == f"portolan-runner: no framework {folder!r}; there are: jax, tensorflow, torch\n"
+        assert process.stderr == f"portolan-runner: no framework {folder!r}; choose one of: jax, tensorflow, torch\n"
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["run"], ["cases"], ["setup"]], ids=lambda arguments: arguments[0])
@@ -107,7 +107,7 @@ def test_a_device_that_no_runner_can_serve_is_refused_with_the_reason(arguments:
     (line,) = process.stderr.splitlines()
     assert line.startswith("portolan-runner: torch/mps cannot be served here: ")
     assert "needs Linux" in line
-    assert line.endswith("; there are cpu, cuda, tpu, xla")
+    assert line.endswith("; choose one of: cpu, cuda, tpu, xla")
 
 
 def test_a_device_that_is_not_served_is_not_offered_either() -> None:

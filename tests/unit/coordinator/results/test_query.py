@@ -151,7 +151,7 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
     [
         ("torch.* fals:xla", 8, "did you mean fails"),
         ("cause:typo", 6, "did you mean type"),
-        ("verdict:xla=passed", 12, "there are: success, partial, complete, unknown"),
+        ("verdict:xla=passed", 12, "choose one of: success, partial, complete, unknown"),
         ("relu -", 5, "a minus needs a word"),
         ("fails:a/b/c", 6, "names no target"),
         ("slower:xla", 7, "slower:xla>10"),
