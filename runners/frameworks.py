@@ -156,8 +156,8 @@ def require(framework: str) -> None:
     if framework in known_names:
         return
     close = difflib.get_close_matches(framework, known_names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names) or 'none'}"
-    raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
+    hint = f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names)}"
+    raise UnknownFrameworkError(f"there is no framework {framework!r}; {hint}")
 
 
 def require_served(framework: str, device: str) -> None:

@@ -214,7 +214,9 @@ def _requirement(package: str) -> str:
     if package and source.exists():
         return str(source.resolve())
     if not package or package.startswith((".", "~", os.sep)):
-        raise SetupFailedError(f"--with {package}: there is no such folder or file; give one, or a requirement")
+        raise SetupFailedError(
+            f"--with {package}: there is no such folder or file; name an existing one, or a requirement such as numpy"
+        )
     return package
 
 

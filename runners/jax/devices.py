@@ -59,7 +59,10 @@ class JaxDevice:
             raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
         # A plugin may have another name for its platform, but it must not be the host's.
         if not self.is_host and devices[0].platform == "cpu":
-            raise DeviceUnavailableError(f"jax {jax.__version__} gave the host CPU instead of {self.name}")
+            raise DeviceUnavailableError(
+                f"jax {jax.__version__} has no {self.name} here and gave the host CPU instead; install a build of jax "
+                "for this device"
+            )
         return Description(
             version=jax.__version__,
             device_class=self.device_class,

@@ -55,7 +55,10 @@ class TensorFlowDevice:
     def describe(self) -> Description:
         devices = tf.config.list_physical_devices(self.kind)
         if not devices:
-            raise DeviceUnavailableError(f"tensorflow {tf.__version__} sees no {self.kind} on this machine")
+            raise DeviceUnavailableError(
+                f"tensorflow {tf.__version__} sees no {self.kind} on this machine; check the driver, and that this "
+                f"build of tensorflow supports {self.kind}"
+            )
         details = tf.config.experimental.get_device_details(devices[0])
         return Description(
             version=tf.__version__,

@@ -320,7 +320,9 @@ class Tpu(Xla):
     def describe(self) -> Description:
         description = super().describe()
         if description.device_class is not DeviceClass.tpu:
-            raise DeviceUnavailableError(f"torch_xla opened {description.hardware} instead of a TPU")
+            raise DeviceUnavailableError(
+                f"torch_xla opened {description.hardware} instead of a TPU; check that this machine has one, and libtpu"
+            )
         return description
 
 

@@ -96,7 +96,8 @@ def test_a_folder_in_runners_makes_no_framework(tmp_path: Path) -> None:
     for folder in ("abacus", "http", "suite"):
         process = _runner(tmp_path, "cases", folder)
         assert (process.returncode, process.stdout) == (2, "")
-        assert process.stderr == f"portolan-runner: no framework {folder!r}; choose one of: jax, tensorflow, torch\n"
+        complaint = f"there is no framework {folder!r}; choose one of: jax, tensorflow, torch"
+        assert process.stderr == f"portolan-runner: {complaint}\n"
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["run"], ["cases"], ["setup"]], ids=lambda arguments: arguments[0])
