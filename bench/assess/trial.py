@@ -77,7 +77,7 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
         may_fail=True,
     )
     if not run_file.exists():
-        raise UnfinishedError("the whole command could not be run on the target")
+        raise UnfinishedError(f"the command did not start on the target: read the reason in {out / 'log.txt'}")
     whole = WatchedRun.model_validate_json(run_file.read_bytes())
     if whole.exit_code is None:
         raise UnfinishedError(f"the whole command took more than {LIMIT_S:g} s on the target")
@@ -100,7 +100,9 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
     try:
         _run(place, package_folder, ["-m", "coordinator", "assess", str(package_folder / package.name), *options])
     except UnfinishedError as error:
-        raise CannotRunError(f"the source of {package.name} cannot be read: {error}") from error
+        raise CannotRunError(
+            f"the source of {package.name} was not assessed ({error}): read the reason in {place / 'log.txt'}"
+        ) from error
     document: Report = json.loads(report.read_bytes())
     return document
 
