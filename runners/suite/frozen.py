@@ -329,7 +329,7 @@ def pack_of(package: str) -> PackSet:
     if package not in _PACKS:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
-            raise ValueError(f"there is no package {package!r} with frozen cases: correct the name in the suite")
+            raise ValueError(f"there is no package {package!r} with frozen cases")
         _PACKS[package] = packs_in(Path(spec.origin).parent)
     return _PACKS[package]
 
