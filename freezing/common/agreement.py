@@ -29,9 +29,9 @@ def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = 
 def tolerance_of_sums(
     tolerance: Tolerance, dtype: str, inputs: Sequence[np.ndarray[Any, Any]], result: Any
 ) -> Tolerance:
-    """The tolerance of a result, wider where its values are sums of very many terms.
+    """Return the tolerance of a result. It is wider if the values are sums of very many terms.
 
-    The CPU adds in a tree; a device may add one term after another, and is right all the same.
+    The CPU adds the terms in a tree. A device may add one term after another, which is less exact but not wrong.
     """
     most = max((terms(inputs, leaf.values) for leaf in leaves(result) if leaf.values.dtype.kind in "fc"), default=1)
     roundings = SPREAD * math.sqrt(most) * ROUNDOFF.get(dtype, 0.0)
