@@ -65,8 +65,8 @@ class GatedFunction(ABC):
     first_of_equals = False
     """Whether the function may return the index of any of several equal elements, unless ``stable=True`` is passed."""
     shows_places = False
-    """Whether only integers in a result show which of the equal elements was returned. A result without integers is then
-    unique."""
+    """Whether only integers in a result show which of the equal elements was returned. If so, a result without integers
+    is unique."""
     written_axes = 0
     """For a function that writes values to places that are another argument: the number of last axes. Each slice of
     these axes has its own places. 0 for other functions."""
