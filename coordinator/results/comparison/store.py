@@ -46,7 +46,8 @@ SELECT n.function, n."case", n.runs, n.placements,
 async def cases(
     connection: AsyncConnection, campaign_id: int, target_id: int, rule: CountingRule
 ) -> dict[str, dict[str, SideCase]]:
-    """One target's cases over their runs, by function and case."""
+    """Return the cases of one target, by function and then by case. Each has the verdict, causes and placements of all
+    its runs."""
     rows = await connection.execute(
         text(_CASES.format(verdict=rule.verdict_column, cause=rule.cause_column, counts=rule.cases)),
         {"campaign": campaign_id, "target": target_id},
