@@ -36,14 +36,14 @@ def scripts() -> ScriptDirectory:
 
 
 def head() -> str:
-    """The revision that this code expects."""
+    """Return the revision that this code expects."""
     revision = scripts().get_current_head()
     assert revision is not None
     return revision
 
 
 async def current(dsn: str) -> str | None:
-    """The revision of the database; None if the database has no tables of Portolan."""
+    """Return the revision of the database; None if the database has no tables of Portolan."""
     return await run_once(dsn, _current)
 
 

@@ -90,7 +90,7 @@ def check(file: BinaryIO) -> Bundle:
 
 
 def outcomes(file: BinaryIO) -> Iterator[BundledOutcome]:
-    """The outcomes of a checked bundle, in the order in which they finished."""
+    """Yield the outcomes of a checked bundle, in the order in which they finished."""
     file.seek(0)
     file.readline()
     for line in file:

@@ -25,7 +25,7 @@ WITHIN_S = 600.0
 
 
 def signature_file(bundle: Path) -> Path:
-    """The path of a bundle's signature, which ``ssh-keygen`` writes next to the bundle."""
+    """Return the path of a bundle's signature, which ``ssh-keygen`` writes next to the bundle."""
     return Path(f"{bundle}.sig")
 
 

@@ -107,7 +107,7 @@ def make_plan(
 
 
 def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetName]:
-    """The targets of the sample's framework. Targets of other frameworks cannot run the sample's functions."""
+    """Return the targets of the sample's framework. Targets of other frameworks cannot run the sample's functions."""
     own = [target for target in targets if target.framework == framework]
     if not own:
         there = ", ".join(map(str, targets))
@@ -127,5 +127,5 @@ def check_suite(suite: str, suite_names: Sequence[str]) -> None:
 
 
 def priority(campaign_id: int, run: int) -> int:
-    """The priority of a job as a number. Jobs with smaller numbers start first."""
+    """Return the priority of a job as a number. Jobs with smaller numbers start first."""
     return campaign_id * MAX_RUNS + run - 1

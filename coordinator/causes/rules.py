@@ -47,7 +47,7 @@ _VERDICTS: Mapping[Cause, Verdict] = {
 
 
 def verdict_of(cause: Cause) -> Verdict:
-    """The verdict of an outcome with this cause."""
+    """Return the verdict of an outcome with this cause."""
     return _VERDICTS.get(cause, Verdict.failed)
 
 
@@ -194,7 +194,7 @@ def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
 
 
 def _vendor_rules(vendor: str, text: str) -> list[Rule]:
-    """The rules of a vendor's file. They apply only to the devices that the file names."""
+    """Return the rules of a vendor's file. They apply only to the devices that the file names."""
     try:
         document = _tables(text, {"devices", "rule"})
         devices = frozenset(_texts("the file", "devices", document["devices"]))
@@ -312,7 +312,7 @@ class _Evidence:
         self._found: dict[str, _Words] = {}
 
     def matching_patterns(self, field: str) -> _Words:
-        """The patterns, over all rules for this kind of evidence, that match the outcome's text."""
+        """Return the patterns, over all rules for this kind of evidence, that match the outcome's text."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
             self._found[field] = frozenset().union(*texts)
@@ -342,8 +342,8 @@ RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode())
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules that ship with Portolan. They are loaded at the first failure, because their patterns take 10 MB and
-    0.1 s."""
+    """Return the rules that ship with Portolan. They are loaded at the first failure, because their patterns take 10 MB
+    and 0.1 s."""
     return load(_FILE, _VENDORS)
 
 
@@ -371,14 +371,14 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 
 def describe(rule_id: str) -> str | None:
-    """The sentence that describes a rule to people; None if the current rules do not contain it."""
+    """Return the sentence that describes a rule to people; None if the current rules do not contain it."""
     rule = _by_id().get(rule_id)
     return rule.says if rule else None
 
 
 def readable(message: str) -> str:
-    """The readable part of a message, without stacks and lists of kernels. Of a long message, only the beginning and
-    the end."""
+    """Return the readable part of a message, without stacks and lists of kernels. Of a long message, only the beginning
+    and the end."""
     words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
     for mark in (*_CPP_STACK, _DISPATCH_TABLE):
         words = words.partition(mark)[0]
@@ -390,5 +390,5 @@ def readable(message: str) -> str:
 
 
 def _ends(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a long text."""
+    """Return the beginning and the end of a long text."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"

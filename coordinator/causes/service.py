@@ -176,7 +176,7 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
 
 
 async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:
-    """The runs of the outcome's case on its target that did not pass."""
+    """Return the runs of the outcome's case on its target that did not pass."""
     where = await store.where(connection, campaign_id, job_id)
     if where is None:
         raise NotFoundError(

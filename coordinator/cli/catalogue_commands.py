@@ -127,7 +127,7 @@ def _progress(tally: Tally) -> None:
 
 
 def _count_lines(counts: UsageCounts) -> Iterator[str]:
-    """The result of a count as lines of text."""
+    """Yield the result of a count as lines of text."""
     files = counts.files
     refusals = sum(files.refused.values())
     yield (
@@ -255,7 +255,7 @@ def coverage_(
 
 
 def _suites(catalogue: SuiteList) -> dict[tuple[str, str], list[str]]:
-    """The functions of every suite, over all its revisions."""
+    """Return the functions of every suite, over all its revisions."""
     functions_by_suite: dict[tuple[str, str], list[str]] = {}
     for suite in catalogue.suites:
         functions_by_suite.setdefault((suite.suite, suite.framework), []).extend(

@@ -119,7 +119,7 @@ class Demo:
         yield from self.follow((yield from self.submit((yield from self.online(targets)))))
 
     def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
-        """The targets to chart: all that are online now; or the named ones, as soon as they are online."""
+        """Return the targets to chart: all that are online now; or the named ones, as soon as they are online."""
         began = time.monotonic()
         while True:
             try:

@@ -182,7 +182,7 @@ def _require_operator(client: Client) -> None:
 
 
 def _select_containers(scheduler: Scheduler, targets: Sequence[str]) -> list[Container]:
-    """The containers of these targets. Raises ``FleetError`` if a target has no container."""
+    """Return the containers of these targets. Raises ``FleetError`` if a target has no container."""
     containers = {container.target: container for container in scheduler.list()}
     names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():

@@ -168,7 +168,7 @@ def _answers(url: str) -> bool:
 
 
 def _secret(file: Path) -> str:
-    """The secret in the file. The first call creates the file.
+    """Return the secret in the file. The first call creates the file.
 
     The folder keeps out all other users of the host. The file itself can be read by everyone, because the container
     runs as another user, whose id the image chooses.

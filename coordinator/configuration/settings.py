@@ -137,7 +137,7 @@ def host_names(*options: str) -> frozenset[str]:
 
 
 def admin_token(path: Path | None) -> str | None:
-    """The admin token in the file; None without a file. Raises ``SettingError`` if the token is not usable."""
+    """Return the admin token in the file; None without a file. Raises ``SettingError`` if the token is not usable."""
     return None if path is None else _secret_word(path, "the admin token")
 
 
@@ -156,8 +156,8 @@ def _secret_word(path: Path, noun: str) -> str:
 
 
 def anonymous_role(option: str | None) -> AnonymousRole | None:
-    """The role of callers without a token: from the option if it is given, otherwise from the environment, otherwise
-    None."""
+    """Return the role of callers without a token: from the option if it is given, otherwise from the environment,
+    otherwise None."""
     role = option or variables().anonymous_role
     match role:
         case None | "none":
@@ -168,7 +168,7 @@ def anonymous_role(option: str | None) -> AnonymousRole | None:
 
 
 def statement_timeout_s() -> float:
-    """The time limit of a statement: from the environment if it is set there, otherwise the default."""
+    """Return the time limit of a statement: from the environment if it is set there, otherwise the default."""
     text = variables().statement_timeout_s
     if text is None:
         return STATEMENT_TIMEOUT_S
@@ -182,7 +182,7 @@ def statement_timeout_s() -> float:
 
 
 def runner_networks() -> RunnerNetworks:
-    """The networks in which the environment allows runners."""
+    """Return the networks in which the environment allows runners."""
     text = variables().runner_networks
     try:
         return RunnerNetworks.parse(text)
@@ -193,7 +193,7 @@ def runner_networks() -> RunnerNetworks:
 
 
 def log_format(stream: TextIO) -> LogFormat:
-    """The format of log lines from the environment. The default is text on a terminal, and JSON otherwise."""
+    """Return the format of log lines from the environment. The default is text on a terminal, and JSON otherwise."""
     text = variables().log_format
     match text:
         case None:

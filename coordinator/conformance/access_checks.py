@@ -41,7 +41,7 @@ async def secret(subject: Subject) -> None:
 
 
 def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Headers that must be rejected, each with a description."""
+    """Yield headers that must be rejected, each with a description."""
     yield "without a secret", {}
     near = {
         "with a wrong secret": "not-the-secret",
@@ -95,7 +95,7 @@ async def constant(subject: Subject) -> None:
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:
-    """The first place at which two responses differ, and how."""
+    """Return the first place at which two responses differ, and how."""
     if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
         members = ((name, before[name], now[name]) for name in before)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):

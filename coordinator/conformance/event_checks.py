@@ -155,7 +155,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """The fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
+    """Return the fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -170,7 +170,7 @@ def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) 
 
 
 def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | None:
-    """The fault of a running case's time in two heartbeats; None if the time advances correctly."""
+    """Return the fault of a running case's time in two heartbeats; None if the time advances correctly."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
         return f"heartbeats {apart:.1f} s apart gave the times {before:g} s and {after:g} s of one running case"
@@ -178,7 +178,8 @@ def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | No
 
 
 def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
-    """The seconds that a case has run, including its waits for the timing lock; 0 if the heartbeat does not name it."""
+    """Return the seconds that a case has run, including its waits for the timing lock; 0 if the heartbeat does not name
+    it."""
     running = beat.body.get("running")
     for entry in running if isinstance(running, list) else []:
         if (entry.get("id"), entry.get("attempt")) == key:

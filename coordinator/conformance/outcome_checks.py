@@ -111,8 +111,8 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """The runner's cases in a random order that the seed determines. One case of each function comes first, then second
-    cases; conformance cases come last."""
+    """Return the runner's cases in a random order that the seed determines. One case of each function comes first, then
+    second cases; conformance cases come last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()

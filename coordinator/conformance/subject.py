@@ -185,7 +185,7 @@ class Subject:
         self.history.acknowledge(n)
 
     def find_fault(self, event: ReceivedEvent) -> str | None:
-        """The first fault of the outcome in a finished event; None if it has none."""
+        """Return the first fault of the outcome in a finished event; None if it has none."""
         job, posted_at = self._posted.get(event.key, (None, -math.inf))
         return find_fault(event.body.get("outcome"), job, event.at - posted_at)
 
@@ -284,7 +284,7 @@ class Subject:
 
 
 def statuses(answer: httpx.Response) -> list[str]:
-    """The statuses in a response to POST /v1/jobs; empty if they cannot be read."""
+    """Return the statuses in a response to POST /v1/jobs; empty if they cannot be read."""
     try:
         return [str(receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):

@@ -69,7 +69,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _complaint(process: subprocess.CompletedProcess[bytes]) -> str:
-    """The last line of the program's error output. It gives the reason for the failure."""
+    """Return the last line of the program's error output. It gives the reason for the failure."""
     lines = [line for line in process.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line]
     return (errors or lines or [f"exit code {process.returncode}"])[0]

@@ -254,7 +254,7 @@ class EmbeddedPostgres:
 
 
 def dsn_of(directory: Path, user: str = USER) -> str | None:
-    """The DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
+    """Return the DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
     try:
         password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())
@@ -314,7 +314,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """The account for the server: the owner of the data, otherwise the current user. It is never root."""
+    """Return the account for the server: the owner of the data, otherwise the current user. It is never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -326,7 +326,7 @@ def _account(cluster: Path) -> Account:
 
 
 def _data_major(cluster: Path) -> int | None:
-    """The major version of PostgreSQL that wrote the data; None without data."""
+    """Return the major version of PostgreSQL that wrote the data; None without data."""
     if not cluster.exists():
         return None
     try:
@@ -343,7 +343,7 @@ def _launch(account: Account, at_parents_death: signal.Signals, command: list[st
 
 
 def _environment() -> dict[str, str]:
-    """The server's environment, without the caller's PG… variables, locale and Python settings."""
+    """Return the server's environment, without the caller's PG… variables, locale and Python settings."""
     return {"PATH": variables().path, "LC_ALL": "C"}
 
 
@@ -357,7 +357,7 @@ def _ready(pid_file: Path, pid: int) -> bool:
 
 
 def _free_port(port_file: Path) -> int:
-    """The last port if it is still free, otherwise another free port."""
+    """Return the last port if it is still free, otherwise another free port."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:
@@ -391,7 +391,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _complaint(output: str | None) -> str:
-    """The line of a tool's output that gives the reason for a failure."""
+    """Return the line of a tool's output that gives the reason for a failure."""
     if output and ("No space left on device" in output or "Check free disk space" in output):
         return "no space left on the disk; free some (100 MB for a new database), then start again"
     lines = [line.strip() for line in (output or "").splitlines() if line.strip()]

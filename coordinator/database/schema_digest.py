@@ -18,7 +18,7 @@ VERSION_TABLE = "alembic_version"
 
 
 def digest_of(scripts: ScriptDirectory, revision: str) -> str:
-    """The digest of every migration up to the revision."""
+    """Return the digest of every migration up to the revision."""
     texts = (Path(script.path).read_bytes() for script in scripts.iterate_revisions(revision, "base"))
     return hashlib.sha256(b"\n".join(texts)).hexdigest()
 

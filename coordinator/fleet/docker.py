@@ -203,8 +203,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container for an entry of the engine's list. The container is inspected only for ``usage``, because the
-        inspection of a hanging container does not return."""
+        """Return the container for an entry of the engine's list. The container is inspected only for ``usage``,
+        because the inspection of a hanging container does not return."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -225,7 +225,7 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """The number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
+        """Return the number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
         count."""
         restarts = memory = None
         # A request about a container that hangs does not return. After the first such request, no container is
@@ -278,7 +278,8 @@ class DockerEngine:
 
 
 def _hardening(spec: RunnerSpec) -> dict[str, Any]:
-    """The hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile applies."""
+    """Return the hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile
+    applies."""
     limits = spec.limits
     return {
         "read_only": True,
@@ -295,7 +296,7 @@ def _hardening(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _device(spec: RunnerSpec) -> dict[str, Any]:
-    """The options that give the container access to the device."""
+    """Return the options that give the container access to the device."""
     access = spec.access
     gpus = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if access.gpus else []
     cdi_requests = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
@@ -307,7 +308,7 @@ def _device(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _image(entry: dict[str, Any], labels: dict[str, str] | None, name: str | None = None) -> Image | None:
-    """The image as the engine describes it; None if its labels declare no runner."""
+    """Return the image as the engine describes it; None if its labels declare no runner."""
     if not labels or not labels.get(FRAMEWORK) or not labels.get(DEVICE):
         return None
     tags = [tag for tag in entry.get("RepoTags") or [] if tag != "<none>:<none>"]

@@ -34,7 +34,7 @@ from protocol.enums import TimingPolicy
 async def contents(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
-    """The study's tables and figures for this campaign."""
+    """Return the study's tables and figures for this campaign."""
     data = await read(engine, campaign_id, options)
     return await asyncio.to_thread(contents_of, data, options, with_figures=with_figures)
 
@@ -47,7 +47,7 @@ async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -
 
 
 async def study(engine: AsyncEngine, name: str) -> ReportContents:
-    """The tables and figures of a reference without a campaign."""
+    """Return the tables and figures of a reference without a campaign."""
     async with engine.connect() as connection:
         reference = await references.find(connection, name)
     # No query returned the study's numbers.
@@ -83,7 +83,8 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """The sentences of the report. A glob of functions or a device limits the sentences to a part of the campaign."""
+    """Return the sentences of the report. A glob of functions or a device limits the sentences to a part of the
+    campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -122,7 +123,7 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:
-    """The reference that the options name. Raises an error if any option is invalid."""
+    """Return the reference that the options name. Raises an error if any option is invalid."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(
             f"the limit for intolerable latencies is {options.tolerable:g}: give a factor above 1, such as 10"

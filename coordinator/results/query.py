@@ -132,7 +132,7 @@ def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "
 
 
 def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
-    """The ids of the targets that a term names."""
+    """Return the ids of the targets that a term names."""
     return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 
@@ -214,6 +214,6 @@ def _close(word: str, choices: Sequence[str]) -> str:
 
 
 def like_pattern(glob: str) -> str:
-    """The LIKE pattern of SQL that matches the same names as a glob."""
+    """Return the LIKE pattern of SQL that matches the same names as a glob."""
     literal = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return literal.replace("*", "%").replace("?", "_")

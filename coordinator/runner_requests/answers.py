@@ -61,7 +61,7 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
 
 
 def problem_detail(response: httpx.Response) -> str:
-    """The detail of a problem document. For another response, its beginning."""
+    """Return the detail of a problem document. For another response, its beginning."""
     try:
         return plain_text(Problem.model_validate_json(response.content).detail[:500])
     except ValidationError:

@@ -64,7 +64,8 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's levels by run. Only runs that passed and are proven to have run on the device are included."""
+    """Return one target's levels by run. Only runs that passed and are proven to have run on the device are
+    included."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"
@@ -81,7 +82,7 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
 
 
 async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, CaseDigest]:
-    """The cases of the suite with which the target was charted, by name."""
+    """Return the cases of the suite with which the target was charted, by name."""
     rows = await connection.execute(
         text("""
         SELECT c.name, c.function, c.digest,
