@@ -59,8 +59,8 @@ def load(name: str) -> Framework:
     framework = _load(entry, f"framework {name!r}")
     if not isinstance(framework, Framework) or framework.name != name:
         raise UnknownFrameworkError(
-            f"framework {name!r}: its entry point {entry.value!r} must name a Framework (runners.suite.framework) "
-            "of the entry point's name"
+            f"framework {name!r}: its entry point {entry.value!r} is not a Framework of this name; correct the entry "
+            "point, or its Framework (runners.suite.framework)"
         )
     return framework
 
@@ -122,8 +122,8 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
         raise UnknownFrameworkError(
-            f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
-            "runners/frameworks.py says what it must offer"
+            f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; add what "
+            "runners/frameworks.py asks of a device"
         )
     return cast(Accelerator, module)
 

@@ -83,7 +83,7 @@ def _password(file: Path) -> str:
             "correct the file or its permissions, or choose another folder"
         ) from error
     if not password or not password.isascii() or not password.isprintable():
-        raise DatabaseError(f"{file} must hold a password of printable ASCII, in one line")
+        raise DatabaseError(f"{file} has no valid password: write one line of printable ASCII into it")
     return password
 
 

@@ -151,7 +151,9 @@ def _secret_word(path: Path, noun: str) -> str:
             f"{noun} cannot be read from {path} ({why}): name a file that you can read, or correct its permissions"
         ) from error
     if re.fullmatch(KEY, word) is None:
-        raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, of 32 to 500 characters")
+        raise SettingError(
+            f"{path} does not contain {noun}: write one word of 32 to 500 printable ASCII characters into it"
+        )
     return word
 
 

@@ -77,7 +77,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
             # Each newer attempt ends the previous one.
             events += await stream.wait_finished(*queued_keys[:-1])
     if not events:
-        raise NotRunError("the runner queued no job")
+        raise NotRunError("the runner queued no job: answer queued to new jobs")
     async with subject.stream() as stream:
         again = await stream.wait_finished(events[-1].key)
     _require_same(f"with {len(events)} events unacknowledged, a new stream", again, events)
@@ -102,10 +102,10 @@ async def idle(subject: Subject) -> None:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
         if beat.n != last:
-            raise BrokenError(f"the heartbeat has n {beat.n}, not the last issued number {last}")
+            raise BrokenError(f"the heartbeat has n {beat.n}: give it the number of the last event, {last}")
         following = await subject.finish(stream)
     if following[0].n != last + 1:
-        raise BrokenError(f"the event after number {last} has number {following[0].n}, not {last + 1}")
+        raise BrokenError(f"the event after number {last} has number {following[0].n}: give it the number {last + 1}")
 
 
 async def running(subject: Subject) -> None:
@@ -239,7 +239,8 @@ async def again(subject: Subject) -> None:
     following = await subject.run()
     if following[0].n != end + 1:
         raise BrokenError(
-            f"the event after number {end}, acknowledged twice, has number {following[0].n}, not {end + 1}"
+            f"the event after number {end}, acknowledged twice, has number {following[0].n}: give it the number "
+            f"{end + 1}"
         )
 
 

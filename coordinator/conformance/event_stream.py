@@ -105,7 +105,7 @@ class Stream:
                         )
                     events.append(event)
         except TimeoutError:
-            raise BrokenError(f"the runner did not send {what} within {limit_s:g} s") from None
+            raise BrokenError(f"the runner did not send {what} within {limit_s:g} s: send it earlier") from None
         return events
 
     async def stays_open(self, seconds: float) -> None:

@@ -43,7 +43,7 @@ async def receipts(subject: Subject) -> None:
     statuses = ("queued", "unknown_case", "queued")
     if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
         raise BrokenError(
-            f"the runner answered {answers}, not {statuses}, to three jobs, the second with an unknown case"
+            f"the runner answered {answers} to three jobs, the second with an unknown case: answer {statuses}"
         )
 
 
@@ -52,7 +52,7 @@ async def check_repeat(subject: Subject) -> None:
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
-        raise BrokenError(f"the runner answered {twice}, not ['queued', 'known'], to one attempt twice in a POST")
+        raise BrokenError(f"the runner answered {twice} to one attempt twice in a POST: answer ['queued', 'known']")
     await subject.require_status(job, "known", "the same attempt, posted again immediately")
     await _require_one_run(subject, job, post_again=True)
 
@@ -135,8 +135,8 @@ async def order(subject: Subject) -> None:
     ]
     if started_keys != posted_keys:
         raise BrokenError(
-            f"the runner started jobs in the order {[id for id, _ in started_keys]}, "
-            f"not {[id for id, _ in posted_keys]}"
+            f"the runner started jobs in the order {[id for id, _ in started_keys]}: "
+            f"start them in the order of the request, {[id for id, _ in posted_keys]}"
         )
 
 
@@ -144,7 +144,9 @@ async def full(subject: Subject) -> None:
     """The runner answers full to jobs beyond queue_limit; it does not run them, and they can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
-        raise NotRunError(f"the runner's queue_limit is {limit}; only limits from 1 to {MOST_QUEUED} are checked")
+        raise NotRunError(
+            f"the runner's queue_limit is {limit}: set it to a number from 1 to {MOST_QUEUED} to run this check"
+        )
     subject.require_one_slot(", so its queue does not stay full")
     async with subject.stream() as stream:
         await stream.wait_started(await subject.hang())
@@ -155,8 +157,8 @@ async def full(subject: Subject) -> None:
         if statuses != ["queued"] * limit + ["full"] * 2:
             counts = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
             raise BrokenError(
-                f"with queue_limit {limit} and one case running, the runner answered {counts} to {len(jobs)} jobs"
-                f", not {limit} queued, 2 full"
+                f"with queue_limit {limit} and one case running, the runner answered {counts} to {len(jobs)} jobs: "
+                f"answer {limit} queued, 2 full"
             )
         refused_keys = {job.key for job in jobs[limit:]}
         open_keys = list(subject.open)
@@ -186,5 +188,5 @@ async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool 
     for type in ("started", "finished"):
         count = sum(event.is_of(type, job.key) for event in events)
         if count != 1:
-            raise BrokenError(f"{job_name(job.key)} has {count} {type} events, not 1")
+            raise BrokenError(f"{job_name(job.key)} has {count} {type} events: send exactly one")
     return events

@@ -43,9 +43,11 @@ async def output(subject: Subject) -> None:
             f"a case printed more than {PRINTED_BYTES} bytes, but its log_bytes is {size}: count all printed bytes"
         )
     if len(tail.encode(errors="replace")) > TAIL_BYTES:
-        raise BrokenError(f"log_tail has {len(tail.encode(errors='replace'))} bytes, not at most {TAIL_BYTES}")
+        raise BrokenError(
+            f"log_tail has {len(tail.encode(errors='replace'))} bytes: shorten it to its last {TAIL_BYTES} bytes"
+        )
     if not tail.rstrip().endswith(LAST_LINE):
-        raise BrokenError(f"log_tail ends with {tail[-40:]!r}, not with the last printed line {LAST_LINE!r}")
+        raise BrokenError(f"log_tail ends with {tail[-40:]!r}: let it end with the last printed line, {LAST_LINE!r}")
 
 
 async def lines(subject: Subject) -> None:

@@ -89,7 +89,7 @@ async def problem(subject: Subject) -> None:
         call = f"the {answer.status_code} to {answer.request.method} {answer.request.url.path}"
         kind = answer.headers.get("content-type", "none").partition(";")[0].strip()
         if kind != PROBLEM_JSON:
-            raise BrokenError(f"{call} has the content type {kind}, not {PROBLEM_JSON}")
+            raise BrokenError(f"{call} has the content type {kind}: send errors as {PROBLEM_JSON}")
         members = _members(answer)
         missing = [name for name in ("title", "detail") if not (isinstance(members.get(name), str) and members[name])]
         if missing:
@@ -121,7 +121,7 @@ async def revision(subject: Subject) -> None:
 
 def _require_refusal(answer: httpx.Response, call: str) -> None:
     if not answer.is_client_error:
-        raise BrokenError(f"the runner answered {answer.status_code}, not 4xx, to {call}")
+        raise BrokenError(f"the runner answered {answer.status_code} to {call}: answer 4xx")
 
 
 def _require_conflict(subject: Subject, answer: httpx.Response) -> None:

@@ -138,8 +138,8 @@ class Subject:
         answers = statuses(answer)
         if answer.status_code != 200 or len(answers) != len(jobs):
             raise BrokenError(
-                f"the answer {answer.status_code} to POST /v1/jobs of {len(jobs)} jobs does not have one status for "
-                f"each job: {answer.text[:200]}"
+                f"answer 200 with one status for each job to POST /v1/jobs: the runner answered {answer.status_code} "
+                f"to {len(jobs)} jobs: {answer.text[:200]}"
             )
         return answers
 
@@ -148,13 +148,13 @@ class Subject:
         status."""
         (status,) = await self.post(job)
         if status != wanted_status:
-            raise BrokenError(f"the runner answered {status!r}, not {wanted_status!r}, to {description}")
+            raise BrokenError(f"the runner answered {status!r} to {description}: answer {wanted_status!r}")
 
     async def queue(self, *jobs: CheckJob) -> list[Key]:
         """Post jobs. Raises ``BrokenError`` unless all of them are queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
-                raise BrokenError(f"the runner answered {status!r}, not 'queued', to the new job {job.body['id']}")
+                raise BrokenError(f"the runner answered {status!r} to the new job {job.body['id']}: answer 'queued'")
         return [job.key for job in jobs]
 
     async def hang(self, timeout_s: float | None = None, **fields: Any) -> Key:
@@ -294,4 +294,4 @@ def statuses(answer: httpx.Response) -> list[str]:
 def require(call: str, status: int, wanted_status: int) -> None:
     """Raise ``BrokenError`` if the response to a request (``call``) has another status than ``wanted_status``."""
     if status != wanted_status:
-        raise BrokenError(f"the runner answered {status}, not {wanted_status}, to {call}")
+        raise BrokenError(f"the runner answered {status} to {call}: answer {wanted_status}")

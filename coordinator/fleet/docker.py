@@ -138,7 +138,8 @@ class DockerEngine:
         image = _image(entry, (entry.get("Config") or {}).get("Labels"), name)
         if image is None:
             raise FleetError(
-                f"image '{name}' is not an image of a runner: it lacks the labels {FRAMEWORK} and {DEVICE}"
+                f"image '{name}' is not an image of a runner, because it lacks the labels {FRAMEWORK} and {DEVICE}: "
+                "name an image that `make images` built"
             )
         return image
 

@@ -83,8 +83,8 @@ def specify_runners(
         image = find_image(image_names[str(target)]) if str(target) in image_names else find_newest(images, target)
         if not target.served_by(image):
             raise FleetError(
-                f"image '{image.name}' does not serve {target}: it is of "
-                f"{image.framework}@{image.version} for {' and '.join(image.devices)}"
+                f"image '{image.name}' does not serve {target}, because it has "
+                f"{image.framework}@{image.version} for {' and '.join(image.devices)}: name another image with --image"
             )
         image_by_target[target] = image
     image_by_target = image_by_target or choose_by_inventory(images, inventory)

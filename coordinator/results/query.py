@@ -128,7 +128,7 @@ def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
         if not isinstance(term, NameTerm) and term.target is not None and not matching_ids(term, targets):
             there = ", ".join(map(target_name, targets)) or "none"
-            raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
+            raise QueryError(f"{word.group()} names no target of this campaign; name one of: {there}", word.start())
 
 
 def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
@@ -140,7 +140,7 @@ def _term(word: str, at: int) -> Term:
     is_excluded = word.startswith("-")
     body = word[1:] if is_excluded else word
     if not body:
-        raise QueryError("a minus needs a word after it, such as -torch.nn.*", at)
+        raise QueryError("a minus needs a word after it: write one, such as -torch.nn.*", at)
     key, colon, value = body.partition(":")
     if not colon:
         return NameTerm(body, excluded=is_excluded)

@@ -215,7 +215,7 @@ def _require_url(option: str, url: str) -> str:
     try:
         address = web_address(url)
         if len(address) > MAX_URL or "?" in address or "#" in address:
-            raise ValueError(f"must be an address like http://host:8642, of at most {MAX_URL} letters")
+            raise ValueError(f"give an address like http://host:8642, of at most {MAX_URL} letters")
     except ValueError as error:
         raise RefusedError(f"{option} '{_line(url)}': {error}") from error
     return address

@@ -230,7 +230,9 @@ class Tpu(Gpu):
             tf.tpu.experimental.initialize_tpu_system(resolver)
         except Exception as error:
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
+            raise DeviceUnavailableError(
+                f"tensorflow {tf.__version__} cannot open a TPU: {text}; check that this machine has one, and libtpu"
+            ) from error
 
 
 def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., Any]:

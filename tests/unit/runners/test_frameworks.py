@@ -65,7 +65,7 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
         ("import no_such_driver\n", r"device torch/npu: .* cannot be loaded \(No module named 'no_such_driver'\)"),
         (
             "VARIABLES = {}\n",
-            r"device torch/npu: 'npu_package' has no device; runners/frameworks.py says what it must offer",
+            r"device torch/npu: 'npu_package' has no device; add what runners/frameworks.py asks of a device",
         ),
         ("", r"has no VARIABLES and no device"),
     ],
@@ -119,7 +119,9 @@ def test_a_device_that_is_not_served_is_not_offered_either() -> None:
 
 def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> None:
     bring("abacus", "NAME = 'abacus'\n", group=frameworks.GROUP)
-    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as excinfo:
+    with pytest.raises(
+        UnknownFrameworkError, match=r"framework 'abacus': .* is not a Framework of this name"
+    ) as excinfo:
         frameworks.load("abacus")
     assert "\n" not in str(excinfo.value)
 
