@@ -128,9 +128,7 @@ class Rollout:
             if actual_state is None:
                 raise FleetError("its container was removed by another command: run this command again")
             if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
-                raise FleetError(
-                    f"it exits as soon as it starts ({actual_state.restarts} times): read the reason in its log"
-                )
+                raise FleetError(f"it exits as soon as it starts ({actual_state.restarts} times)")
             if actual_state.trouble is not None:
                 raise FleetError(actual_state.trouble)
             left_s = deadline - time.monotonic()

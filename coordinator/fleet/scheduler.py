@@ -96,8 +96,8 @@ class Container:
         """The reason why the container will not serve; None if it may. A paused container may serve later, because
         somebody paused it on purpose."""
         if self.health == "unhealthy":
-            return "it is unhealthy: read its log"
-        return None if self.state in ("running", "restarting", "paused") else "it has ended: read its log"
+            return "it is unhealthy"
+        return None if self.state in ("running", "restarting", "paused") else "it has ended"
 
     def flaw(self, specification: RunnerSpec) -> str | None:
         """The reason to replace the container; None if it can stay."""

@@ -170,7 +170,7 @@ def test_a_wrong_query_says_where_it_is_wrong(query: str, at: int, words: str) -
 
 def test_a_target_that_the_campaign_does_not_have_is_named_with_those_it_has() -> None:
     text = "torch.* fails:tpu"
-    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu") as excinfo:
+    with pytest.raises(QueryError, match=r"name one of: torch@2\.9\.0/cpu") as excinfo:
         check_targets(parse(text), TARGETS, text)
     assert excinfo.value.at == 8
     check_targets(parse("fails:xla -passes:jax/cpu"), TARGETS, "fails:xla -passes:jax/cpu")
