@@ -71,7 +71,10 @@ class BenchInstance:
         while (campaign_state := self._read("GET", f"/campaigns/{campaign}"))["state"] == "running":
             if time.monotonic() > give_up:
                 counters = campaign_state["counters"]
-                raise CannotRunError(f"campaign {campaign} is not done after {limit_s:.0f} s: {counters}")
+                raise CannotRunError(
+                    f"campaign {campaign} is not done after {limit_s:.0f} s ({counters}): "
+                    "run the bench on an idle machine"
+                )
             time.sleep(POLL_S)
         return campaign_state
 
@@ -84,7 +87,10 @@ class BenchInstance:
     def _read(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         answer = self.http.request(method, path, json=body)
         if not answer.is_success:
-            raise CannotRunError(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
+            raise CannotRunError(
+                f"the coordinator answered {answer.status_code} to {method} {path}, so the bench has ended; "
+                f"correct this: {answer.text[:300]}"
+            )
         content: dict[str, Any] = answer.json()
         return content
 

@@ -93,8 +93,8 @@ def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s") from error
+        raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s: run the bench on an idle machine") from error
     if completed_process.returncode:
         last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "no output").splitlines()[-1]
-        raise NotRunError(f"{' '.join(command[:3])} failed: {last}")
+        raise NotRunError(f"`{' '.join(command)}` failed ({last}): run it to see why")
     return completed_process.stdout

@@ -43,7 +43,7 @@ def wait(count: int) -> float:
     began = time.monotonic()
     while (last := count_stored()) < count:
         if time.monotonic() > give_up:
-            raise SystemExit(f"only {last} of {count} results after {LIMIT_S:.0f} s")
+            raise SystemExit(f"only {last} of {count} results after {LIMIT_S:.0f} s: run the bench on an idle machine")
         time.sleep(0.1)
     return (last - first) / (time.monotonic() - began)
 

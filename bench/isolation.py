@@ -201,7 +201,7 @@ async def _execute(
     verdicts: Counter[str] = Counter()
     while verdicts.total() < len(cases):
         if not await log.wait_for_event(log.acknowledged, LIMIT_S):
-            raise CannotRunError(f"the supervisor sent no event for {LIMIT_S:.0f} s")
+            raise CannotRunError(f"the supervisor sent no event for {LIMIT_S:.0f} s: run the bench on an idle machine")
         last, lines = log.after(log.acknowledged)
         for line in lines.splitlines():
             event = EVENT.validate_json(line)

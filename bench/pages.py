@@ -208,7 +208,8 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
     took = time.perf_counter() - began
     if not answer.is_success:
         raise CannotRunError(
-            f"the coordinator answered {answer.status_code} to the request for a report: {answer.text[:300]}"
+            f"the coordinator answered {answer.status_code} to the request for a report ({answer.text[:300]}): "
+            "read its log"
         )
     say("pages", f"report{name}: {took:.1f} s, {len(answer.content):,} bytes")
     return Figure(
@@ -251,7 +252,10 @@ def _wait_added_up(instance: BenchInstance, campaigns: Sequence[int]) -> None:
             path = f"/api/v1/campaigns/{campaign}/matrix?limit=1"
             while not http.get(path).raise_for_status().json()["freshness"]["current"]:
                 if time.monotonic() - began > ADDED_UP_S:
-                    raise CannotRunError(f"the matrix of campaign {campaign} is not up to date after {ADDED_UP_S:g} s")
+                    raise CannotRunError(
+                        f"the matrix of campaign {campaign} is not up to date after {ADDED_UP_S:g} s: "
+                        "run the bench on an idle machine"
+                    )
                 time.sleep(1.0)
     say("pages", f"the matrices are up to date after {time.monotonic() - began:.0f} s")
 

@@ -75,7 +75,8 @@ def wait_until(look: Callable[[], T | None], child: subprocess.Popen[bytes], log
     while (value := look()) is None:
         if child.poll() is not None or time.monotonic() > give_up:
             words = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
-            raise CannotRunError(f"{Path(str(child.args[0])).name} did not start: {words[0]}")  # type: ignore[index]
+            program = Path(str(child.args[0])).name  # type: ignore[index]
+            raise CannotRunError(f"{program} did not start ({words[0]}): read the reason in {log}")
         time.sleep(0.02)
     return value
 

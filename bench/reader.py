@@ -45,7 +45,9 @@ def read(http: httpx.Client, path: str) -> tuple[float, float]:
     with http.stream("GET", path) as answer:
         pieces = answer.iter_raw()
         if answer.status_code != 200 or not next(pieces, b""):
-            raise CannotRunError(f"the coordinator answered {answer.status_code} to GET {path}")
+            raise CannotRunError(
+                f"the coordinator answered {answer.status_code} to GET {path}: read the coordinator's log"
+            )
         first = time.perf_counter()
         for _ in pieces:
             pass

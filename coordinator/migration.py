@@ -36,14 +36,14 @@ def scripts() -> ScriptDirectory:
 
 
 def head() -> str:
-    """The revision that this code expects."""
+    """Return the revision that this code expects."""
     revision = scripts().get_current_head()
     assert revision is not None
     return revision
 
 
 async def current(dsn: str) -> str | None:
-    """The revision of the database; None if the database has no tables of Portolan."""
+    """Return the revision of the database; None if the database has no tables of Portolan."""
     return await run_once(dsn, _current)
 
 
@@ -81,7 +81,7 @@ def _upgrade(connection: Connection, require_roles: bool) -> str | None:
     all_revisions = {script.revision for script in scripts().walk_revisions()}
     if revision is not None and revision not in all_revisions:
         raise DatabaseError(
-            f"the database has revision {revision}, which this Portolan does not know: a newer Portolan made it, or "
+            f"this Portolan does not know the revision {revision} of the database, which a newer Portolan created, or "
             "one from before the first release: upgrade Portolan, or use another database "
             "(--data-dir, PORTOLAN_DATABASE_URL)"
         )

@@ -47,6 +47,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+HOW_TO_REPAIR = "repair its installation, or name another Python with --python"
+"""The advice if a framework or an interpreter cannot be started."""
+
 
 class RunnerError(Exception):
     """The base of all errors of a runner. The message says in one line what is wrong and what to do."""

@@ -59,8 +59,8 @@ def load(name: str) -> Framework:
     framework = _load(entry, f"framework {name!r}")
     if not isinstance(framework, Framework) or framework.name != name:
         raise UnknownFrameworkError(
-            f"framework {name!r}: its entry point {entry.value!r} must name a Framework (runners.suite.framework) "
-            "of the entry point's name"
+            f"framework {name!r}: its entry point {entry.value!r} is not a Framework of this name; correct the entry "
+            "point, or its Framework (runners.suite.framework)"
         )
     return framework
 
@@ -114,7 +114,7 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
         reason = framework.unserved.get(device)
         if reason is not None:
             raise UnknownFrameworkError(
-                f"{framework.name}/{device} cannot be served here: {reason}; there are {', '.join(known_devices)}"
+                f"{framework.name}/{device} cannot be served here: {reason}; choose one of: {', '.join(known_devices)}"
             )
         raise unknown_device(framework.name, device, known_devices)
     entry = next(entry for entry in entry_points(DEVICE_GROUP) if entry.name == f"{framework.name}.{device}")
@@ -122,8 +122,8 @@ def _accelerator(framework: Framework, device: str) -> Accelerator:
     missing = [name for name in ("VARIABLES", "device") if not hasattr(module, name)]
     if missing:
         raise UnknownFrameworkError(
-            f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; "
-            "runners/frameworks.py says what it must offer"
+            f"device {framework.name}/{device}: {entry.value!r} has no {' and no '.join(missing)}; add what "
+            "runners/frameworks.py asks of a device"
         )
     return cast(Accelerator, module)
 
@@ -156,8 +156,8 @@ def require(framework: str) -> None:
     if framework in known_names:
         return
     close = difflib.get_close_matches(framework, known_names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known_names) or 'none'}"
-    raise UnknownFrameworkError(f"no framework {framework!r}; {hint}")
+    hint = f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names)}"
+    raise UnknownFrameworkError(f"there is no framework {framework!r}; {hint}")
 
 
 def require_served(framework: str, device: str) -> None:

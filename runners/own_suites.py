@@ -133,7 +133,7 @@ def _load_suite(framework: Framework, own: OwnSuite) -> Suite:
         # Computed here, because its source may be unreadable, which must be reported now.
         _ = suite.revision
     except (Exception, SystemExit) as error:
-        raise SuiteError(f"{own} cannot be imported: {_describe_error(error, own)}") from error
+        raise SuiteError(f"{own} cannot be imported ({_describe_error(error, own)}): correct the suite") from error
     _require_cases(framework, suite, own)
     return suite
 
@@ -144,8 +144,8 @@ def _load_recording(framework: Framework, name: str, file: Path) -> Suite:
 
     if framework.replay is None:
         raise SuiteError(
-            f"{file}: calls of {framework.name} cannot be replayed from a recording; "
-            "those of jax, tensorflow and torch can"
+            f"{file}: recorded calls of {framework.name} cannot be replayed; name a recording of jax, tensorflow or "
+            "torch"
         )
     module, _, case_of = framework.replay.partition(":")
     functions = functions_of(file, framework.name, getattr(importlib.import_module(module), case_of))
@@ -197,4 +197,7 @@ def _require_cases(framework: Framework, suite: Suite, own: OwnSuite) -> None:
     for case in suite.cases:
         owner = roots.get(case.function.partition(".")[0], framework.name)
         if owner != framework.name:
-            raise SuiteError(f"{own} has a case of {owner} ({case.id}), but this runner serves {framework.name}")
+            raise SuiteError(
+                f"{own} has a case of {owner} ({case.id}), but this runner serves {framework.name}: "
+                f"serve the suite with a runner of {owner}"
+            )

@@ -91,7 +91,7 @@ class Table:
         before, heading, after = section.partition(f"\n{self.heading}\n")
         if start < 0 or not heading or heading in after:
             where = f" in {self.section}" if self.section else ""
-            raise ValueError(f"docs/{self.page} must have one table with the heading {self.heading}{where}")
+            raise ValueError(f"give docs/{self.page} exactly one table with the heading {self.heading}{where}")
         rule, *lines = after.split("\n")
         rest = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
         new_section = "\n".join([before, self.heading, rule, *self.rows(), *lines[rest:]])

@@ -83,7 +83,7 @@ def digest_of_registry(reference: str) -> str | None:
     if subprocess.run(["docker", "image", "inspect", reference], capture_output=True, check=False).returncode != 0:
         print(f"images: pulling {reference}", flush=True)
         if subprocess.run(["docker", "pull", "--quiet", reference], check=False).returncode != 0:
-            sys.exit(f"images: {reference} cannot be pulled, for the reason above")
+            sys.exit(f"images: {reference} cannot be pulled: correct the reason above, and repeat the command")
     for digest in inspect_image(reference)["RepoDigests"] or ():
         return str(digest.partition("@")[2])
     print(f"images: {reference} was built on this machine, so other machines cannot find it by a digest")

@@ -149,7 +149,7 @@ def _instance(folder: Path, targets: str) -> Iterator[str]:
             if "Ctrl-C" in line:
                 break
         if url is None:
-            sys.exit("screenshots: the instance did not start: see above")
+            sys.exit("screenshots: the instance did not start: correct the reason above, and repeat the command")
         yield url
     finally:
         if process.poll() is None:
@@ -162,7 +162,10 @@ def _portolan(folder: Path, *arguments: str) -> None:
         [str(PORTOLAN), *arguments, "--data-dir", str(folder)], env={**os.environ}, check=False
     )
     if completed_process.returncode != 0:
-        sys.exit(f"screenshots: `portolan {arguments[0]}` ended with {completed_process.returncode}: see above")
+        sys.exit(
+            f"screenshots: `portolan {arguments[0]}` ended with {completed_process.returncode}: "
+            "correct the reason above, and repeat the command"
+        )
 
 
 def _read(address: str) -> dict[str, Any]:

@@ -87,10 +87,12 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
         watching = [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}"]
         run([*watching, *words], may_fail=True)
     if not run_file.exists():
-        raise UnfinishedError("the whole command could not be run on the target")
+        raise UnfinishedError(f"the command did not start on the target: read the reason in {out / 'log.txt'}")
     whole = WatchedRun.model_validate_json(run_file.read_bytes())
     if whole.exit_code is None:
-        raise UnfinishedError(f"the whole command took more than {LIMIT_S:g} s on the target")
+        raise UnfinishedError(
+            f"the whole command took more than {LIMIT_S:g} s on the target: run the bench on an idle machine"
+        )
     ended_early = whole.exit_code != 0
     events = events_of(whole, has_wrong_values=not ended_early and has_wrong_values(values))
     recording = read_recording(recording_file.read_bytes(), model.name)
@@ -111,7 +113,9 @@ def read_source(package: Package, place: Path, package_folder: Path) -> Report:
         try:
             _run(place, package_folder, ["-m", "coordinator", "assess", str(package_folder / package.name), *options])
         except UnfinishedError as error:
-            raise CannotRunError(f"the source of {package.name} cannot be read: {error}") from error
+            raise CannotRunError(
+                f"the source of {package.name} was not assessed ({error}): read the reason in {place / 'log.txt'}"
+            ) from error
     document: Report = json.loads(report.read_bytes())
     return document
 
@@ -153,7 +157,7 @@ def install(place: Path, package: Package) -> Path:
     python = str(environment / "bin" / "python")
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python]
     if subprocess.run([*command, "--target", str(place), *package.requirements], stdout=sys.stderr).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}, for the reason above")
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: correct the reason above")
     return place
 
 
@@ -181,7 +185,9 @@ def _run(out: Path, package_folder: Path, arguments: Sequence[str], *, may_fail:
         try:
             code = process.wait(LIMIT_S + STOP_S)
         except subprocess.TimeoutExpired as error:
-            raise UnfinishedError(f"{arguments[2]} took more than {LIMIT_S:g} s") from error
+            raise UnfinishedError(
+                f"{arguments[2]} took more than {LIMIT_S:g} s: run the bench on an idle machine"
+            ) from error
         finally:
             _end(process)
     if code and not may_fail:

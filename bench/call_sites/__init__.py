@@ -82,7 +82,9 @@ def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
         check=False,
     )
     if completed_process.returncode:
-        raise CannotRunError(f"{program} failed in {package.framework}'s environment: its traceback is above")
+        raise CannotRunError(
+            f"{program} failed in {package.framework}'s environment: correct the error in the traceback above"
+        )
     seen_calls = SeenCalls.of(json.loads(completed_process.stdout))
     source = read_sources(package_folder / name, frameworks=[package.framework])
     return agreement(source.sites, seen_calls, package.framework)
@@ -97,7 +99,7 @@ def _install(place: Path, package: Package) -> Path:
         )
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--python", _python(package), "--target", str(place)]
     if subprocess.run([*command, *package.requirements], stdout=sys.stderr, check=False).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}, for the reason above")
+        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: correct the reason above")
     return place
 
 

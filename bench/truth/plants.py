@@ -36,7 +36,7 @@ def shares(framework: str) -> Iterator[Figure]:
 def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> Figure:
     mine = {test: has_passed for test, has_passed in verdicts.items() if is_one_of(test, ending)}
     if not mine:
-        raise CannotRunError(f"no test in {' or '.join(FILES)} has a name that ends in {ending}")
+        raise CannotRunError(f"no test in {' or '.join(FILES)} has a name that ends in {ending}: rename the tests")
     wrong = sorted(test for test, passed in mine.items() if not passed)
     share = 1 - len(wrong) / len(mine)
     return Figure(
@@ -64,7 +64,8 @@ def _verdicts(folder: Path) -> dict[str, bool]:
         verdicts = verdicts_of(report.read_text()) if report.exists() else {}
     if not verdicts:
         raise CannotRunError(
-            f"the plants of {folder.name} did not run: {process.stdout[-300:]} {process.stderr[-300:]}"
+            f"the plants of {folder.name} did not run; run `{' '.join(command)}` to see why: "
+            f"{process.stdout[-300:]} {process.stderr[-300:]}"
         )
     return verdicts
 

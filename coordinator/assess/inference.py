@@ -583,7 +583,10 @@ class SiteResolver(Resolver):
         return next((scope[name] for scope in reversed(self._scopes[:-1]) if name in scope), None)
 
     def _tested_class(self, test: ast.expr) -> tuple[str, Binding]:
-        """The name whose class a condition tests, and its value if the condition holds."""
+        """Return the variable whose class a condition tests (``isinstance(x, Tensor)``), and its value.
+
+        The value is what the variable has if the condition is true.
+        """
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 name, value = self._tested_class(operand)

@@ -24,11 +24,11 @@ def read_recording(content: bytes, name: str) -> Recording:
     try:
         mark = RecordingMark.model_validate_json(content)
     except ValidationError:
-        raise AssessmentError(f"{name} is no recording of Portolan's: make one with `{_MAKE}`") from None
+        raise AssessmentError(f"{name} is not a recording of Portolan: create one with `{_MAKE}`") from None
     if mark.format > FORMAT:
         raise AssessmentError(
-            f"{name} has format {mark.format}, made by portolan {mark.portolan}; this portolan reads up to {FORMAT}: "
-            "upgrade it"
+            f"{name} has format {mark.format} (made by portolan {mark.portolan}), and this portolan reads formats up "
+            f"to {FORMAT}: upgrade portolan"
         )
     try:
         return Recording.model_validate_json(content)

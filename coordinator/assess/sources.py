@@ -138,7 +138,10 @@ def locate(name_or_path: str) -> Path:
             if package is not None:
                 return package
     except (OSError, ValueError) as error:
-        raise AssessmentError(f"{name_or_path!r} cannot be read as a path or a name: {error}") from error
+        raise AssessmentError(
+            f"{name_or_path!r} cannot be a path or the name of a package ({error}): "
+            "name a folder, a .py file, a notebook or an installed package"
+        ) from error
     raise AssessmentError(
         f"{name_or_path} is not a file or folder here, and no package of that name is installed: "
         "name a folder, a .py file, a notebook, a wheel, an sdist or an installed package"
@@ -149,9 +152,9 @@ def nothing_read(name_or_path: str, source: AssessedSource) -> str:
     """The error message if none of the files could be read. It contains the reasons."""
     nothing = f"{name_or_path} has no Python file that can be read"
     if not source.unread:
-        return f"{nothing}: name a folder, a file or a package"
+        return f"{nothing}: name a folder, a .py file, a notebook or a package with Python files"
     reasons = [f"{unread.path}: {unread.reason}" for unread in source.unread]
-    return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): correct it, or name another"
+    return f"{nothing} ({join_words(reasons, SHOWN_REASONS)}): correct a file, or name another path"
 
 
 def _installed_path(name: str) -> Path | None:
@@ -172,7 +175,7 @@ def _installed_path(name: str) -> Path | None:
 
 def _files(path: Path) -> Iterator[files.SourceFile]:
     if not path.exists():
-        raise AssessmentError(f"{path}: there is no such file or folder")
+        raise AssessmentError(f"{path} does not exist: check the path")
     if path.is_dir():
         return files.sources(
             path, FileFilter(SUFFIXES, names_linked_folders=True, opens_archives=False, enters=_is_of_the_user)
@@ -182,7 +185,7 @@ def _files(path: Path) -> Iterator[files.SourceFile]:
     if path.is_file() and path.name.lower().endswith(_ARCHIVES):
         return files.sources(path, FileFilter(SUFFIXES, opens_archives=False))
     raise AssessmentError(
-        f"{path} holds no Python that can be assessed: name a folder, a .py file, a notebook, a wheel or an sdist"
+        f"{path} is not a file that can be assessed: name a folder, a .py file, a notebook, a wheel or an sdist"
     )
 
 

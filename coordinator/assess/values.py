@@ -67,7 +67,7 @@ class Symbol(Value):
 
     @property
     def is_plain_name(self) -> bool:
-        """Whether the symbol consists only of a name and members, without a call, element or parameter."""
+        """Whether the symbol is a dotted name such as ``torch.nn.Linear``, without a call, subscript or parameter."""
         return _PLAIN_NAME.fullmatch(self.path) is not None
 
     @property
@@ -77,7 +77,7 @@ class Symbol(Value):
 
 @dataclass(frozen=True)
 class Elements(Value):
-    """A collection whose elements all have the same value. A collection of layers can also be called
+    """A collection. One value, ``of``, stands for each of its elements. A collection of layers can also be called
     (``nn.Sequential``)."""
 
     of: Binding

@@ -27,6 +27,9 @@ from protocol.bundle import (
 )
 from protocol.model import first_fault
 
+COPY_AGAIN = "copy it again from the machine that wrote it"
+HOW_TO_MAKE = "`portolan-runner run … --out FILE`"
+
 _LINE: TypeAdapter[BundledOutcome | BundleEnd] = TypeAdapter(
     Annotated[BundledOutcome | BundleEnd, Field(discriminator="type")]
 )
@@ -49,7 +52,7 @@ def check(file: BinaryIO) -> Bundle:
     positions = {case.id: number for number, case in enumerate(header.suite.cases)}
     if not positions or len(positions) != len(header.suite.cases):
         fault = "the same case twice" if positions else "no case"
-        raise BundleError(f"the bundle's header names {fault}: take a fresh copy")
+        raise BundleError(f"the header of the bundle names {fault}: {COPY_AGAIN}")
     digest = hashlib.sha256(first)
     there = bytearray(header.outcomes)
     ended_at = header.begun_at
@@ -62,27 +65,32 @@ def check(file: BinaryIO) -> Bundle:
             break
         position = positions.get(entry.case)
         if position is None or entry.run > header.runs:
-            raise BundleError(f"line {number} of the bundle has a case or run that its header lacks: take a fresh copy")
+            raise BundleError(
+                f"line {number} of the bundle has case {entry.case}, run {entry.run}, which its header does not list: "
+                f"{COPY_AGAIN}"
+            )
         place = (entry.run - 1) * len(positions) + position
         if there[place]:
-            raise BundleError(f"line {number} of the bundle repeats an outcome: take a fresh copy")
+            raise BundleError(
+                f"line {number} of the bundle has a second outcome of case {entry.case}, run {entry.run}: {COPY_AGAIN}"
+            )
         there[place] = 1
         ended_at = max(ended_at, entry.finished_at)
         digest.update(line)
     if file.read(1):
-        raise BundleError(f"the bundle continues after its last line, {number}, so it was changed: take a fresh copy")
+        raise BundleError(f"the bundle was changed, because it continues after its last line, {number}: {COPY_AGAIN}")
     if digest.hexdigest() != entry.sha256:
-        raise BundleError("the bundle's checksum does not match its content: take a fresh copy")
+        raise BundleError(f"the checksum of the bundle does not match its content: {COPY_AGAIN}")
     if entry.outcomes != number - 2 or not all(there):
         raise BundleError(
-            f"the bundle has {sum(there):,} of {len(there):,} outcomes: it is not complete: "
+            f"the bundle is incomplete, because it has {sum(there):,} of {len(there):,} outcomes: "
             "repeat the command that wrote it, with the same FILE"
         )
     return Bundle(header, entry.sha256, ended_at)
 
 
 def outcomes(file: BinaryIO) -> Iterator[BundledOutcome]:
-    """The outcomes of a checked bundle, in the order in which they finished."""
+    """Yield the outcomes of a checked bundle, in the order in which they finished."""
     file.seek(0)
     file.readline()
     for line in file:
@@ -95,14 +103,17 @@ def require_size(size: int, limit: int = MAX_BYTES) -> None:
     """Raise ``BundleTooLargeError`` for a size above the limit."""
     if size > limit:
         raise BundleTooLargeError(
-            f"the bundle is larger than {limit >> 20:,} MiB: chart fewer functions or runs into each file"
+            f"the bundle is larger than the limit of {limit >> 20:,} MiB: write fewer functions or runs into each file"
         )
 
 
 def _next_line(file: BinaryIO, number: int) -> bytes:
     line = file.readline(MAX_LINE_BYTES + 1)
     if len(line) > MAX_LINE_BYTES:
-        raise BundleError(f"line {number} is longer than any line of a bundle: this is not a bundle")
+        raise BundleError(
+            f"the file is not a bundle, because its line {number} is longer than any line of a bundle: "
+            f"create one with {HOW_TO_MAKE}"
+        )
     if not line.endswith(b"\n") and number > 1:
         raise BundleError(f"the bundle is cut off in line {number}: copy it again, or continue the run that wrote it")
     return line
@@ -112,23 +123,23 @@ def _header(line: bytes) -> BundleHeader:
     try:
         mark = BundleMark.model_validate_json(line)
     except ValidationError:
-        raise BundleError("this is not a bundle: create one with `portolan-runner run … --out FILE`") from None
+        raise BundleError(f"the file is not a bundle: create one with {HOW_TO_MAKE}") from None
     if mark.format > FORMAT:
         raise BundleError(
-            f"the bundle has format {mark.format}, made by portolan {mark.portolan}; "
-            f"this portolan reads up to {FORMAT}: upgrade Portolan"
+            f"the bundle has format {mark.format} (made by portolan {mark.portolan}), and this portolan reads formats "
+            f"up to {FORMAT}: upgrade portolan"
         )
     try:
         header = BundleHeader.model_validate_json(line)
     except ValidationError as error:
         raise BundleError(
-            f"line 1 of the bundle, its header, is not valid: {first_fault(error)}; "
-            "take a fresh copy, or correct the runner that wrote it"
+            f"line 1 of the bundle, its header, is not valid ({first_fault(error)}): "
+            f"{COPY_AGAIN}, or correct the runner that wrote it"
         ) from None
     if header.runner.protocol != PROTOCOL_VERSION:
         raise BundleError(
-            f"the bundle's outcomes are in protocol {header.runner.protocol}; "
-            f"this portolan speaks {PROTOCOL_VERSION}: use matching releases of Portolan and the runner"
+            f"the outcomes of the bundle are in protocol {header.runner.protocol}, and this portolan reads protocol "
+            f"{PROTOCOL_VERSION}: use the same release for Portolan and the runner"
         )
     return header
 
@@ -140,6 +151,6 @@ def _entry(line: bytes, number: int) -> BundledOutcome | BundleEnd:
         # The location begins with the name of the union's member, which is also the name of one of its fields.
         fault = first_fault(error).removeprefix("outcome.").removeprefix("end.")
         raise BundleError(
-            f"line {number} of the bundle is not a valid outcome: {fault}; "
-            "take a fresh copy, or correct the runner that wrote it"
+            f"line {number} of the bundle is not a valid outcome ({fault}): "
+            f"{COPY_AGAIN}, or correct the runner that wrote it"
         ) from None

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from coordinator.bundles import reader, signer_store, store
 from coordinator.bundles.models import Signer
-from coordinator.bundles.reader import Bundle
+from coordinator.bundles.reader import COPY_AGAIN, Bundle
 from coordinator.bundles.store import DoneJob
 from coordinator.database.connection import allow_long_statements
 from coordinator.database.outage import is_refused
@@ -73,7 +73,8 @@ async def import_bundle(
     except DBAPIError as error:
         if is_refused(error):
             raise BundleError(
-                "the bundle has a value that the database cannot store, so no runner wrote it: take a fresh copy"
+                "the bundle was changed or damaged, because it has a value that the database cannot store: "
+                f"{COPY_AGAIN}"
             ) from error
         raise
 

@@ -25,7 +25,7 @@ WITHIN_S = 600.0
 
 
 def signature_file(bundle: Path) -> Path:
-    """The path of a bundle's signature, which ``ssh-keygen`` writes next to the bundle."""
+    """Return the path of a bundle's signature, which ``ssh-keygen`` writes next to the bundle."""
     return Path(f"{bundle}.sig")
 
 
@@ -89,7 +89,8 @@ class Signers:
         signer = find_principal(signature, self.allowed)
         if signer is None:
             raise BundleError(
-                f"{bundle} is signed by a key that {self.allowed} does not list: leave the bundle out, or add the key"
+                f"{bundle} is signed by a key that {self.allowed} does not list: add the key to {self.allowed} if you "
+                "trust it, or omit the bundle"
             )
         with open(bundle, "rb") as content:
             complaint = verify(content, signature, self.allowed, signer, self.revoked)
@@ -144,4 +145,4 @@ def _ssh_keygen(action: str, *options: str, content: BinaryIO | None = None) -> 
             f"{error.filename} is not installed: install OpenSSH, whose ssh-keygen checks signatures"
         ) from error
     except subprocess.TimeoutExpired as error:
-        raise BundleError(f"the signature was not checked within {WITHIN_S:g} s: try again") from error
+        raise BundleError(f"ssh-keygen did not check the signature within {WITHIN_S:g} s: try again") from error

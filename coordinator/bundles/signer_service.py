@@ -35,7 +35,9 @@ async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Si
             raise
         if signer.revoked_at is not None:
             raise ConflictError(f"this key of {signer.name} was revoked: ask for a new key") from None
-        raise ConflictError(f"this key is trusted already, as signer {signer.id}, {signer.name}") from None
+        raise ConflictError(
+            f"this key is already trusted (signer {signer.id}, {signer.name}): you need not add it again"
+        ) from None
     return Signer.model_validate(row._mapping)
 
 

@@ -75,7 +75,11 @@ def make_plan(
     by_target = {offer.target.id: offer for offer in offers}
     without = [target for target in targets if target.id not in by_target]
     if without:
-        raise UnknownNameError(f"no live runner of {without[0]} offers the suite '{suite}'", "suite")
+        raise UnknownNameError(
+            f"no live runner of {without[0]} offers the suite '{suite}': omit this target, choose another "
+            "suite, or start a runner that offers this one",
+            "suite",
+        )
     available = [case.function for target in targets for case in by_target[target.id].cases]
     selection = select_functions(functions, available)
     plans = []
@@ -103,22 +107,25 @@ def make_plan(
 
 
 def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetName]:
-    """The targets of the sample's framework. Targets of other frameworks cannot run the sample's functions."""
+    """Return the targets of the sample's framework. Targets of other frameworks cannot run the sample's functions."""
     own = [target for target in targets if target.framework == framework]
     if not own:
         there = ", ".join(map(str, targets))
         raise UnknownNameError(
-            f"the sample is of {framework}, but no selected target runs it (selected: {there})", "targets"
+            f"the functions of the sample belong to {framework}, but the selected targets do not run it ({there}): "
+            f"select a target such as {framework}/cpu",
+            "targets",
         )
     return own
 
 
 def check_suite(suite: str, suite_names: Sequence[str]) -> None:
     if suite not in suite_names:
-        there = ", ".join(suite_names) or "none; register a runner first"
-        raise UnknownNameError(f"no suite '{suite}'{did_you_mean(suite, suite_names)} (known: {there})", "suite")
+        guess = did_you_mean(suite, suite_names) or ";"
+        there = f"choose one of {', '.join(suite_names)}" if suite_names else "register a runner first"
+        raise UnknownNameError(f"there is no suite '{suite}'{guess} {there}", "suite")
 
 
 def priority(campaign_id: int, run: int) -> int:
-    """The priority of a job as a number. Jobs with smaller numbers start first."""
+    """Return the priority of a job as a number. Jobs with smaller numbers start first."""
     return campaign_id * MAX_RUNS + run - 1

@@ -115,7 +115,10 @@ async def _plan(
         sample = chart_sample(request.sample, {case.function for offer in offers for case in offer.cases})
         functions = sample.functions
         if offers and not functions:
-            raise UnknownNameError(f"the suite '{request.suite}' has no case of any function of the sample", "suite")
+            raise UnknownNameError(
+                f"the suite '{request.suite}' has no case of any function of the sample: choose another suite",
+                "suite",
+            )
     only = None
     if request.rerun is not None:
         if await store.read_campaign(connection, request.rerun.campaign) is None:
@@ -168,7 +171,7 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
 
 
 async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
-    """The sample that the campaign's functions form; None if they were chosen in another way."""
+    """Return the sample that the campaign's functions form; None if they were chosen in another way."""
     async with engine.connect() as connection:
         if await store.read_campaign(connection, campaign_id) is None:
             raise _no_campaign(campaign_id)
@@ -177,7 +180,7 @@ async def sample(engine: AsyncEngine, campaign_id: int) -> ChartedSample | None:
 
 
 async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
-    """The verdicts of the functions so far, by each rule that pages show side by side. They come from the stored
+    """Return the verdicts of the functions so far, by each rule that pages show side by side. They come from the stored
     matrix, so they are as old as the matrix."""
     async with engine.connect() as connection:
         rows = await store.verdicts(connection, campaign_id)
@@ -185,14 +188,14 @@ async def verdicts(engine: AsyncEngine, campaign_id: int) -> list[VerdictCount]:
 
 
 async def failures(engine: AsyncEngine, campaign_id: int, most: int) -> list[RecentFailure]:
-    """The latest failures, newest first."""
+    """Return the latest failures, newest first."""
     async with engine.connect() as connection:
         rows = await store.failed_lately(connection, campaign_id, most)
     return [RecentFailure.model_validate(row._mapping) for row in rows]
 
 
 async def incomplete(engine: AsyncEngine, campaign_id: int, functions: int) -> list[RecentFailure]:
-    """The incomplete outcomes of at most ``functions`` functions, according to the stored matrix."""
+    """Return the incomplete outcomes of at most ``functions`` functions, according to the stored matrix."""
     async with engine.connect() as connection:
         rows = await store.incomplete(connection, campaign_id, functions)
     return [RecentFailure.model_validate(row._mapping) for row in rows]

@@ -47,7 +47,7 @@ _VERDICTS: Mapping[Cause, Verdict] = {
 
 
 def verdict_of(cause: Cause) -> Verdict:
-    """The verdict of an outcome with this cause."""
+    """Return the verdict of an outcome with this cause."""
     return _VERDICTS.get(cause, Verdict.failed)
 
 
@@ -164,7 +164,10 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
         for rule in (of_vendors if table == _VENDORS_PLACE else [_rule(table, number)])
     )
     if of_vendors and tables.count(_VENDORS_PLACE) != 1:
-        raise RulesError("the file of rules must have one [[rule]] with vendors = true, where those of vendors stand")
+        raise RulesError(
+            "the file of rules must have exactly one [[rule]] with vendors = true: add it where the rules of vendors "
+            "are to be inserted"
+        )
     rule_ids: set[str] = set()
     for rule in rules:
         if rule.id in rule_ids:
@@ -174,7 +177,7 @@ def load(text: str, vendors: Mapping[str, str] = MappingProxyType({})) -> tuple[
         if rule.catches_all:
             raise RulesError(f"rule {rule.id!r} has no condition, so later rules are never reached; add a condition")
     if not rules or not rules[-1].catches_all or rules[-1].cause is not Cause.unknown:
-        raise RulesError("the last rule must catch everything: cause 'unknown' and no condition")
+        raise RulesError("the last rule must match every outcome: give it cause = 'unknown' and no condition")
     return rules
 
 
@@ -183,15 +186,15 @@ def _tables(text: str, keys: Set[str]) -> dict[str, Any]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RulesError(f"the rules are not valid TOML: {error}") from error
+        raise RulesError(f"the rules are not valid TOML ({error}): correct the file") from error
     if set(document) != keys or not isinstance(document["rule"], list):
         others = "".join(f"{key} and " for key in sorted(keys - {"rule"}))
-        raise RulesError(f"the file may hold only {others}[[rule]] tables; write each rule as one")
+        raise RulesError(f"the file must consist of {others}[[rule]] tables; write each rule as a [[rule]] table")
     return document
 
 
 def _vendor_rules(vendor: str, text: str) -> list[Rule]:
-    """The rules of a vendor's file. They apply only to the devices that the file names."""
+    """Return the rules of a vendor's file. They apply only to the devices that the file names."""
     try:
         document = _tables(text, {"devices", "rule"})
         devices = frozenset(_texts("the file", "devices", document["devices"]))
@@ -203,17 +206,20 @@ def _vendor_rules(vendor: str, text: str) -> list[Rule]:
 def _vendor_rule(vendor: str, devices: _Words, table: Any, number: int) -> Rule:
     rule = _rule(table, number)
     if not rule.id.startswith(f"{vendor}-"):
-        raise RulesError(f"rule {rule.id!r}: the id must begin with {vendor!r} and a hyphen")
+        raise RulesError(f"rule {rule.id!r}: the id must begin with '{vendor}-'; rename the rule")
     beyond = sorted(set(table) - _VENDOR_KEYS)
     if beyond:
         conditions = " and ".join(_VENDOR_PATTERNS)
-        raise RulesError(f"rule {rule.id!r}: a vendor's rule may state no {', '.join(beyond)}; it has {conditions}")
+        raise RulesError(
+            f"rule {rule.id!r}: a vendor's rule cannot have the key {' or '.join(beyond)}; remove it, and use only the "
+            f"conditions {conditions}"
+        )
     if rule.catches_all:
         raise RulesError(f"rule {rule.id!r} has no condition; add a message or a log")
     if rule.cause not in _VENDOR_CAUSES:
         causes = ", ".join(cause for cause in Cause if cause in _VENDOR_CAUSES)
         raise RulesError(
-            f"rule {rule.id!r}: a vendor's words cannot show cause {rule.cause.value!r}; use one of {causes}"
+            f"rule {rule.id!r}: a vendor's rule cannot have the cause {rule.cause.value!r}; use one of {causes}"
         )
     return replace(rule, device=devices)
 
@@ -225,13 +231,13 @@ def _rule(table: Any, number: int) -> Rule:
     unknown = sorted(set(table) - _KEYS)
     if unknown:
         raise RulesError(
-            f"rule {name!r}: unknown key {', '.join(map(repr, unknown))}; the known keys are {', '.join(sorted(_KEYS))}"
+            f"rule {name!r}: unknown key {', '.join(map(repr, unknown))}; use only {', '.join(sorted(_KEYS))}"
         )
     if not isinstance(table.get("says"), str) or not table["says"]:
-        raise RulesError(f"rule {name!r}: 'says' is missing; write the sentence that people read")
+        raise RulesError(f"rule {name!r}: 'says' is missing; add the sentence that explains the cause to people")
     right_at = table.get("right_at", False)
     if "right_at" in table and right_at is not True:
-        raise RulesError(f"rule {name!r}: right_at must be true or absent")
+        raise RulesError(f"rule {name!r}: right_at is {right_at!r}; set it to true, or remove it")
     values = {key: _texts(f"rule {name!r}", key, table[key]) for key in (*_WORDS, *_PATTERNS) if key in table}
     for key, words in _ENUMERATED.items():
         for word in values.get(key, ()):
@@ -245,7 +251,7 @@ def _rule(table: Any, number: int) -> Rule:
 def _texts(subject: str, key: str, value: Any) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise RulesError(f"{subject}: {key} must be a text or a list of texts, none of them empty")
+        raise RulesError(f"{subject}: {key} is {value!r}; write a text or a list of texts, none of them empty")
     return texts
 
 
@@ -253,7 +259,7 @@ def _member(rule: str, key: str, value: Any, words: type[_Word]) -> _Word:
     try:
         return words(value)
     except ValueError:
-        raise RulesError(f"rule {rule!r}: {key} {value!r} is none of {', '.join(words)}") from None
+        raise RulesError(f"rule {rule!r}: {key} is {value!r}; use one of {', '.join(words)}") from None
 
 
 def _linear(rule: str, key: str, patterns: Iterable[str]) -> _Words:
@@ -262,8 +268,8 @@ def _linear(rule: str, key: str, patterns: Iterable[str]) -> _Words:
             require_linear(pattern)
         except PatternError as error:
             raise RulesError(
-                f"rule {rule!r}: {key} {pattern!r} is no regular expression that is matched in linear time "
-                f"(RE2's syntax, without look-around and back-references): {error}"
+                f"rule {rule!r}: {key} {pattern!r} is not a regular expression in RE2's syntax ({error}); correct it; "
+                "look-around and back-references are not possible"
             ) from error
     return frozenset(patterns)
 
@@ -306,7 +312,7 @@ class _Evidence:
         self._found: dict[str, _Words] = {}
 
     def matching_patterns(self, field: str) -> _Words:
-        """The patterns, over all rules for this kind of evidence, that match the outcome's text."""
+        """Return the patterns, over all rules for this kind of evidence, that match the outcome's text."""
         if field not in self._found:
             texts = map(self._patterns[field].found_in, self._texts(field))
             self._found[field] = frozenset().union(*texts)
@@ -336,8 +342,8 @@ RULES_REVISION = hashlib.sha256("\0".join((_FILE, *_VENDORS.values())).encode())
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules that ship with Portolan. They are loaded at the first failure, because their patterns take 10 MB and
-    0.1 s."""
+    """Return the rules that ship with Portolan. They are loaded at the first failure, because their patterns take 10 MB
+    and 0.1 s."""
     return load(_FILE, _VENDORS)
 
 
@@ -365,14 +371,14 @@ def classify(outcome: Outcome, *, framework: str, device: str, rules: RulesByEnd
 
 
 def describe(rule_id: str) -> str | None:
-    """The sentence that describes a rule to people; None if the current rules do not contain it."""
+    """Return the sentence that describes a rule to people; None if the current rules do not contain it."""
     rule = _by_id().get(rule_id)
     return rule.says if rule else None
 
 
 def readable(message: str) -> str:
-    """The readable part of a message, without stacks and lists of kernels. Of a long message, only the beginning and
-    the end."""
+    """Return the readable part of a message, without stacks and lists of kernels. Of a long message, only the beginning
+    and the end."""
     words = _ends(message, _UNCUT_HEAD, _UNCUT_TAIL)
     for mark in (*_CPP_STACK, _DISPATCH_TABLE):
         words = words.partition(mark)[0]
@@ -384,5 +390,5 @@ def readable(message: str) -> str:
 
 
 def _ends(text: str, head: int, tail: int) -> str:
-    """The beginning and the end of a long text."""
+    """Return the beginning and the end of a long text."""
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"

@@ -169,13 +169,14 @@ async def _jobs(connection: AsyncConnection, campaign_id: int, case: str, target
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, matches[0].id, case)
     if not jobs:
         raise NotFoundError(
-            f"campaign {campaign_id} has no failed, skipped or incomplete outcome of {case} on {matches[0].target}"
+            f"campaign {campaign_id} has no failed, skipped or incomplete outcome of {case} on {matches[0].target}: "
+            f"check the case's name (/campaigns/{campaign_id}/matrix lists the results)"
         )
     return matches[0].id, jobs
 
 
 async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -> Sequence[int]:
-    """The runs of the outcome's case on its target that did not pass."""
+    """Return the runs of the outcome's case on its target that did not pass."""
     where = await store.where(connection, campaign_id, job_id)
     if where is None:
         raise NotFoundError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,9 @@ def enumerate_(
     if process.returncode != 0:
         lines = process.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogueError(
-            (lines or ["the enumeration ended without a message"])[-1].removeprefix("portolan-runner: ")
+            (lines or [f"the enumeration ended without a message: run `{shlex.join(command)}` to see why"])[
+                -1
+            ].removeprefix("portolan-runner: ")
         )
 
 
@@ -124,7 +127,7 @@ def _progress(tally: Tally) -> None:
 
 
 def _count_lines(counts: UsageCounts) -> Iterator[str]:
-    """The result of a count as lines of text."""
+    """Yield the result of a count as lines of text."""
     files = counts.files
     refusals = sum(files.refused.values())
     yield (
@@ -199,7 +202,9 @@ def _make_sample(**values: Any) -> FunctionSample:
     try:
         return FunctionSample(**values)
     except ValidationError as error:
-        raise CatalogueError(f"this sample cannot be charted: {first_fault(error)}") from error
+        raise CatalogueError(
+            f"no sample can be drawn with these options ({first_fault(error)}): correct the option"
+        ) from error
 
 
 def _say_of_sample(sample: FunctionSample) -> None:
@@ -253,7 +258,7 @@ def coverage_(
 
 
 def _suites(catalogue: SuiteList) -> dict[tuple[str, str], list[str]]:
-    """The functions of every suite, over all its revisions."""
+    """Return the functions of every suite, over all its revisions."""
     functions_by_suite: dict[tuple[str, str], list[str]] = {}
     for suite in catalogue.suites:
         functions_by_suite.setdefault((suite.suite, suite.framework), []).extend(

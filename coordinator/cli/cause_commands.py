@@ -44,7 +44,7 @@ def override(
     if case is not None and target is None:
         raise CoordinatorError("an override needs a target: add --target, such as torch/xla")
     if case is not None and not undo and (cause is None or why is None):
-        raise CoordinatorError("an override needs --cause and --why (or --undo to remove one)")
+        raise CoordinatorError("an override needs --cause and --why: add both, or remove an override with --undo")
     if case is None:
         for word in client.overrides(campaign_id):
             print(f"{word.target}  {word.case}\n  {word.cause}, {word.by} on {word.at:%Y-%m-%d}: {word.why}")

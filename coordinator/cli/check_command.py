@@ -67,7 +67,7 @@ def restarting(command: str, within_s: float) -> Restart:
                 f"--restart-command did not end within {within_s:g} s: give a command that returns after the restart"
             ) from None
         if code != 0:
-            raise NotRunError(f"--restart-command ended with exit code {code}")
+            raise NotRunError(f"--restart-command ended with exit code {code}: give a command that restarts the runner")
 
     return restart
 

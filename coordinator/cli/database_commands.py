@@ -49,7 +49,7 @@ def _embedded_dsn(directory: DataDirectory, running: Whereabouts, role: Database
 
     reading, dsn = (dsn_of(directory.postgres, f"portolan_{name}") for name in (DatabaseRole.reading, role))
     if dsn is None or running.dsn != reading:
-        raise DatabaseError("this instance uses your own database; connect with the roles you gave there")
+        raise DatabaseError("this instance uses your own database: connect with the roles that you created there")
     return dsn
 
 
@@ -77,9 +77,13 @@ def _password(file: Path) -> str:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         password = kept_secret(file)
     except (OSError, UnicodeDecodeError) as error:
-        raise DatabaseError(f"the password in {file} cannot be read or made: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise DatabaseError(
+            f"the password in {file} cannot be read or created ({reason.lower()}): "
+            "correct the file or its permissions, or choose another folder"
+        ) from error
     if not password or not password.isascii() or not password.isprintable():
-        raise DatabaseError(f"{file} must hold a password of printable ASCII, in one line")
+        raise DatabaseError(f"{file} has no valid password: write one line of printable ASCII into it")
     return password
 
 

@@ -119,7 +119,7 @@ class Demo:
         yield from self.follow((yield from self.submit((yield from self.online(targets)))))
 
     def online(self, targets: Sequence[str] | None) -> Steps[list[str]]:
-        """The targets to chart: all that are online now; or the named ones, as soon as they are online."""
+        """Return the targets to chart: all that are online now; or the named ones, as soon as they are online."""
         began = time.monotonic()
         while True:
             try:
@@ -361,7 +361,9 @@ def _chart_here(
             demo.drive(LocalDemo(demo, instance).chart(_by_framework(targets)), instance.tend)
             campaign = demo.campaign
             if campaign is None:
-                raise InstanceError("none of these targets can be served here, for the reasons above")
+                raise InstanceError(
+                    "none of these targets can be served here, for the reasons above: choose other targets"
+                )
             results = demo.results(campaign, instance.tend)
             reports = []
             # If the report fails, the chart is still complete.

@@ -119,7 +119,9 @@ class DataDirectory:
                 f"{error.filename} is readable by its owner only: run the command as that user"
             ) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise DatabaseError(f"{self._whereabouts} is damaged: restart the instance") from error
+            raise DatabaseError(
+                f"{self._whereabouts} is damaged: stop the instance, and start it again with `portolan up`"
+            ) from error
 
     def runner(self, target: str) -> Path:
         """Return the folder of the local runner that serves ``target``, and create it if it is missing."""

@@ -83,7 +83,8 @@ def up(
         print(f"{plural(len(specs) - len(failed_targets), 'runner')} registered at {client.url}", flush=True)
     if failed_targets:
         raise FleetError(
-            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not start: {', '.join(failed_targets)}"
+            f"{len(failed_targets)} of {plural(len(specs), 'target')} did not start ({', '.join(failed_targets)}): "
+            "correct the reasons above, and run the command again"
         )
 
 
@@ -181,11 +182,11 @@ def _require_operator(client: Client) -> None:
 
 
 def _select_containers(scheduler: Scheduler, targets: Sequence[str]) -> list[Container]:
-    """The containers of these targets. Raises ``FleetError`` if a target has no container."""
+    """Return the containers of these targets. Raises ``FleetError`` if a target has no container."""
     containers = {container.target: container for container in scheduler.list()}
     names = dict.fromkeys(str(FleetTarget.parse(text)) for text in split(targets))
     for target in names.keys() - containers.keys():
-        there = f"it has {', '.join(containers)}" if containers else "it has none: `portolan fleet up` starts some"
+        there = f"choose one of {', '.join(containers)}" if containers else "`portolan fleet up` starts containers"
         raise FleetError(f"fleet '{scheduler.fleet}' has no container of {target}; {there}")
     return [containers[target] for target in names]
 

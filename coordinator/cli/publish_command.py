@@ -67,15 +67,17 @@ def publish(
 
 
 def _predicate(origin: str) -> str:
-    """The end of a sentence that begins with *the evidence*: ``is from FILE``, ``ships with Portolan``."""
+    """Return the end of a sentence that begins with *the evidence*: ``is from FILE``, ``ships with Portolan``."""
     return f"is {origin}" if origin.startswith("from ") else origin
 
 
 def _signers(has_files: bool, allowed_file: Path | None, revoked_file: Path | None, accept_unsigned: bool) -> Signers:
-    """The signers whose files are accepted. Raises ``PublicationError`` for an option without effect."""
+    """Return the signers whose files are accepted. Raises ``PublicationError`` for an option without effect."""
     if revoked_file is not None and allowed_file is None:
         raise PublicationError("--revoked needs --signers: name the file of the trusted keys")
     options = {"--signers": allowed_file is not None, "--unsigned": accept_unsigned}
     for option in (name for name, is_set in options.items() if is_set and not has_files):
-        raise PublicationError(f"{option} applies to bundles and to a file of --data: name one")
+        raise PublicationError(
+            f"{option} applies only to bundles and to a file of --data: name such a file, or omit {option}"
+        )
     return Signers(allowed_file, revoked_file, accept_unsigned)

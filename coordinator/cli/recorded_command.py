@@ -48,7 +48,7 @@ def record(command: str, framework: str, device: str) -> Path:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise AssessmentError(f"--run {command!r} is not a command line: {error}") from error
+        raise AssessmentError(f"--run {command!r} is not a command line ({error}): correct its quotes") from error
     if not words:
         raise AssessmentError("--run is empty: give a command, such as --run 'python train.py'")
     digest = hashlib.sha256(f"{Path.cwd()} {command} {device}".encode()).hexdigest()[:8]

@@ -488,7 +488,8 @@ class Client:
         except ValidationError:
             if answer.status_code in AWAY:
                 return CoordinatorAwayError(
-                    f"the server at {self.url} cannot reach its coordinator ({answer.status_code})"
+                    f"the server at {self.url} cannot reach its coordinator (status {answer.status_code}): "
+                    "check that the coordinator runs"
                 )
             return self._not_ours()
         if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:

@@ -126,7 +126,7 @@ class Rollout:
         while not _answers(container.url):
             actual_state = {actual.id: actual for actual in self._scheduler.list(usage=True)}.get(container.id)
             if actual_state is None:
-                raise FleetError("somebody else removed its container: run the command again")
+                raise FleetError("its container was removed by another command: run this command again")
             if actual_state.state == "restarting" and (actual_state.restarts or 0) >= RESTARTS_OF_THE_HOPELESS:
                 raise FleetError(f"it exits as soon as it starts ({actual_state.restarts} times)")
             if actual_state.trouble is not None:
@@ -166,7 +166,7 @@ def _answers(url: str) -> bool:
 
 
 def _secret(file: Path) -> str:
-    """The secret in the file. The first call creates the file.
+    """Return the secret in the file. The first call creates the file.
 
     The folder keeps out all other users of the host. The file itself can be read by everyone, because the container
     runs as another user, whose id the image chooses.
@@ -181,4 +181,7 @@ def _secret(file: Path) -> str:
 
 
 def _unwritable(path: Path, error: OSError) -> FleetError:
-    return FleetError(f"cannot keep a runner's secret in {path}: {(error.strerror or str(error)).lower()}")
+    return FleetError(
+        f"the secret of a runner cannot be stored in {path} ({(error.strerror or str(error)).lower()}): "
+        "correct this, or choose another data directory with --data-dir"
+    )

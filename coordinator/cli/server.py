@@ -78,7 +78,9 @@ def listening_on(host: str, port: int, *, or_any_port: bool = False, option: str
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise ListenError(f"'{host}' is not an address of this machine: {error.strerror}") from error
+        raise ListenError(
+            f"'{host}' is not an address of this machine ({error.strerror}): give one such as 127.0.0.1 with --host"
+        ) from error
     with socket.socket(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -83,7 +83,7 @@ class Bounds:
         for part in filter(None, (part.strip() for part in text.split(","))):
             name, _, value = (word.strip() for word in part.partition("="))
             if name not in names:
-                raise SettingError(f"{LIMITS}: there is no limit '{name}'; the limits are: {', '.join(names)}")
+                raise SettingError(f"{LIMITS}: there is no limit '{name}'; choose one of: {', '.join(names)}")
             if not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= LARGEST):
                 raise SettingError(f"{LIMITS}: {name} is {value!r}: give a whole number from 1 to {LARGEST:,}")
             limits[name] = int(value)

@@ -24,7 +24,7 @@ def parse_named_seconds(kind: type[TimesT], text: str, setting: str) -> TimesT:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (word.strip() for word in part.partition("="))
         if name not in names:
-            raise SettingError(f"{setting}: there is no time '{name[:100]}'; there are: {', '.join(names)}")
+            raise SettingError(f"{setting}: there is no time '{name[:100]}'; choose one of: {', '.join(names)}")
         try:
             seconds = float(value)
         except ValueError:

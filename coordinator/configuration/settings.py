@@ -119,7 +119,9 @@ def proxies(text: str) -> tuple[str, ...]:
         try:
             ipaddress.ip_network(part)
         except ValueError as error:
-            raise SettingError(f"PORTOLAN_PROXIES: {error}: give addresses or networks, such as 127.0.0.1") from error
+            raise SettingError(
+                f"PORTOLAN_PROXIES has {part[:100]!r} ({error}): give addresses or networks, such as 127.0.0.1"
+            ) from error
     return parts
 
 
@@ -135,7 +137,7 @@ def host_names(*options: str) -> frozenset[str]:
 
 
 def admin_token(path: Path | None) -> str | None:
-    """The admin token in the file; None without a file. Raises ``SettingError`` if the token is not usable."""
+    """Return the admin token in the file; None without a file. Raises ``SettingError`` if the token is not usable."""
     return None if path is None else _secret_word(path, "the admin token")
 
 
@@ -145,15 +147,19 @@ def _secret_word(path: Path, noun: str) -> str:
         word = path.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not text"
-        raise SettingError(f"{noun} cannot be read from {path}: {why}") from error
+        raise SettingError(
+            f"{noun} cannot be read from {path} ({why}): name a file that you can read, or correct its permissions"
+        ) from error
     if re.fullmatch(KEY, word) is None:
-        raise SettingError(f"{path} must hold {noun}: one word of printable ASCII, of 32 to 500 characters")
+        raise SettingError(
+            f"{path} does not contain {noun}: write one word of 32 to 500 printable ASCII characters into it"
+        )
     return word
 
 
 def anonymous_role(option: str | None) -> AnonymousRole | None:
-    """The role of callers without a token: from the option if it is given, otherwise from the environment, otherwise
-    None."""
+    """Return the role of callers without a token: from the option if it is given, otherwise from the environment,
+    otherwise None."""
     role = option or variables().anonymous_role
     match role:
         case None | "none":
@@ -164,7 +170,7 @@ def anonymous_role(option: str | None) -> AnonymousRole | None:
 
 
 def statement_timeout_s() -> float:
-    """The time limit of a statement: from the environment if it is set there, otherwise the default."""
+    """Return the time limit of a statement: from the environment if it is set there, otherwise the default."""
     text = variables().statement_timeout_s
     if text is None:
         return STATEMENT_TIMEOUT_S
@@ -178,7 +184,7 @@ def statement_timeout_s() -> float:
 
 
 def runner_networks() -> RunnerNetworks:
-    """The networks in which the environment allows runners."""
+    """Return the networks in which the environment allows runners."""
     text = variables().runner_networks
     try:
         return RunnerNetworks.parse(text)
@@ -189,7 +195,7 @@ def runner_networks() -> RunnerNetworks:
 
 
 def log_format(stream: TextIO) -> LogFormat:
-    """The format of log lines from the environment. The default is text on a terminal, and JSON otherwise."""
+    """Return the format of log lines from the environment. The default is text on a terminal, and JSON otherwise."""
     text = variables().log_format
     match text:
         case None:
@@ -207,9 +213,15 @@ def with_password(url: str, file: str | None) -> str:
     try:
         password = Path(file).read_text().strip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise DatabaseError(
+            f"PORTOLAN_DATABASE_PASSWORD_FILE is {file}, which cannot be read ({reason.lower()}): "
+            "name a file that contains only the password"
+        ) from error
     if not password:
-        raise DatabaseError(f"PORTOLAN_DATABASE_PASSWORD_FILE: {file} is empty")
+        raise DatabaseError(
+            f"PORTOLAN_DATABASE_PASSWORD_FILE is {file}, which is empty: write the password into the file"
+        )
     parts = urlsplit(url)
     if not parts.username:
         raise DatabaseError("PORTOLAN_DATABASE_URL names no user: write postgresql://user@host/database")

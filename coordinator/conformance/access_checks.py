@@ -41,7 +41,7 @@ async def secret(subject: Subject) -> None:
 
 
 def _wrong_headers(secret: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Headers that must be rejected, each with a description."""
+    """Yield headers that must be rejected, each with a description."""
     yield "without a secret", {}
     near = {
         "with a wrong secret": "not-the-secret",
@@ -60,7 +60,9 @@ async def runner(subject: Subject) -> None:
     """GET /v1/runner returns the runner's description with protocol 1, all required members and no unknown ones."""
     info = await _read(subject, "/v1/runner", RunnerInfo)
     if info.protocol != PROTOCOL_VERSION:
-        raise BrokenError(f"protocol is {info.protocol}, not {PROTOCOL_VERSION}")
+        raise BrokenError(
+            f"protocol is {info.protocol}, not {PROTOCOL_VERSION}: implement the version that this Portolan speaks"
+        )
     if info.boot_id != subject.boot_id:
         raise BrokenError("boot_id changed between two answers: change it only when the runner starts")
 
@@ -72,7 +74,7 @@ async def catalogue(subject: Subject) -> None:
         raise BrokenError("the runner's catalogue has no suite: add at least one")
     for suite in runner_catalogue.suites:
         if not (suite.name and suite.revision):
-            raise BrokenError(f"the suite {suite.name!r} has no name or no revision")
+            raise BrokenError(f"the suite {suite.name!r} has no name or no revision: give it both")
     if (reason := ambiguity(runner_catalogue)) is not None:
         raise BrokenError(reason)
 
@@ -84,14 +86,16 @@ async def constant(subject: Subject) -> None:
             try:
                 now = (await subject.http.get(path)).json()
             except ValueError as error:
-                raise BrokenError(f"the answer to GET {path} is no longer a JSON object: {error}") from error
+                raise BrokenError(
+                    f"the answer to GET {path} is no longer a JSON object ({error}): repeat the first answer"
+                ) from error
             if now != before:
                 change = _difference(before, now)
                 raise BrokenError(f"the answer to GET {path} changed {change}: change it only when the runner starts")
 
 
 def _difference(before: Any, now: Any, where: str = "") -> str:
-    """The first place at which two responses differ, and how."""
+    """Return the first place at which two responses differ, and how."""
     if isinstance(before, dict) and isinstance(now, dict) and before.keys() == now.keys():
         members = ((name, before[name], now[name]) for name in before)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
@@ -107,4 +111,4 @@ async def _read(subject: Subject, path: str, model: type[M]) -> M:
     try:
         return model.model_validate_json(answer.content)
     except ValidationError as error:
-        raise BrokenError(f"GET {path}: {first_fault(error)}") from error
+        raise BrokenError(f"the answer to GET {path} is not valid ({first_fault(error)}): correct it") from error

@@ -40,9 +40,9 @@ async def stop_queued(subject: Subject) -> None:
         events = await stream.wait_finished(waiting, limit_s=subject.times.stop_s)
     events[-1].require_ending("incomplete", "cancelled")
     if any(event.is_of("started", waiting) for event in events):
-        raise BrokenError("the runner started a job that DELETE had removed from the queue")
+        raise BrokenError("the runner started a job after it had answered its DELETE: remove the job from the queue")
     if any(event.is_of("finished", hung) for event in events):
-        raise BrokenError("DELETE of a waiting job also stopped the running job")
+        raise BrokenError("DELETE of a waiting job also stopped the running job: stop only the named attempt")
 
 
 async def always(subject: Subject) -> None:
@@ -75,8 +75,8 @@ async def kills(subject: Subject) -> None:
         if late_s <= LATE_S:
             return
     raise BrokenError(
-        f"the runner killed a hung case {late_s:.1f} s past its deadline, not at most {LATE_S:g} s, "
-        f"and was late in each of {TRIES} repetitions"
+        f"the runner killed a hung case {late_s:.1f} s after its deadline, and was late in each of {TRIES} "
+        f"repetitions: kill it at most {LATE_S:g} s after the deadline"
     )
 
 
@@ -98,7 +98,8 @@ async def _seconds_past_deadline(subject: Subject) -> float:
             lived_s.append(reported_s)
         if min(lived_s) < DEADLINE_S * EARLY:
             raise BrokenError(
-                f"the runner killed a case with timeout_s {DEADLINE_S:g} after {min(lived_s):.1f} s: too early"
+                f"the runner killed a case after {min(lived_s):.1f} s, too early: let it run for its timeout_s, "
+                f"{DEADLINE_S:g}"
             )
         await _require_next_job_runs(subject, stream)
     return max(end.at - start.at, *lived_s[1:]) - DEADLINE_S
@@ -116,7 +117,8 @@ async def waiting(subject: Subject) -> None:
             return
     if charged_s is None:
         raise NotRunError(
-            f"the runner's slow case took only {waited_s:.1f} s, so no job waited as long as its timeout_s"
+            f"the runner's slow case took only {waited_s:.1f} s, so no job waited as long as its timeout_s: "
+            "tag a slower case"
         )
     raise BrokenError(
         f"a short case with timeout_s {SHORT_S:g} timed out after it had waited {charged_s:.1f} s in the queue: "

@@ -38,7 +38,9 @@ async def check_numbers(subject: Subject) -> None:
     for job in jobs:
         types = [event.type for event in events if event.key == job.key]
         if types != ["started", "finished"]:
-            raise BrokenError(f"{job_name(job.key)} has the events {types}, not ['started', 'finished']")
+            raise BrokenError(
+                f"{job_name(job.key)} has the events {types}: send one 'started' and one 'finished' for each job"
+            )
 
 
 async def resume(subject: Subject) -> None:
@@ -75,7 +77,7 @@ async def check_nothing_dropped(subject: Subject) -> None:
             # Each newer attempt ends the previous one.
             events += await stream.wait_finished(*queued_keys[:-1])
     if not events:
-        raise NotRunError("the runner queued no job")
+        raise NotRunError("the runner queued no job: answer queued to new jobs")
     async with subject.stream() as stream:
         again = await stream.wait_finished(events[-1].key)
     _require_same(f"with {len(events)} events unacknowledged, a new stream", again, events)
@@ -100,10 +102,10 @@ async def idle(subject: Subject) -> None:
         last = (await subject.finish(stream))[-1].n
         beat = await stream.heartbeat()
         if beat.n != last:
-            raise BrokenError(f"the heartbeat has n {beat.n}, not the last issued number {last}")
+            raise BrokenError(f"the heartbeat has n {beat.n}: give it the number of the last event, {last}")
         following = await subject.finish(stream)
     if following[0].n != last + 1:
-        raise BrokenError(f"the event after number {last} has number {following[0].n}, not {last + 1}")
+        raise BrokenError(f"the event after number {last} has number {following[0].n}: give it the number {last + 1}")
 
 
 async def running(subject: Subject) -> None:
@@ -142,8 +144,8 @@ async def lasting(subject: Subject) -> None:
     event.require_ending("failed", "timed_out", f"with timeout_s {times.lasting_s:g}, a case that hangs")
     if event.at - begun_at > times.lasting_s + LATE_S:
         raise BrokenError(
-            f"the runner killed a case with timeout_s {times.lasting_s:g} too late, "
-            f"{event.at - begun_at:.1f} s after its start"
+            f"the runner killed a case too late, {event.at - begun_at:.1f} s after its start: kill it after its "
+            f"timeout_s, {times.lasting_s:g}"
         )
     naming = [beat for beat in beats if _seconds_spent(beat, key) > 0]
     if len(naming) < 2:
@@ -153,7 +155,7 @@ async def lasting(subject: Subject) -> None:
 
 
 def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) -> str | None:
-    """The fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
+    """Return the fault of a heartbeat while one case hangs and one job waits; None if it is correct."""
     running, since_s = beat.body.get("running"), beat.at - begun_at
     try:
         (entry,) = running  # type: ignore[misc]
@@ -168,7 +170,7 @@ def _misreport(beat: ReceivedEvent, hung: Key, begun_at: float, slack_s: float) 
 
 
 def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | None:
-    """The fault of a running case's time in two heartbeats; None if the time advances correctly."""
+    """Return the fault of a running case's time in two heartbeats; None if the time advances correctly."""
     before, after, apart = _seconds_spent(beat, key), _seconds_spent(later, key), later.at - beat.at
     if after <= before or abs(after - before - apart) > max(DRIFT_S, DRIFT * apart):
         return f"heartbeats {apart:.1f} s apart gave the times {before:g} s and {after:g} s of one running case"
@@ -176,7 +178,8 @@ def _standstill(beat: ReceivedEvent, later: ReceivedEvent, key: Key) -> str | No
 
 
 def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
-    """The seconds that a case has run, including its waits for the timing lock; 0 if the heartbeat does not name it."""
+    """Return the seconds that a case has run, including its waits for the timing lock; 0 if the heartbeat does not name
+    it."""
     running = beat.body.get("running")
     for entry in running if isinstance(running, list) else []:
         if (entry.get("id"), entry.get("attempt")) == key:
@@ -191,7 +194,10 @@ async def history(subject: Subject) -> None:
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
     if strange := sorted(subject.history.keys - subject.taken):
-        raise BrokenError(f"the runner sent events of {job_name(strange[0])}, to which it had never answered queued")
+        raise BrokenError(
+            f"the runner sent events of {job_name(strange[0])}, which it had not queued: send events only of jobs "
+            "with the answer queued"
+        )
 
 
 async def trims(subject: Subject) -> None:
@@ -233,7 +239,8 @@ async def again(subject: Subject) -> None:
     following = await subject.run()
     if following[0].n != end + 1:
         raise BrokenError(
-            f"the event after number {end}, acknowledged twice, has number {following[0].n}, not {end + 1}"
+            f"the event after number {end}, acknowledged twice, has number {following[0].n}: give it the number "
+            f"{end + 1}"
         )
 
 
@@ -263,6 +270,6 @@ def _require_same(name: str, events: Sequence[ReceivedEvent], earlier: Sequence[
     if [event.text for event in events] != [event.text for event in earlier]:
         numbers, before = [event.n for event in events], [event.n for event in earlier]
         if numbers != before:
-            raise BrokenError(f"{name} sent events {numbers}, not {before}")
+            raise BrokenError(f"{name} sent events {numbers}, not {before}: send the unacknowledged events again")
         n = next(event.n for event, first in zip(events, earlier, strict=True) if event.text != first.text)
-        raise BrokenError(f"{name} sent event {n} with other content than the first time")
+        raise BrokenError(f"{name} sent event {n} with other content than the first time: repeat events unchanged")

@@ -62,7 +62,7 @@ class ReceivedEvent:
     def require_ending(self, verdict: str, ending: str, subject: str = "it") -> None:
         """Raise ``BrokenError`` unless this event finishes an attempt with this verdict and ending."""
         if self.ending != (verdict, ending):
-            raise BrokenError(f"{subject} ended {self.ending[0]}, {self.ending[1]}, not {verdict}, {ending}")
+            raise BrokenError(f"{subject} ended as {self.ending[0]} ({self.ending[1]}), expected {verdict} ({ending})")
 
 
 class Stream:
@@ -100,10 +100,12 @@ class Stream:
                 while not events or not condition(events[-1]):
                     event = await self._arrived.get()
                     if event is None:
-                        raise BrokenError(f"the runner ended the event stream before it sent {what}")
+                        raise BrokenError(
+                            f"the runner ended the event stream before it sent {what}: keep the stream open"
+                        )
                     events.append(event)
         except TimeoutError:
-            raise BrokenError(f"the runner did not send {what} within {limit_s:g} s") from None
+            raise BrokenError(f"the runner did not send {what} within {limit_s:g} s: send it earlier") from None
         return events
 
     async def stays_open(self, seconds: float) -> None:

@@ -38,12 +38,12 @@ async def receipts(subject: Subject) -> None:
         answers = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
         raise BrokenError(
-            f"the runner answered {answer.status_code} to POST /v1/jobs, without a list of statuses"
+            f"the answer {answer.status_code} to POST /v1/jobs has no list of statuses: answer with one for each job"
         ) from None
     statuses = ("queued", "unknown_case", "queued")
     if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
         raise BrokenError(
-            f"the runner answered {answers}, not {statuses}, to three jobs, the second with an unknown case"
+            f"the runner answered {answers} to three jobs, the second with an unknown case: answer {statuses}"
         )
 
 
@@ -53,7 +53,7 @@ async def check_repeat(subject: Subject) -> None:
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
-        raise BrokenError(f"the runner answered {twice}, not ['queued', 'known'], to one attempt twice in a POST")
+        raise BrokenError(f"the runner answered {twice} to one attempt twice in a POST: answer ['queued', 'known']")
     await subject.require_status(job, "known", "the same attempt, posted again immediately")
     await _require_one_run(subject, job, post_again=True)
 
@@ -66,7 +66,7 @@ async def stale(subject: Subject) -> None:
     await subject.require_status(older, "stale_attempt", "attempt 1, posted after attempt 2")
     events = await _require_one_run(subject, job)
     if any(event.key == older.key for event in events):
-        raise BrokenError("the runner ran attempt 1 although it already had attempt 2")
+        raise BrokenError("the runner ran attempt 1 although it already had attempt 2: do not run an older attempt")
 
 
 async def other_case(subject: Subject) -> None:
@@ -109,7 +109,7 @@ async def slots(subject: Subject) -> None:
     """The runner runs at most as many cases at the same time as it has slots."""
     slots = subject.info.get("slots", 1)
     if not isinstance(slots, int):
-        raise NotRunError(f"the runner's slots are {slots}, not a whole number")
+        raise NotRunError(f"the runner's slots are {slots}: give a whole number in GET /v1/runner")
     # All jobs are sent in one request. Jobs posted later could arrive after the hung case has ended, and would prove
     # nothing.
     hanging = subject.job(ConformanceTag.hangs, timeout_s=BESIDE_S)
@@ -121,7 +121,8 @@ async def slots(subject: Subject) -> None:
             at_work.discard(event.key)
         if len(at_work) > slots:
             raise BrokenError(
-                f"with slots {slots}, {' and '.join(map(job_name, sorted(at_work)))} ran at the same time"
+                f"{' and '.join(map(job_name, sorted(at_work)))} ran at the same time: run only as many as slots, "
+                f"{slots}, says"
             )
 
 
@@ -135,8 +136,8 @@ async def order(subject: Subject) -> None:
     ]
     if started_keys != posted_keys:
         raise BrokenError(
-            f"the runner started jobs in the order {[id for id, _ in started_keys]}, "
-            f"not {[id for id, _ in posted_keys]}"
+            f"the runner started jobs in the order {[id for id, _ in started_keys]}: "
+            f"start them in the order of the request, {[id for id, _ in posted_keys]}"
         )
 
 
@@ -144,7 +145,9 @@ async def full(subject: Subject) -> None:
     """Jobs beyond queue_limit get the status full. The runner does not run them, and they can be posted again."""
     limit = subject.info.get("queue_limit")
     if not isinstance(limit, int) or not 1 <= limit <= MOST_QUEUED:
-        raise NotRunError(f"the runner's queue_limit is {limit}; only limits from 1 to {MOST_QUEUED} are checked")
+        raise NotRunError(
+            f"the runner's queue_limit is {limit}: set it to a number from 1 to {MOST_QUEUED} to run this check"
+        )
     subject.require_one_slot(", so its queue does not stay full")
     async with subject.stream() as stream:
         await stream.wait_started(await subject.hang())
@@ -155,8 +158,8 @@ async def full(subject: Subject) -> None:
         if statuses != ["queued"] * limit + ["full"] * 2:
             counts = ", ".join(f"{len(list(same))} {status}" for status, same in itertools.groupby(statuses))
             raise BrokenError(
-                f"with queue_limit {limit} and one case running, the runner answered {counts} to {len(jobs)} jobs"
-                f", not {limit} queued, 2 full"
+                f"with queue_limit {limit} and one case running, the runner answered {counts} to {len(jobs)} jobs: "
+                f"answer {limit} queued, 2 full"
             )
         refused_keys = {job.key for job in jobs[limit:]}
         open_keys = list(subject.open)
@@ -186,5 +189,5 @@ async def _require_one_run(subject: Subject, job: CheckJob, *, post_again: bool 
     for type in ("started", "finished"):
         count = sum(event.is_of(type, job.key) for event in events)
         if count != 1:
-            raise BrokenError(f"{job_name(job.key)} has {count} {type} events, not 1")
+            raise BrokenError(f"{job_name(job.key)} has {count} {type} events: send exactly one")
     return events

@@ -39,11 +39,15 @@ async def output(subject: Subject) -> None:
     outcome = end.body["outcome"]
     size, tail = outcome.get("log_bytes"), str(outcome.get("log_tail"))
     if not isinstance(size, int) or size < PRINTED_BYTES:
-        raise BrokenError(f"a case printed more than {PRINTED_BYTES} bytes, but its log_bytes is {size}")
+        raise BrokenError(
+            f"a case printed more than {PRINTED_BYTES} bytes, but its log_bytes is {size}: count all printed bytes"
+        )
     if len(tail.encode(errors="replace")) > TAIL_BYTES:
-        raise BrokenError(f"log_tail has {len(tail.encode(errors='replace'))} bytes, not at most {TAIL_BYTES}")
+        raise BrokenError(
+            f"log_tail has {len(tail.encode(errors='replace'))} bytes: shorten it to its last {TAIL_BYTES} bytes"
+        )
     if not tail.rstrip().endswith(LAST_LINE):
-        raise BrokenError(f"log_tail ends with {tail[-40:]!r}, not with the last printed line {LAST_LINE!r}")
+        raise BrokenError(f"log_tail ends with {tail[-40:]!r}: let it end with the last printed line, {LAST_LINE!r}")
 
 
 async def lines(subject: Subject) -> None:
@@ -58,9 +62,13 @@ async def lines(subject: Subject) -> None:
                 event["outcome"] = _VALID
             EVENT.validate_python(event)
         except ValidationError as error:
-            raise BrokenError(f"an event breaks the protocol ({first_fault(error)}): {excerpt}") from error
+            raise BrokenError(
+                f"an event breaks the protocol ({first_fault(error)}): correct this member of the event {excerpt}"
+            ) from error
         except ValueError as error:
-            raise BrokenError(f"a line is not a JSON object ({error}): {excerpt}") from error
+            raise BrokenError(
+                f"a line is not a JSON object ({error}): send one JSON object per line, instead of {excerpt}"
+            ) from error
 
 
 async def valid(subject: Subject) -> None:
@@ -76,7 +84,7 @@ async def own(subject: Subject) -> None:
     """The outcomes of a sample of the runner's own cases, with each timing policy, are valid."""
     cases = sample(subject.cases, subject.seed)[: DRAWN[subject.level]]
     if not cases:
-        raise NotRunError("every case of the runner's catalogue hangs")
+        raise NotRunError("every case of the runner's catalogue hangs: add a case that ends")
     probing, times = subject.level is Level.probe, subject.times
     end = time.monotonic() + (times.probe_sample_s if probing else times.sample_s)
     limit = subject.info.get("queue_limit")
@@ -106,8 +114,8 @@ async def _require_valid(subject: Subject, cases_with_timing: Sequence[tuple[Che
 
 
 def sample(cases: Sequence[CheckCase], seed: int) -> list[CheckCase]:
-    """The runner's cases in a random order that the seed determines. One case of each function comes first, then second
-    cases; conformance cases come last."""
+    """Return the runner's cases in a random order that the seed determines. One case of each function comes first, then
+    second cases; conformance cases come last."""
     candidates = [case for case in cases if ConformanceTag.hangs not in case.tags]
     random.Random(seed).shuffle(candidates)
     before: Counter[str] = Counter()

@@ -89,13 +89,15 @@ async def problem(subject: Subject) -> None:
         call = f"the {answer.status_code} to {answer.request.method} {answer.request.url.path}"
         kind = answer.headers.get("content-type", "none").partition(";")[0].strip()
         if kind != PROBLEM_JSON:
-            raise BrokenError(f"{call} has the content type {kind}, not {PROBLEM_JSON}")
+            raise BrokenError(f"{call} has the content type {kind}: send errors as {PROBLEM_JSON}")
         members = _members(answer)
         missing = [name for name in ("title", "detail") if not (isinstance(members.get(name), str) and members[name])]
         if missing:
-            raise BrokenError(f"{call} has no {' and no '.join(missing)}")
+            raise BrokenError(f"{call} lacks {' and '.join(missing)}: add them as texts")
         if members.get("status") != answer.status_code:
-            raise BrokenError(f"{call} has the status {members.get('status')!r} in its body")
+            raise BrokenError(
+                f"{call} has the status {members.get('status')!r} in its body: repeat the status of the response"
+            )
 
 
 async def boot(subject: Subject) -> None:
@@ -119,14 +121,14 @@ async def revision(subject: Subject) -> None:
 
 def _require_refusal(answer: httpx.Response, call: str) -> None:
     if not answer.is_client_error:
-        raise BrokenError(f"the runner answered {answer.status_code}, not 4xx, to {call}")
+        raise BrokenError(f"the runner answered {answer.status_code} to {call}: answer 4xx")
 
 
 def _require_conflict(subject: Subject, answer: httpx.Response) -> None:
     call = f"{answer.request.method} {answer.request.url.path}"
     require(call, answer.status_code, 409)
     if _members(answer).get("boot_id") != subject.boot_id:
-        raise BrokenError(f"the 409 to {call} does not contain the current boot_id {subject.boot_id}")
+        raise BrokenError(f"the 409 to {call} does not contain the current boot_id: add {subject.boot_id}")
 
 
 async def _require_new(subject: Subject, job: CheckJob) -> None:

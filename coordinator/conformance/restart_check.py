@@ -9,6 +9,7 @@ import time
 
 import httpx
 
+from coordinator.configuration.variables import CHECK_TIMES
 from coordinator.conformance.cases import job_name
 from coordinator.conformance.subject import Subject
 from coordinator.errors import BrokenError, NotRunError
@@ -54,5 +55,6 @@ async def _next_boot(subject: Subject) -> dict[str, object]:
                 return info
         await asyncio.sleep(LOOK_EVERY_S)
     raise BrokenError(
-        f"after its restart the runner did not answer GET /v1/runner within {subject.times.restart_s:g} s"
+        f"after its restart the runner did not answer GET /v1/runner within {subject.times.restart_s:g} s: "
+        f"allow more time with restart_s in {CHECK_TIMES}"
     )

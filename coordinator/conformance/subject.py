@@ -79,19 +79,21 @@ class Subject:
         """A case that ends quickly: the case tagged as passing if there is one, otherwise the first case of the
         catalogue."""
         if not self.cases:
-            raise NotRunError("the runner's catalogue has no case")
+            raise NotRunError("the runner's catalogue has no case: add one")
         return next((case for case in self.cases if ConformanceTag.passes in case.tags), self.cases[0])
 
     def case_with_tag(self, tag: ConformanceTag) -> CheckCase:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
-            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}")
+            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}: add one to run this check")
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:
         """Raise ``NotRunError`` if the runner runs several cases at the same time."""
         if self.info.get("slots", 1) != 1:
-            raise NotRunError(f"the runner runs several cases at the same time (slots){consequence}")
+            raise NotRunError(
+                f"the runner runs several cases at the same time (slots){consequence}: check it with one slot"
+            )
 
     def job(self, of: CheckCase | ConformanceTag | None = None, **fields: Any) -> CheckJob:
         """Make a new job. ``of`` is its case, or the tag that its case must have. Without ``of``, the case ends
@@ -136,7 +138,8 @@ class Subject:
         answers = statuses(answer)
         if answer.status_code != 200 or len(answers) != len(jobs):
             raise BrokenError(
-                f"the runner answered {answer.status_code} to POST /v1/jobs of {len(jobs)} jobs: {answer.text[:200]}"
+                f"answer 200 with one status for each job to POST /v1/jobs: the runner answered {answer.status_code} "
+                f"to {len(jobs)} jobs: {answer.text[:200]}"
             )
         return answers
 
@@ -145,13 +148,13 @@ class Subject:
         status."""
         (status,) = await self.post(job)
         if status != wanted_status:
-            raise BrokenError(f"the runner answered {status!r}, not {wanted_status!r}, to {description}")
+            raise BrokenError(f"the runner answered {status!r} to {description}: answer {wanted_status!r}")
 
     async def queue(self, *jobs: CheckJob) -> list[Key]:
         """Post jobs. Raises ``BrokenError`` unless all of them are queued."""
         for job, status in zip(jobs, await self.post(*jobs), strict=True):
             if status != "queued":
-                raise BrokenError(f"the runner answered {status!r}, not 'queued', to the new job {job.body['id']}")
+                raise BrokenError(f"the runner answered {status!r} to the new job {job.body['id']}: answer 'queued'")
         return [job.key for job in jobs]
 
     async def hang(self, timeout_s: float | None = None, **fields: Any) -> Key:
@@ -182,7 +185,7 @@ class Subject:
         self.history.acknowledge(n)
 
     def find_fault(self, event: ReceivedEvent) -> str | None:
-        """The first fault of the outcome in a finished event; None if it has none."""
+        """Return the first fault of the outcome in a finished event; None if it has none."""
         job, posted_at = self._posted.get(event.key, (None, -math.inf))
         return find_fault(event.body.get("outcome"), job, event.at - posted_at)
 
@@ -223,7 +226,10 @@ class Subject:
         while await self.events_status(high) == 410:
             low, high = high, max(1, high * 2)
             if high > MOST_EVENTS:
-                raise BrokenError("the runner answers 410 to GET /v1/events for every N")
+                raise BrokenError(
+                    "the runner answers 410 to GET /v1/events for every N: answer 410 only if events after N were "
+                    "acknowledged"
+                )
         while high - low > 1:
             middle = (low + high) // 2
             if await self.events_status(middle) == 410:
@@ -278,7 +284,7 @@ class Subject:
 
 
 def statuses(answer: httpx.Response) -> list[str]:
-    """The statuses in a response to POST /v1/jobs; empty if they cannot be read."""
+    """Return the statuses in a response to POST /v1/jobs; empty if they cannot be read."""
     try:
         return [str(receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
@@ -288,4 +294,4 @@ def statuses(answer: httpx.Response) -> list[str]:
 def require(call: str, status: int, wanted_status: int) -> None:
     """Raise ``BrokenError`` if the response to a request (``call``) has another status than ``wanted_status``."""
     if status != wanted_status:
-        raise BrokenError(f"the runner answered {status}, not {wanted_status}, to {call}")
+        raise BrokenError(f"the runner answered {status} to {call}: answer {wanted_status}")

@@ -23,7 +23,9 @@ def dump(dsn: str, file: BinaryIO) -> None:
     """Dump the database to an open file, without blocking other writers. Raises ``DatabaseError``."""
     process = _run("pg_dump", dsn, "--format=custom", *_WITHOUT_ROLES, stdout=file)
     if process.returncode:
-        raise DatabaseError(f"the database could not be dumped: {_complaint(process)}")
+        raise DatabaseError(
+            f"the database could not be dumped ({_complaint(process)}): correct this, and repeat the command"
+        )
 
 
 async def restore(dsn: str, file: Path) -> None:
@@ -32,7 +34,10 @@ async def restore(dsn: str, file: Path) -> None:
     await run_once(dsn, _require_empty)
     process = _run("pg_restore", dsn, "--single-transaction", "--exit-on-error", *_WITHOUT_ROLES, str(file))
     if process.returncode:
-        raise DatabaseError(f"{file} could not be restored, and the database was not changed: {_complaint(process)}")
+        raise DatabaseError(
+            f"{file} could not be restored ({_complaint(process)}): name a file that `portolan db dump` wrote. "
+            "The database was not changed"
+        )
 
 
 def _require_empty(connection: Connection) -> None:
@@ -64,7 +69,7 @@ def _without_password(netloc: str) -> str:
 
 
 def _complaint(process: subprocess.CompletedProcess[bytes]) -> str:
-    """The last line of the program's error output. It gives the reason for the failure."""
+    """Return the last line of the program's error output. It gives the reason for the failure."""
     lines = [line for line in process.stderr.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line]
     return (errors or lines or [f"exit code {process.returncode}"])[0]

@@ -61,7 +61,7 @@ class Account:
         return mode & bits == bits
 
     def closed_folder(self, path: Path) -> Path | None:
-        """The outermost folder above ``path`` that this user cannot enter, if there is one."""
+        """Return the outermost folder above ``path`` that this user cannot enter, if there is one."""
         return next((parent for parent in reversed(path.absolute().parents) if not self.can(parent, 1)), None)
 
 
@@ -78,7 +78,7 @@ def account_of(uid: int) -> Account:
 
 
 def servant() -> Account:
-    """The account for the server if root starts it: ``postgres`` if it exists, otherwise ``nobody``."""
+    """Return the account for the server if root starts it: ``postgres`` if it exists, otherwise ``nobody``."""
     for name in ("postgres", "nobody"):
         try:
             return account_of(pwd.getpwnam(name).pw_uid)
@@ -91,7 +91,7 @@ def servant() -> Account:
 
 
 def installations() -> list[PostgresInstallation]:
-    """Every usable PostgreSQL on this machine: first the wheel's, then the system's, newest version first."""
+    """Return every usable PostgreSQL on this machine: first the wheel's, then the system's, newest version first."""
     by_folder: dict[Path, PostgresInstallation] = {}
     places = [(folder, folder.parents[2]) for folder in _wheel_folders()]
     for folder, base in [*places, *((folder, None) for folder in _system_folders())]:
@@ -124,7 +124,8 @@ def choose(data_major: int | None, where: Path) -> PostgresInstallation:
 
 
 def within_reach(installation: PostgresInstallation, account: Account, directory: Path) -> Path:
-    """The ``bin`` folder that ``account`` can run. If necessary, the programs are copied once into ``directory``."""
+    """Return the ``bin`` folder that ``account`` can run. If necessary, the programs are copied once into
+    ``directory``."""
     closed_folder = account.closed_folder((installation.bin / "postgres").resolve())
     if closed_folder is None:
         return installation.bin
@@ -139,7 +140,10 @@ def within_reach(installation: PostgresInstallation, account: Account, directory
             _copy(installation.bin.parent, installation.base, copy)
         except (OSError, shutil.Error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise DatabaseError(f"PostgreSQL could not be copied to {copy}: {reason}") from error
+            raise DatabaseError(
+                f"PostgreSQL could not be copied to {copy} ({reason}): free space there, or choose another data "
+                "directory"
+            ) from error
     return copy / installation.bin.relative_to(installation.base)
 
 
@@ -184,7 +188,7 @@ def _system_folders() -> list[Path]:
 
 
 def _version(folder: Path) -> str | None:
-    """The server's version, or None if there is no complete, working PostgreSQL in ``folder``."""
+    """Return the server's version, or None if there is no complete, working PostgreSQL in ``folder``."""
     if not (folder / "initdb").exists():
         return None
     try:

@@ -171,7 +171,10 @@ async def run_once(dsn: str, work: Callable[[Connection], T]) -> T:
         async with pool.begin() as connection:
             return await connection.run_sync(work)
     except DATABASE_AWAY as error:
-        raise DatabaseError(f"the database at {_place(dsn)} cannot be used: {reason_of(error)}") from error
+        raise DatabaseError(
+            f"the database at {_place(dsn)} cannot be used ({reason_of(error)}): check that it runs, and that the DSN "
+            "is right"
+        ) from error
     finally:
         await pool.dispose()
 

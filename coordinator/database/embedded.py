@@ -85,8 +85,8 @@ class EmbeddedPostgres:
             except OSError as error:
                 self.stop()
                 raise DatabaseError(
-                    f"cannot keep a database in {self.directory}: "
-                    f"{(error.strerror or str(error)).lower()} ({error.filename or 'while writing'})"
+                    f"no database can be stored in {self.directory}: {(error.strerror or str(error)).lower()} "
+                    f"({error.filename or 'while writing'}); correct this, or choose another data directory"
                 ) from error
             except subprocess.TimeoutExpired as error:
                 self.stop()
@@ -204,7 +204,8 @@ class EmbeddedPostgres:
         # In single-user mode, PostgreSQL ends with 0 after a statement that failed.
         if process.returncode or "ERROR:" in process.stderr:
             raise DatabaseError(
-                f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}"
+                f"PostgreSQL could not create its database in {self.directory}: {_complaint(process.stderr)}; "
+                "correct this, or choose another data directory"
             )
 
     def _serve(self, cluster: Path, programs: Path, account: Account, installation: PostgresInstallation) -> None:
@@ -218,8 +219,8 @@ class EmbeddedPostgres:
             if "could not bind" not in output:
                 break
         raise DatabaseError(
-            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(output)} "
-            f"(its log: {self.directory / 'postgres.log'})"
+            f"PostgreSQL {installation.version} does not start in {self.directory}: {_complaint(output)}; "
+            f"read the reason in its log, {self.directory / 'postgres.log'}"
         )
 
     def _spawn(self, cluster: Path, programs: Path, account: Account, port: int) -> str | None:
@@ -253,7 +254,7 @@ class EmbeddedPostgres:
 
 
 def dsn_of(directory: Path, user: str = USER) -> str | None:
-    """The DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
+    """Return the DSN of the database in ``directory``, even if no server runs; None without a database or this user."""
     try:
         password = _password(directory, user).read_text().strip()
         port = int((directory / "port").read_text())
@@ -313,7 +314,7 @@ def _forget_strangers(pid_file: Path) -> None:
 
 
 def _account(cluster: Path) -> Account:
-    """The account for the server: the owner of the data, otherwise the current user. It is never root."""
+    """Return the account for the server: the owner of the data, otherwise the current user. It is never root."""
     own = os.geteuid()
     owner = cluster.stat().st_uid if cluster.exists() else own
     if owner != own and own != 0:
@@ -325,7 +326,7 @@ def _account(cluster: Path) -> Account:
 
 
 def _data_major(cluster: Path) -> int | None:
-    """The major version of PostgreSQL that wrote the data; None without data."""
+    """Return the major version of PostgreSQL that wrote the data; None without data."""
     if not cluster.exists():
         return None
     try:
@@ -342,7 +343,7 @@ def _launch(account: Account, at_parents_death: signal.Signals, command: list[st
 
 
 def _environment() -> dict[str, str]:
-    """The server's environment, without the caller's PG… variables, locale and Python settings."""
+    """Return the server's environment, without the caller's PG… variables, locale and Python settings."""
     return {"PATH": variables().path, "LC_ALL": "C"}
 
 
@@ -356,7 +357,7 @@ def _ready(pid_file: Path, pid: int) -> bool:
 
 
 def _free_port(port_file: Path) -> int:
-    """The last port if it is still free, otherwise another free port."""
+    """Return the last port if it is still free, otherwise another free port."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         port = int(port_file.read_text())
         with socket.socket() as probe:
@@ -390,7 +391,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _complaint(output: str | None) -> str:
-    """The line of a tool's output that gives the reason for a failure."""
+    """Return the line of a tool's output that gives the reason for a failure."""
     if output and ("No space left on device" in output or "Check free disk space" in output):
         return "no space left on the disk; free some (100 MB for a new database), then start again"
     lines = [line.strip() for line in (output or "").splitlines() if line.strip()]

@@ -92,7 +92,7 @@ async def _send(stdin: StreamWriter, request: bytes) -> None:
 def _check_end(process: Process, complaint: bytes, failure: str) -> None:
     if process.returncode == 0:
         return
-    last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["no word"]
+    last = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it ended without a message; try again"]
     if process.returncode == DATABASE_AWAY_CODE:
         raise DatabaseAwayError(last[0])
     raise PortolanError(f"{failure}: {last[0]}")

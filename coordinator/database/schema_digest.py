@@ -18,7 +18,7 @@ VERSION_TABLE = "alembic_version"
 
 
 def digest_of(scripts: ScriptDirectory, revision: str) -> str:
-    """The digest of every migration up to the revision."""
+    """Return the digest of every migration up to the revision."""
     texts = (Path(script.path).read_bytes() for script in scripts.iterate_revisions(revision, "base"))
     return hashlib.sha256(b"\n".join(texts)).hexdigest()
 
@@ -38,7 +38,7 @@ def require_same(connection: Connection, scripts: ScriptDirectory, revision: str
     """Raise ``DatabaseError`` if other migrations than these made the tables of the revision."""
     if read_digest(connection) != digest_of(scripts, revision):
         raise DatabaseError(
-            f"the tables of the database are not those of revision {revision} of this Portolan: a version from before "
-            "the first release made it; nothing was changed: go on with that version, or use another database "
-            "(--data-dir, PORTOLAN_DATABASE_URL)"
+            f"the tables of the database do not match revision {revision}, because a version from before the first "
+            "release created the database: continue with that version, or use another database "
+            "(--data-dir, PORTOLAN_DATABASE_URL). Nothing was changed"
         )

@@ -261,7 +261,9 @@ class RunnerSession:
         async for lines in client.event_lines(after.boot_id, after.n):
             reports = await self._reader.read(lines)
             await self._writer.write(reports, can_wait=self._state.has_plenty)
-        raise StreamClosedError(f"the runner at {self.runner.url} closed its stream of events")
+        raise StreamClosedError(
+            f"the runner at {self.runner.url} closed its stream of events: check whether it was stopped"
+        )
 
     def _on_stored(self, cursor: Cursor) -> None:
         if cursor.boot_id == self._stored.boot_id and cursor.n > self._stored.n:

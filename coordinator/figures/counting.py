@@ -149,11 +149,11 @@ SIDE_BY_SIDE = (ANYWHERE, ON_DEVICE)
 
 
 def rule_named(name: str) -> CountingRule:
-    """The rule with this name. Raises ``UnknownNameError`` with the names of all rules."""
+    """Return the rule with this name. Raises ``UnknownNameError`` with the names of all rules."""
     for rule in RULES:
         if rule.name == name:
             return rule
-    raise UnknownNameError(f"there is no counting rule {name!r}; there are: {', '.join(NAMES)}")
+    raise UnknownNameError(f"there is no counting rule {name!r}; choose one of: {', '.join(NAMES)}")
 
 
 Counted = dict[str, Counts]
@@ -161,13 +161,13 @@ Counted = dict[str, Counts]
 
 
 def rule_label(counted_by: str) -> str:
-    """The label of the rule with this name in ``counted_by``."""
+    """Return the label of the rule with this name in ``counted_by``."""
     return next(rule.label for rule in RULES if rule.counted_by == counted_by)
 
 
 @lru_cache(maxsize=10_000)
 def counts_of(counts_text: str) -> Counted:
-    """The counts of a cell, parsed from the database's text. Cells with equal counts share one object."""
+    """Return the counts of a cell, parsed from the database's text. Cells with equal counts share one object."""
     return {name: Counts(**counts) for name, counts in json.loads(counts_text).items()}
 
 
@@ -177,7 +177,8 @@ class CountedFunction:
     counts: Counted
 
     def by(self, rule: CountingRule) -> Counts | None:
-        """The counts by a rule; None if the function has no verdict by the rule, because it never uses a device."""
+        """Return the counts by a rule; None if the function has no verdict by the rule, because it never uses a
+        device."""
         return self.counts.get(rule.name)
 
     def verdict_by(self, rule: CountingRule) -> str | None:

@@ -57,8 +57,16 @@ _REFUSALS: tuple[_Refusal, ...] = (
         EngineError,
         "another `portolan fleet` command has just created it: run the command again",
     ),
-    (("port is already allocated", "address already in use"), PortTakenError, "another program uses its port"),
-    (("did not receive an exit event", "did not exit", "can not be killed"), StuckError, "it does not end"),
+    (
+        ("port is already allocated", "address already in use"),
+        PortTakenError,
+        "another program uses its port: stop that program, or choose other ports with --first-port",
+    ),
+    (
+        ("did not receive an exit event", "did not exit", "can not be killed"),
+        StuckError,
+        "it does not end: restart the Docker Engine",
+    ),
     (
         ("could not select device driver", "error gathering device information", "unresolvable CDI devices"),
         EngineError,
@@ -130,7 +138,8 @@ class DockerEngine:
         image = _image(entry, (entry.get("Config") or {}).get("Labels"), name)
         if image is None:
             raise FleetError(
-                f"image '{name}' is not an image of a runner: it lacks the labels {FRAMEWORK} and {DEVICE}"
+                f"image '{name}' is not an image of a runner, because it lacks the labels {FRAMEWORK} and {DEVICE}: "
+                "name an image that `make images` built"
             )
         return image
 
@@ -195,8 +204,8 @@ class DockerEngine:
         return sorted(containers, key=lambda container: container.target)
 
     def _container(self, entry: dict[str, Any], usage: bool) -> Container:
-        """The container for an entry of the engine's list. The container is inspected only for ``usage``, because the
-        inspection of a hanging container does not return."""
+        """Return the container for an entry of the engine's list. The container is inspected only for ``usage``,
+        because the inspection of a hanging container does not return."""
         labels = entry["Labels"]
         health = _HEALTH.search(entry.get("Status") or "")
         restarts, memory = self._usage(entry["Id"]) if usage else (None, None)
@@ -217,7 +226,7 @@ class DockerEngine:
         )
 
     def _usage(self, container_id: str) -> tuple[int | None, int | None]:
-        """The number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
+        """Return the number of restarts, and the bytes of memory in use. Memory that the kernel would reclaim does not
         count."""
         restarts = memory = None
         # A request about a container that hangs does not return. After the first such request, no container is
@@ -270,7 +279,8 @@ class DockerEngine:
 
 
 def _hardening(spec: RunnerSpec) -> dict[str, Any]:
-    """The hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile applies."""
+    """Return the hardening options, the same as in compose.yaml. No seccomp profile is set, so the default profile
+    applies."""
     limits = spec.limits
     return {
         "read_only": True,
@@ -287,7 +297,7 @@ def _hardening(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _device(spec: RunnerSpec) -> dict[str, Any]:
-    """The options that give the container access to the device."""
+    """Return the options that give the container access to the device."""
     access = spec.access
     gpus = [DeviceRequest(driver="nvidia", count=-1, capabilities=[["gpu"]])] if access.gpus else []
     cdi_requests = [DeviceRequest(driver="cdi", device_ids=list(access.cdi))] if access.cdi else []
@@ -299,7 +309,7 @@ def _device(spec: RunnerSpec) -> dict[str, Any]:
 
 
 def _image(entry: dict[str, Any], labels: dict[str, str] | None, name: str | None = None) -> Image | None:
-    """The image as the engine describes it; None if its labels declare no runner."""
+    """Return the image as the engine describes it; None if its labels declare no runner."""
     if not labels or not labels.get(FRAMEWORK) or not labels.get(DEVICE):
         return None
     tags = [tag for tag in entry.get("RepoTags") or [] if tag != "<none>:<none>"]
@@ -337,17 +347,22 @@ def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
     except APIError as error:
         explanation = " ".join(str(error.explanation or error).split())
         if error.status_code == requests.codes.not_found:
-            raise GoneError(f"{subject} no longer exists ({explanation})") from error
+            raise GoneError(f"{subject} no longer exists ({explanation}): repeat the command") from error
         for words, kind, sentence in _REFUSALS:
             if any(phrase in explanation for phrase in words):
                 raise kind(f"{subject}: {sentence} ({explanation})") from error
-        raise EngineError(f"{subject}: the Docker Engine refused: {explanation}") from error
+        raise EngineError(
+            f"{subject}: the Docker Engine refused ({explanation}): correct this, and repeat the command"
+        ) from error
     except requests.exceptions.Timeout as error:
         if ending:
             raise StuckError(
-                f"{subject}: the container does not end, because one of its processes cannot be stopped"
+                f"{subject}: the container does not end, because one of its processes cannot be stopped: "
+                "restart the Docker Engine or the host"
             ) from error
-        raise EngineError(f"{subject}: the Docker Engine does not answer in time; try again") from error
+        raise EngineError(f"{subject}: the Docker Engine does not answer in time: try again") from error
     except (DockerException, requests.exceptions.RequestException, OSError) as error:
         sentences = [sentence for words, sentence in _ABSENCES.items() if words in str(error)]
-        raise EngineError(next(iter(sentences), f"the Docker Engine cannot be used: {error}")) from error
+        raise EngineError(
+            next(iter(sentences), f"the Docker Engine cannot be used ({error}): check its log")
+        ) from error

@@ -45,7 +45,7 @@ class FleetTarget:
 
 
 def devices_of(framework: str, label: str) -> tuple[str, ...]:
-    """The devices that an image serves: the devices on its label (one or several), and the devices that these
+    """Return the devices that an image serves: the devices on its label (one or several), and the devices that these
     include."""
     own_devices = label.replace(",", " ").split()
     included_devices = [device for name in own_devices for device in _INCLUDED.get((framework, name), ())]
@@ -71,8 +71,8 @@ def specify_runners(
     inventory: Inventory,
     limits: Limits,
 ) -> dict[str, RunnerSpec]:
-    """The specification for each target. Without targets and pinned images, for every target that the images and the
-    host's devices allow.
+    """Return the specification for each target. Without targets and pinned images, for every target that the images and
+    the host's devices allow.
 
     ``find_image`` returns an image by its name. Raises ``FleetError`` if a target cannot be served, and
     ``DeviceMissingError`` if the host lacks the target's device.
@@ -83,8 +83,8 @@ def specify_runners(
         image = find_image(image_names[str(target)]) if str(target) in image_names else find_newest(images, target)
         if not target.served_by(image):
             raise FleetError(
-                f"image '{image.name}' does not serve {target}: it is of "
-                f"{image.framework}@{image.version} for {' and '.join(image.devices)}"
+                f"image '{image.name}' does not serve {target}, because it has "
+                f"{image.framework}@{image.version} for {' and '.join(image.devices)}: name another image with --image"
             )
         image_by_target[target] = image
     image_by_target = image_by_target or choose_by_inventory(images, inventory)
@@ -106,14 +106,15 @@ def specify_runners(
 
 
 def choose_by_inventory(images: Sequence[Image], inventory: Inventory) -> dict[FleetTarget, Image]:
-    """The newest image for each framework and device, for the devices that the host has."""
+    """Return the newest image for each framework and device, for the devices that the host has."""
     pairs = {(image.framework, device) for image in images for device in image.devices if is_allowed(inventory, device)}
     targets = [FleetTarget(framework, device) for framework, device in sorted(pairs)]
     return {target: find_newest(images, target) for target in targets}
 
 
 def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
-    """The newest image that serves the target. If there is none, raises ``FleetError`` with a list of all images."""
+    """Return the newest image that serves the target. If there is none, raises ``FleetError`` with a list of all
+    images."""
     serving = [image for image in images if target.served_by(image)]
     if serving:
         made_for = target.device
@@ -126,7 +127,7 @@ def find_newest(images: Sequence[Image], target: FleetTarget) -> Image:
         close = [str(FleetTarget(target.framework, target.device, version)) for version in versions]
     else:
         close = difflib.get_close_matches(str(any_version), target_names, n=1, cutoff=0.7)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"there are images for {', '.join(target_names)}"
+    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(target_names)}"
     raise FleetError(f"no image here serves {target}: {hint}")
 
 

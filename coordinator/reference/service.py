@@ -20,6 +20,6 @@ def load(connection: Connection) -> None:
 async def find(connection: AsyncConnection, name: str) -> Reference:
     reference = await store.read(connection, name)
     if reference is None:
-        names = ", ".join(await store.names(connection)) or "none is loaded"
-        raise UnknownNameError(f"there is no reference {name!r}; the references are: {names}")
+        names = ", ".join(await store.names(connection)) or "none (`portolan db upgrade` loads them)"
+        raise UnknownNameError(f"there is no reference {name!r}; choose one of: {names}")
     return reference

@@ -116,7 +116,7 @@ class RunnerClient:
         answer = await self._answer("POST", "/v1/recordings", recording.model_dump_json())
         if answer.status_code in _NO_RECORDINGS:
             raise RecordingRefusedError(
-                f"the runner at {self.url} accepts no recordings: it is of another release, or no runner of Portolan's"
+                f"the runner at {self.url} accepts no recordings: use a runner of this release of Portolan"
             )
         if answer.status_code in _REFUSED:
             raise RecordingRefusedError(f"the runner at {self.url} refused the recording: {problem_detail(answer)}")
@@ -146,7 +146,10 @@ class RunnerClient:
                     if lines := [line for line in reader.feed(chunk) if line]:
                         yield lines
         except EndlessLineError as error:
-            raise RunnerIncompatibleError(f"the runner at {self.url} sent an event line that does not end") from error
+            raise RunnerIncompatibleError(
+                f"the runner at {self.url} sent an event line of over {MAX_BODY >> 20} MiB, which is the limit: "
+                "repair the runner"
+            ) from error
         except httpx.HTTPError as error:
             raise unreachable(self.url, error, self._times.answer_s) from error
 
@@ -183,7 +186,8 @@ class RunnerClient:
         except ValidationError as error:
             fault = plain_text(first_fault(error))
             raise RunnerIncompatibleError(
-                f"the server at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault})"
+                f"the server at {self.url} is not a runner of protocol {PROTOCOL_VERSION} ({fault}): "
+                "check the URL, or correct the runner"
             ) from error
 
 

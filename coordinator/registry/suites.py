@@ -121,7 +121,7 @@ async def require_agreement(connection: AsyncConnection, suite_id: int, framewor
 async def _disagreement(
     connection: AsyncConnection, suite_id: int, framework: str, suite: CatalogueSuite
 ) -> SuiteDifference:
-    """The cases that differ from another suite of this revision. Differences in tags do not count."""
+    """Return the cases that differ from another suite of this revision. Differences in tags do not count."""
     rows = await connection.execute(
         text("""
         SELECT DISTINCT ON (ours.position, ours.id) ours.name, ours.tags,
@@ -171,8 +171,8 @@ async def _insert(
 
 
 def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
-    """The counts of generated cases. They exist only for generated suites, which name the reference of their cases. In
-    other suites, the reason for a case is unknown."""
+    """Return the counts of generated cases. They exist only for generated suites, which name the reference of their
+    cases. In other suites, the reason for a case is unknown."""
     return {
         "drawn_cases": sum(not JUDGE_BY_TAG.keys().isdisjoint(case.tags) for case in cases),
         "wrong_on_host": sum(WRONG_ON_HOST in case.tags for case in cases),
@@ -180,7 +180,7 @@ def _drawn_counts(cases: Sequence[CatalogueCase]) -> dict[str, int]:
 
 
 def _options(case: CatalogueCase) -> str | None:
-    """The case's options as offered. Options that the runner omits have default values."""
+    """Return the case's options as offered. Options that the runner omits have default values."""
     return None if case.options is None else to_json(case.options.model_dump(mode="json", exclude_unset=True))
 
 
@@ -200,7 +200,7 @@ def _columns(suite_id: int, cases: Sequence[CatalogueCase], start: int, timed_id
 
 
 async def _content_and_digest(suite: CatalogueSuite) -> tuple[Content, str]:
-    """The suite's content and its digest, computed outside of the event loop, because a suite may have very many
+    """Return the suite's content and its digest, computed outside of the event loop, because a suite may have very many
     cases."""
 
     def work() -> tuple[Content, str]:
@@ -230,6 +230,6 @@ def _timing(suite: CatalogueSuite) -> dict[str, str | None]:
 def _complaint(whose: str, framework: str, suite: CatalogueSuite, disagreement: SuiteDifference) -> str:
     return (
         f"{whose} '{suite.name}' of {framework} differs from the suite stored under its revision {suite.revision}: "
-        f"{disagreement}; a revision must keep its cases, so give the changed suite a new revision; if the stored one "
-        "is wrong, delete it: `portolan delete suite` shows the stored suites and what uses them"
+        f"{disagreement}. Give the changed suite a new revision. If the stored suite is wrong, delete it "
+        "(`portolan delete suite` shows the stored suites and what uses them)"
     )

@@ -83,7 +83,7 @@ def contents_of(data: ReportData, options: ReportOptions, *, with_figures: bool 
 
 
 def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) -> list[Table]:
-    """The tables in the order of the report."""
+    """Return the tables in the order of the report."""
     tables = [portability.portability(data), portability.counts(data), portability.classes(data)]
     if data.reference is not None:
         # Only the study's sample says how often a function is used.
@@ -113,7 +113,7 @@ def _tables(data: ReportData, ratios: Sequence[TargetRatios], tolerable: float) 
 
 
 def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) -> list[Figure]:
-    """The figures in the order of the report. Figures of the study's sample need a reference."""
+    """Return the figures in the order of the report. Figures of the study's sample need a reference."""
     # Imported here, because Altair takes a third of a second to import, and no command and no start of the coordinator
     # should wait for it.
     from coordinator.reports.charts import cause_bars, density_lines, interval_dots, latency_scatter, verdict_bars
@@ -136,7 +136,7 @@ def _figures(data: ReportData, tables: Mapping[str, Table], tolerable: float) ->
 def _find(kind: str, parts: Sequence[Part], id: str) -> Part:
     match = next((part for part in parts if part.id == id), None)
     if match is None:
-        raise NotFoundError(f"there is no {kind} {id!r}; there are: {', '.join(part.id for part in parts)}")
+        raise NotFoundError(f"there is no {kind} {id!r}; choose one of: {', '.join(part.id for part in parts)}")
     return match
 
 

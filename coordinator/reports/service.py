@@ -34,7 +34,7 @@ from protocol.enums import TimingPolicy
 async def contents(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
-    """The study's tables and figures for this campaign."""
+    """Return the study's tables and figures for this campaign."""
     data = await read(engine, campaign_id, options)
     return await asyncio.to_thread(contents_of, data, options, with_figures=with_figures)
 
@@ -47,7 +47,7 @@ async def check(engine: AsyncEngine, campaign_id: int, options: ReportOptions) -
 
 
 async def study(engine: AsyncEngine, name: str) -> ReportContents:
-    """The tables and figures of a reference without a campaign."""
+    """Return the tables and figures of a reference without a campaign."""
     async with engine.connect() as connection:
         reference = await references.find(connection, name)
     # No query returned the study's numbers.
@@ -83,7 +83,8 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """The sentences of the report. A glob of functions or a device limits the sentences to a part of the campaign."""
+    """Return the sentences of the report. A glob of functions or a device limits the sentences to a part of the
+    campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)
     async with engine.connect() as connection:
@@ -122,13 +123,13 @@ async def read(engine: AsyncEngine, campaign_id: int, options: ReportOptions) ->
 
 
 async def _reference(options: ReportOptions, campaign: CampaignDetail, connection: AsyncConnection) -> Reference | None:
-    """The reference that the options name. Raises an error if any option is invalid."""
+    """Return the reference that the options name. Raises an error if any option is invalid."""
     if not (math.isfinite(options.tolerable) and options.tolerable > 1):
         raise RequestError(
             f"the limit for intolerable latencies is {options.tolerable:g}: give a factor above 1, such as 10"
         )
     if options.measure and options.measure not in MEASURES:
-        raise UnknownNameError(f"there is no measure {options.measure!r}; there are: {', '.join(MEASURES)}")
+        raise UnknownNameError(f"there is no measure {options.measure!r}; choose one of: {', '.join(MEASURES)}")
     own = REFERENCE_OF.get(campaign.suite)
     name = {SUITES_OWN: own, NO_REFERENCE: None}.get(options.reference, options.reference)
     reference = None if name is None else await references.find(connection, name)
@@ -142,6 +143,7 @@ async def _reference(options: ReportOptions, campaign: CampaignDetail, connectio
     devices = sorted({target.device for target in await targets.of_campaign(connection, campaign.id)})
     if options.reference_device and options.reference_device not in devices:
         raise UnknownNameError(
-            f"no target of this campaign is on the device {options.reference_device!r}; there are: {', '.join(devices)}"
+            f"no target of this campaign is on the device {options.reference_device!r}; "
+            f"choose one of: {', '.join(devices)}"
         )
     return reference

@@ -128,11 +128,11 @@ def check_targets(query: Query, targets: Sequence[NumberedTarget], text: str = "
     for term, word in zip(query, re.finditer(r"\S+", text), strict=False):
         if not isinstance(term, NameTerm) and term.target is not None and not matching_ids(term, targets):
             there = ", ".join(map(target_name, targets)) or "none"
-            raise QueryError(f"{word.group()} names no target of this campaign; it has: {there}", word.start())
+            raise QueryError(f"{word.group()} names no target of this campaign; name one of: {there}", word.start())
 
 
 def matching_ids(term: OnTarget, targets: Sequence[NumberedTarget]) -> list[int]:
-    """The ids of the targets that a term names."""
+    """Return the ids of the targets that a term names."""
     return [target.id for target in targets if term.target is None or term.target.matches(target)]
 
 
@@ -140,7 +140,7 @@ def _term(word: str, at: int) -> Term:
     is_excluded = word.startswith("-")
     body = word[1:] if is_excluded else word
     if not body:
-        raise QueryError("a minus needs a word after it, such as -torch.nn.*", at)
+        raise QueryError("a minus needs a word after it: write one, such as -torch.nn.*", at)
     key, colon, value = body.partition(":")
     if not colon:
         return NameTerm(body, excluded=is_excluded)
@@ -191,7 +191,7 @@ def _parse_assignment(text: str, at: int, choices: Sequence[str], what: str) -> 
     target, equals, word = text.rpartition("=")
     if word not in choices:
         raise QueryError(
-            f"there is no {what} '{word}'{_close(word, choices)}; there are: {', '.join(choices)}",
+            f"there is no {what} '{word}'{_close(word, choices)}; choose one of: {', '.join(choices)}",
             at + len(text) - len(word),
         )
     return (_target(target, at) if equals else None), word
@@ -214,6 +214,6 @@ def _close(word: str, choices: Sequence[str]) -> str:
 
 
 def like_pattern(glob: str) -> str:
-    """The LIKE pattern of SQL that matches the same names as a glob."""
+    """Return the LIKE pattern of SQL that matches the same names as a glob."""
     literal = glob.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return literal.replace("*", "%").replace("?", "_")

@@ -45,13 +45,13 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
         )
     if response.status_code == 409:
         raise RunnerChangedError(
-            f"the runner at {url} has restarted, or serves another suite revision, since it was last read: "
-            f"{excerpt(response)}"
+            f"since the runner at {url} was last read, it has restarted or serves another suite revision; "
+            f"its answer: {excerpt(response)}"
         )
     if response.status_code == 410:
         raise EventsTrimmedError(
-            f"another client acknowledged events of the runner at {url}, so they are lost; "
-            "a runner serves one coordinator's database at a time",
+            f"another client acknowledged events of the runner at {url}, so their outcomes are lost: "
+            "stop the other client, because a runner can serve only one coordinator's database at a time",
             AnswerNumbers.read(response.content).acknowledged,
         )
     call = f"{response.request.method} {response.request.url.path}"
@@ -61,7 +61,7 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
 
 
 def problem_detail(response: httpx.Response) -> str:
-    """The detail of a problem document. For another response, its beginning."""
+    """Return the detail of a problem document. For another response, its beginning."""
     try:
         return plain_text(Problem.model_validate_json(response.content).detail[:500])
     except ValidationError:

@@ -39,7 +39,7 @@ while."""
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """The shared SSL context. Creating one takes 39 ms, so all clients share it."""
+    """Return the shared SSL context. Creating one takes 39 ms, so all clients share it."""
     return ssl.create_default_context()
 
 
@@ -76,7 +76,7 @@ class RunnerTransport(httpx.AsyncHTTPTransport):
         place = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         if (fault := _fault_of_head(response)) is not None:
             await response.aclose()
-            raise RunnerIncompatibleError(f"the server at {place} is not a runner: {fault}")
+            raise RunnerIncompatibleError(f"the server at {place} is not a runner ({fault}): check the URL")
         if not (response.is_success and request.extensions.get("endless")):
             assert isinstance(response.stream, httpx.AsyncByteStream)
             response.stream = _BoundedStream(response.stream, deadline, place)
@@ -175,7 +175,7 @@ class _CheckedBackend(httpcore.AnyIOBackend):
 
 
 async def _resolve(host: str, port: int) -> list[str]:
-    """Every address of the name, in the system's order, without duplicates."""
+    """Return every address of the name, in the system's order, without duplicates."""
     loop = asyncio.get_running_loop()
     try:
         address_infos = await loop.run_in_executor(_resolvers, _look_up, host, port)

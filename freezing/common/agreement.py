@@ -29,9 +29,9 @@ def tolerance_of(dtype: str, result: Any, own_tolerances: Iterable[Tolerance] = 
 def tolerance_of_sums(
     tolerance: Tolerance, dtype: str, inputs: Sequence[np.ndarray[Any, Any]], result: Any
 ) -> Tolerance:
-    """The tolerance of a result, wider where its values are sums of very many terms.
+    """Return the tolerance of a result. It is wider if the values are sums of very many terms.
 
-    The CPU adds in a tree; a device may add one term after another, and is right all the same.
+    The CPU adds the terms in a tree. A device may add one term after another, which is less exact but not wrong.
     """
     most = max((terms(inputs, leaf.values) for leaf in leaves(result) if leaf.values.dtype.kind in "fc"), default=1)
     roundings = SPREAD * math.sqrt(most) * ROUNDOFF.get(dtype, 0.0)
@@ -96,24 +96,24 @@ def fill(result: Any, values: list[Any]) -> Any:
         if isinstance(member, Mapping):
             return {key: place(value) for key, value in member.items()}
         if not left:
-            raise Mismatch("the reference returns fewer values")
+            raise Mismatch("the reference returns fewer values than the function")
         value = left.pop(0)
         return _fill(member, np.asarray(value)) if isinstance(member, Leaf) else member
 
     tree = place(result)
     if left:
-        raise Mismatch("the reference returns more values")
+        raise Mismatch("the reference returns more values than the function")
     return tree
 
 
 def _fill(leaf: Leaf, value: Any) -> Leaf:
     kind = leaf.values.dtype.kind
     if value.shape != leaf.values.shape:
-        raise Mismatch(f"the reference's shape is {value.shape}")
+        raise Mismatch(f"the reference has shape {value.shape}, and the result has shape {leaf.values.shape}")
     if value.dtype.kind not in "biufc" or (value.dtype.kind == "c" and kind != "c"):
-        raise Mismatch(f"the reference's values are {value.dtype}")
+        raise Mismatch(f"the reference has dtype {value.dtype}, and the result has dtype {leaf.dtype}")
     if kind in "biu" and value.dtype.kind in "fc" and not np.array_equal(value, leaf.values):
-        raise Mismatch("the reference's values are not integers")
+        raise Mismatch("the reference has fractions, and the result has integers")
     values = value.astype(leaf.values.dtype)
     # Round here as the pack does, so that the stored expected result is the one that was compared.
     return Leaf(to_bfloat16(values) if leaf.dtype == BFLOAT16 else values, leaf.dtype, leaf.device)

@@ -155,7 +155,7 @@ def widens_its_array(name: str, arrays: Sequence[Array], results: Sequence[Array
 
 
 def _is_not_finite_enough(key: str, call: str, arrays: Sequence[Array]) -> bool:
-    """Whether an input of the function is NaN or an infinity for which its result is undefined."""
+    """Whether an input is NaN or infinite, and the function's result is undefined for it."""
     if key in _BY_COMPARISONS:
         return any(np.isnan(array).any() for array in arrays if array.dtype.kind == "f")
     if key in _RANGES:
@@ -180,7 +180,8 @@ def _has_no_order(key: str, call: str, arrays: Sequence[Array]) -> bool:
 
 
 def _is_promise_broken(key: str, call: str, arrays: Sequence[Array]) -> bool:
-    """Whether indices that are promised to be sorted or unique are not, or name a place twice to which they write."""
+    """Whether indices that a caller promised to be sorted or unique are not, or whether two of them write to one
+    place."""
     arguments, options = json.loads(call)["tuple"][:2]
     promises = [name for name, value in options["mapping"] if name in _PROMISES and value is True]
     indices = [array for array in arrays if array.dtype.kind in "iu"]

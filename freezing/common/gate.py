@@ -1,7 +1,9 @@
-"""The gate: a sample becomes a case if its result is right, the same twice, and the only right one; else it is listed.
+"""The gate: decide whether a sample becomes a case.
 
-What a function leaves open (random numbers, memory that nothing filled, the signs of eigenvectors) is judged by its
-form alone: structure, shapes and dtypes. A reason stands for everything that is left out; nothing is dropped unsaid.
+A sample becomes a case if its result agrees with a reference, is the same in each call, and is the only right result.
+Every other sample is *left out*, and listed with a reason. If a function leaves its values open (random numbers,
+uninitialized memory, the signs of eigenvectors), a case compares only the form of the result: its structure, shapes and
+dtypes.
 """
 
 from __future__ import annotations
@@ -31,41 +33,45 @@ from runners.suite.rounding import rounded
 from runners.suite.second_shapes import LARGE
 
 SEEDS = 4
-"""Seeds beside the first from which a result is looked at."""
+"""The number of seeds, in addition to the first, with which a call is repeated."""
 MOST_RESULTS = 1_500
-"""Elements of a result that is kept."""
+"""The maximum number of elements of a stored result."""
 MOST_BYTES = 20_000
-"""Packed bytes of the arrays and the result of a case whose arrays may be large."""
+"""The maximum number of compressed bytes of the arrays and the result of a case with large arrays."""
 MOST_LARGE_RESULTS = 1_000_000
-"""Elements of a result that is kept in so many bytes: a broadcast array is small until something copies it."""
+"""The maximum number of elements of the result of a case with large arrays. A broadcast array has few compressed bytes,
+but takes much memory when it is copied."""
 LONGEST_CALL_S = 0.5
-"""A call with large arrays that takes longer on the CPU would make a slow case; its gate calls it about 20 times."""
+"""The maximum time of a call with large arrays on the CPU. The gate repeats each call about 20 times."""
 ENOUGH = "enough of its function"
-"""The reason of samples that were right and not needed."""
+"""The reason for leaving out a sample that is not needed, because its function has enough cases."""
 ACCEPTED = "not refused on the CPU"
-"""The reason of calls that had to be refused, and were not, or not because of their arguments."""
+"""The reason for leaving out a call that should raise an error on the CPU, but does not, or not because of its
+arguments."""
 NO_REFUSALS = (TypeError, AttributeError, NotImplementedError, MemoryError, RecursionError)
-"""Errors that do not say that a value is wrong: another type than asked for, or something that is not there at all."""
+"""Errors that do not mean that the function refuses a value: an argument has a wrong type, or something is missing."""
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
-"""The positional arguments of a call, and its options."""
+"""The positional arguments of a call, and its keyword arguments."""
 
 
 class GatedFunction(ABC):
-    """A public function under the gate, and what only its framework knows of it."""
+    """A public function whose samples the gate tests, with the facts that depend on its framework."""
 
     in_place = False
-    """Whether it changes its first argument by its name's promise."""
+    """Whether the function's name says that the first argument is changed (``add_``)."""
     left_open: str | None = None
-    """Why its values are never compared: ``uninitialised`` or ``not-unique``."""
+    """The reason why values of results are never compared: ``uninitialised`` or ``not-unique``. None if they are."""
     first_of_equals = False
-    """Whether it may return the place of any of several equal elements, unless told to be ``stable``."""
+    """Whether the function may return the index of any of several equal elements, unless ``stable=True`` is passed."""
     shows_places = False
-    """Whether such a place can only be seen as an integer of its result, so values alone are the same for each."""
+    """Whether only integers in a result show which of the equal elements was returned. If so, a result without integers
+    is unique."""
     written_axes = 0
-    """Of a function that writes values to places that come with them: the last axes through which places count."""
+    """For a function that writes values to places that are another argument: the number of last axes. Each slice of
+    these axes has its own places. 0 for other functions."""
     takes_device = False
-    """Whether a call without arrays takes the device among its options."""
+    """Whether a call without arrays gets the device as a keyword argument."""
 
     def __init__(self, name: str, call: Callable[..., Any], device: Device) -> None:
         self.name = name
@@ -74,41 +80,44 @@ class GatedFunction(ABC):
 
     @abstractmethod
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
-        """The arguments of a written call, with these arrays of the framework's own."""
+        """Return the arguments of a call that is written as JSON, with these arrays of the framework."""
 
     @abstractmethod
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        """The references of a call, the most independent first, by kind; ``fresh`` gives its arguments anew."""
+        """Yield the references of a call with their kinds, the most independent one first. ``fresh`` makes new
+        arguments for the call."""
 
     def tolerance(self, dtype: str, result: Any) -> Tolerance:
-        """How far a result may be from its reference."""
+        """Return the tolerance between a result and its reference."""
         return tolerance_of(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
-        """Another function that has to return the same, as that is the one that the samples are made for."""
+        """Return the function for which the samples are made, if this is another function. Both must return the same
+        result."""
         return None
 
     def reason_undetermined(self, call: Callable[[], Any]) -> str | None:
-        """Why nothing determines what a call gives, or that it is refused, as far as its framework shows that."""
+        """Return the reason why a call's result, or its error, is not determined. None if the framework shows none."""
         return None
 
     def refusing_operation(self, error: Exception) -> per_device.Refusal | None:
-        """The operation within the call that raised an error, where its framework names it."""
+        """Return the operation within the call that raised an error. None if the framework does not name it."""
         return None
 
     def other_processors(self) -> Sequence[AbstractContextManager[None]]:
-        """Surroundings in which the host computes as another processor may."""
+        """Return context managers in which the host computes as another processor may compute."""
         return ()
 
     def is_refusal(self, error: Exception) -> bool:
-        """Whether an error says that the function refuses the values, shapes or dtypes of its arguments."""
+        """Whether an error means that the function refuses the values, shapes or dtypes of its arguments."""
         return not isinstance(error, NO_REFUSALS)
 
 
 class SampleGate:
-    """Turns samples into the cases of one function; with ``large`` the bytes of a case are limited, not its elements.
+    """Turns samples into the cases of one function.
 
-    Only the references of ``judges`` are asked; all of them where it is empty.
+    With ``large``, the number of compressed bytes of a case is limited instead of its number of elements. ``judges``
+    are the kinds of references to use; empty for all kinds.
     """
 
     def __init__(
@@ -120,10 +129,10 @@ class SampleGate:
         self._judges = judges
         self.cases: list[dict[str, Any]] = []
         self.left_out: list[tuple[str, str, str]] = []
-        """The name of a sample, the kind of reason, and more about it."""
+        """The samples that are left out: a sample's name, the kind of the reason, and a detail."""
 
     def admit(self, samples: Sequence[Sample], most: int) -> None:
-        """Add cases, at most so many; the samples beyond are counted as not needed."""
+        """Make at most ``most`` cases. Further samples are left out with the reason ``ENOUGH``."""
         count = 0
         for sample in chosen_first(samples):
             if count == most:
@@ -136,9 +145,10 @@ class SampleGate:
                 self.left_out.append((sample.name, error.kind, str(error)))
 
     def with_small_results(self, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """The samples whose call is short and whose result is kept in few bytes, by one call each; the rest is listed.
+        """Yield the samples whose call is fast and whose result is small. Leave out the others.
 
-        With large arrays each further call and each reference is slow, so most of what cannot be kept ends here.
+        Each sample is called once for this. The test comes before all others, because these repeat the call and compute
+        references, which is slow with large arrays.
         """
         for sample in samples:
             started = time.perf_counter()
@@ -154,7 +164,7 @@ class SampleGate:
                 yield sample
 
     def admit_refused(self, samples: Sequence[Sample], most: int) -> int:
-        """Add cases that the CPU refuses, at most so many; the number of those added."""
+        """Make at most ``most`` cases of calls that raise an error on the CPU. Return the number of new cases."""
         count = 0
         for sample in samples:
             error = self.refusal(sample) if count < most else None
@@ -186,13 +196,14 @@ class SampleGate:
         )
 
     def refusal(self, sample: Sample) -> str | None:
-        """The name of the error with which the CPU refuses the call from every seed, or None."""
+        """Return the name of the error that the call raises on the CPU. None if the error is not the same with every
+        seed, or if nothing determines it."""
         errors = [self._error(sample, seed) for seed in range(1, 1 + SEEDS)]
         names = {type(error).__name__ if error else None for error in errors}
         return names.pop() if len(names) == 1 and not self._is_open(sample) else None
 
     def _is_open(self, sample: Sample) -> bool:
-        """Whether nothing determines that the call is refused."""
+        """Whether nothing determines that the call raises an error."""
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if domain.is_outside(self._subject.name, sample.call, arrays, []):
             return True
@@ -203,19 +214,20 @@ class SampleGate:
         device.seed(1)
         try:
             arguments, options = self._fresh(sample, call)
-        except Exception:  # an array that cannot be made
+        except Exception:  # an array cannot be made
             return None
         return self._subject.reason_undetermined(lambda: self._subject.call(*arguments, **options))
 
     def _error(self, sample: Sample, seed: int) -> Exception | None:
-        """The error with which the CPU refuses the call, without having changed what it may not change."""
+        """Return the error with which the CPU refuses the call. None if it accepts the call, raises for another reason,
+        or has changed an array that it must not change."""
         device = self._subject.device
         device.seed(seed)
         arrays = self._arrays(sample)
         try:
             arguments, options = self._subject.arguments(sample.call, arrays)
         except Exception:
-            # An array that cannot be made is no refusal of the function's.
+            # If an array cannot be made, the function itself has refused nothing.
             return None
         try:
             device.to_host(self._subject.call(*arguments, **options))
@@ -295,7 +307,7 @@ class SampleGate:
         }
 
     def _arrays(self, sample: Sample) -> Sequence[Any]:
-        """The sample's arrays on the host device, anew."""
+        """Make new arrays of the sample on the host device."""
         values = rounded([self._pack.array(digest) for digest in sample.arrays], sample.dtype)
         arrays: Sequence[Any] = self._subject.device.to_device(values, sample.dtype)
         return arrays
@@ -313,7 +325,8 @@ class SampleGate:
             raise LeftOutError("raises on the CPU", f"{type(error).__name__}: {text[:160]}") from error
 
     def _observe_others(self, sample: Sample, call: str, first: Any) -> Any:
-        """The result from another seed: the first that differs, for random numbers may be the same by chance."""
+        """Return the first result from another seed that differs from ``first``, otherwise the last one. Several seeds
+        are tried, because random numbers may be equal by chance."""
         for seed in range(2, 2 + SEEDS):
             again = self._observe(self._subject.call, sample, call, seed)
             if not _equal(first, again):
@@ -321,7 +334,8 @@ class SampleGate:
         return again
 
     def _find_changed(self, sample: Sample, call: str) -> dict[str, Any]:
-        """The arguments that the call changes on the CPU: the first of a method in place, and a layer's statistics."""
+        """Return the positions of the arrays that the call changes on the CPU. Examples are the first array of an
+        in-place method, and the statistics of a layer."""
         device = self._subject.device
         arrays = self._arrays(sample)
         before = device.to_host(self._arrays(sample))
@@ -335,7 +349,8 @@ class SampleGate:
         return {"in_place": sorted(places)} if places else {}
 
     def _require_same_as_another(self, sample: Sample, call: str, observed: Any, *, values: bool) -> None:
-        """The function by its public name must do what the samples are made for: of random numbers, in form."""
+        """Raise ``LeftOutError`` if the public function does not return the same as the function for which the samples
+        are made. With ``values``, their values are compared, otherwise only their forms (random numbers)."""
         other = self._subject.same_as()
         if other is None:
             return
@@ -357,9 +372,11 @@ class SampleGate:
             raise LeftOutError("large result", f"more than {MOST_BYTES:,} packed bytes")
 
     def _require_known(self, observed: Any) -> None:
-        found = {kind for kind in _kinds(observed) if kind not in ("Leaf", "bool", "int", "float", "complex", "str")}
-        if found:
-            raise LeftOutError("returns what has no written form", ", ".join(sorted(found)))
+        unknown_kinds = {
+            kind for kind in _kinds(observed) if kind not in ("Leaf", "bool", "int", "float", "complex", "str")
+        }
+        if unknown_kinds:
+            raise LeftOutError("returns what has no written form", ", ".join(sorted(unknown_kinds)))
 
     def _require_unique(self, sample: Sample, call: str, host_result: Any) -> None:
         if not self._subject.first_of_equals or '"stable",true' in call:
@@ -383,7 +400,8 @@ class SampleGate:
                 raise LeftOutError("not determined", "different values go to one place, and either may stay")
 
     def _require_convertible(self, sample: Sample, call: str, host_result: Any) -> None:
-        """Nothing determines what becomes of a float that the integer type of a conversion does not hold."""
+        """Raise ``LeftOutError`` if the call converts a float that the integer type cannot represent. The result of
+        such a conversion is not determined."""
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         beyond = {
             place
@@ -401,7 +419,7 @@ class SampleGate:
                 call, device.to_device(rounded(probes, sample.dtype), sample.dtype)
             )
             results = leaves(device.to_host(self._subject.call(*arguments, **options)))
-        except Exception:  # it takes no other numbers, so it does more than convert them
+        except Exception:  # the function refuses other numbers, so it does more than convert them
             return
         if any(conversion.is_converted(probes[place], result.values) for place in beyond for result in results):
             raise LeftOutError("not determined", "its integer type does not hold a number that it converts")
@@ -418,7 +436,8 @@ class SampleGate:
             raise LeftOutError("not determined", reason)
 
     def _require_any_zeros(self, sample: Sample, call: str, host_result: Any) -> None:
-        """The result of a call far out may not hang on the sign of a zero, which is chance in a computation."""
+        """Raise ``LeftOutError`` if the sign of a zero decides the result of a ``tails`` variant. This sign depends on
+        the order of additions."""
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if TAILS not in sample.kinds or not any(map(processor.has_zero, arrays)):
             return
@@ -440,7 +459,8 @@ class SampleGate:
                 raise LeftOutError("not determined", processor.ELSEWHERE)
 
     def _require_no_fraction(self, sample: Sample, call: str, host_result: Any) -> None:
-        """A whole number that stands for a fraction is rounded by each library in its own way."""
+        """Raise ``LeftOutError`` if a function of integers has a fraction as its exact result. Each library rounds it
+        in another way."""
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if not conversion.are_whole(sample.dtype, leaves(host_result)):
             return
@@ -448,7 +468,7 @@ class SampleGate:
         try:
             arguments, options = self._subject.arguments(call, self._subject.device.to_device(floats, "float64"))
             results = leaves(self._subject.device.to_host(self._subject.call(*arguments, **options)))
-        except Exception:  # it takes whole numbers alone
+        except Exception:  # the function takes only integers
             return
         if conversion.has_fraction(leaves(host_result), results):
             raise LeftOutError("not determined", conversion.FRACTION)
@@ -463,7 +483,7 @@ def _values_of(tree: Any) -> list[Any]:
 
 
 def forced(call: str) -> str:
-    """The written call with the device among its options, unless one is there."""
+    """Return the written call with the device as a keyword argument, unless it has one already."""
     arguments, options = json.loads(call)["tuple"]
     if any(key == "device" for key, _ in options["mapping"]):
         return call
@@ -483,7 +503,7 @@ def _kinds(observed: Any) -> Iterator[str]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two host copies are the same to the bit, NaN equal to NaN."""
+    """Whether two host copies have the same form and values. NaN equals NaN."""
     if json.loads(as_text(form(one))) != json.loads(as_text(form(other))):
         return False
     return all(

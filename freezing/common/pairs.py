@@ -134,7 +134,8 @@ class PlainCase:
 
 
 class PlainCases:
-    """The plain frozen cases of a framework, by function."""
+    """The plain frozen cases of a framework, by function. A plain case calls its function directly (not for a gradient,
+    for example) and compares values."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack

@@ -1,6 +1,8 @@
-"""Parts: what became of each operator, in a file of its own until all are there, and put together into the suite's two.
+"""Draw the parts of a suite, and merge them into the suite's two files.
 
-A process of its own draws each, so that one that dies or hangs costs itself alone, and an interrupted freeze goes on.
+A *part* is a file with the cases of one operator, and the reasons for its samples that are left out. Each part is drawn
+in a separate process, so that an operator that crashes or hangs affects no other one. A freeze that was interrupted
+continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -20,20 +22,20 @@ from freezing.common.kinds import mark_quick
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
 LIMIT_S = 600
-"""For one part; past it, it is listed."""
+"""The time limit for one part. A part that takes longer is stopped, and listed with the reason ``NEVER_ENDS``."""
 ENDED = "its process ended"
 ENDS = "it ends the process"
 """The reason of an input with which the call crashes its process, at once or later."""
 NEVER_ENDS = "it never ends"
 UNFIT = "unfit when it was tried"
-"""The reason of cases that were drawn and left out by hand, as they are slow, or not determined after all."""
+"""The reason for cases that were drawn and then left out by hand, because they are slow or not determined."""
 COUNTED = (ENOUGH, ACCEPTED)
-"""Reasons of which the list has the numbers alone."""
+"""The reasons for which the list has only the number of samples for each function."""
 LISTED = "left_out.json"
 LISTED_VARIANTS = "left_out_variants.json"
 
 Reason = Sequence[str]
-"""A function or operator, the name of its sample, the kind of reason, and more about it."""
+"""Why a sample is left out: the function or operator, the sample's name, the kind of the reason, and a detail."""
 
 
 def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None:
@@ -41,7 +43,7 @@ def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None
 
 
 def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s: int = LIMIT_S) -> None:
-    """Draw a part in a forked process, which may do what it likes; a file stands there in any case."""
+    """Draw a part in a forked process. If the process crashes or hangs, write a file that lists this as the reason."""
     partial_file = path.with_suffix(".part.npz")
     pid = os.fork()
     if pid == 0:
@@ -72,9 +74,9 @@ def draw_missing(
     limit_s: int = LIMIT_S,
     pattern: str = "",
 ) -> None:
-    """Draw every part that has no file in the folder yet and whose title has the regular expression.
+    """Draw every part that has no file in the folder yet and whose title matches ``pattern``.
 
-    ``draw`` takes the place of a title, and the file's path.
+    ``draw`` gets the index of a title, and the path of the part's file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, title in enumerate(titles):
@@ -98,7 +100,7 @@ def merge(
     *,
     has_quick_form: bool = True,
 ) -> None:
-    """Put the parts together into the suite's two files: the cases, and what was left out."""
+    """Merge the parts into the suite's two files: the cases, and the reasons for the samples that are left out."""
     whole, reasons = _put_together(folder)
     if has_quick_form:
         mark_quick(whole.cases)
@@ -107,7 +109,7 @@ def merge(
 
 
 def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> None:
-    """Put the parts together into the suite's two files of variants, beside the cases that these are made of."""
+    """Merge the parts into the suite's two files of variants, next to the cases from which the variants are made."""
     whole, reasons = _put_together(folder)
     base = Pack(suite / PACK)
     mark_quick(whole.cases, base.cases)
@@ -117,10 +119,10 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
 
 
 def add_variants(folder: Path, suite: Path, framework: str, *, unfit: Collection[str] = ()) -> None:
-    """Add the parts to the variants that the suite has; these stay as they are, also where a part has one of its own.
+    """Add the parts to the suite's variants. Existing variants are kept, even if a part has a variant of the same name.
 
-    A sample that was left out before and is a case now is no longer listed. The cases of ``unfit``, by their ids, are
-    listed as left out.
+    A sample that was left out before and is now a case is removed from the list of left-out samples. ``unfit`` are ids
+    of cases to leave out.
     """
     packs = packs_in(suite)
     base, variants = packs.packs
@@ -140,9 +142,9 @@ def add_variants(folder: Path, suite: Path, framework: str, *, unfit: Collection
 
 
 def _put_together(folder: Path, *, without: Collection[tuple[str, str]] = ()) -> tuple[PackWriter, list[Reason]]:
-    """The cases of all parts in a folder and those within, sorted, and the reasons of what was left out.
+    """Return the sorted cases of all parts in a folder and its subfolders, and the reasons for left-out samples.
 
-    ``without`` are cases, by function and name, that are not taken.
+    ``without`` are the functions and names of cases to omit.
     """
     whole = PackWriter()
     reasons: list[Reason] = []
@@ -164,7 +166,8 @@ def _put_together(folder: Path, *, without: Collection[tuple[str, str]] = ()) ->
 
 
 def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> str:
-    """The list of all that was left out, by reason, as JSON with a line for each function; of some only the numbers."""
+    """Return the list of all left-out samples, by reason, as JSON with a line for each function. For the reasons in
+    ``COUNTED``, it has only the number of samples."""
     counts = Counter(reason for _, _, reason, _ in left_out)
     details: dict[str, dict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     for owner, sample, reason, detail in left_out:
@@ -177,7 +180,7 @@ def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> s
 
 
 def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> str:
-    """A list that was written, with more that was left out."""
+    """Return the list with further left-out samples."""
     content = json.loads(list_text)
     details = content["left_out"]
     before = {
@@ -199,7 +202,7 @@ def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> 
 
 
 def _without(list_text: str, names: Collection[tuple[str, str]], framework: str) -> str:
-    """A list that was written, without these samples of functions."""
+    """Return the list without these samples, which are named by function and name."""
     content = json.loads(list_text)
     counts = Counter(content["counts"])
     details: dict[str, dict[str, Any]] = {}

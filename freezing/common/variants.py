@@ -1,8 +1,9 @@
-"""Variants: the frozen cases of a suite with other inputs, which nobody tries first: NaN, large values, other sizes.
+"""Variants: the frozen cases of a suite with unusual inputs, such as NaN, large values and other sizes. Pure; uses only
+NumPy.
 
-A variant changes the arrays of a call, its options or its dtype in one respect, and says nothing of what is right:
-the gate judges the changed call as it judged the first, and leaves it out where nothing determines its result.
-Subnormal numbers are in no variant, because many devices flush them to zero by design. Pure, with NumPy alone.
+A variant changes one property of a call: its arrays, its options or its dtype. It does not contain an expected result.
+The gate tests the changed call like any other sample, and leaves it out if its result is not determined. No variant has
+subnormal numbers, because many devices flush them to zero by design.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ Array = np.ndarray[Any, Any]
 
 TAILS, SIZED_ODD, SIZED_LARGE = "tails", "sized-odd", "sized-large"
 SIZED_ROWS = "sized-rows"
-"""The kind beside ``sized-large``, for functions whose cost grows faster than their arrays."""
+"""The kind with large arrays for functions whose cost grows faster than their arrays. Others have ``sized-large``."""
 OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
-"""Kinds that only some frameworks have."""
+"""Kinds that exist only for some frameworks."""
 NAN = "nan"
-"""The variant with one NaN, for functions of which more than that is not determined."""
+"""The variant with one NaN. For some functions, the result of more non-finite values is not determined."""
 LARGE_ELEMENTS = 100_000
-"""More than this many elements has the largest array of a ``sized-large`` or ``sized-rows`` call."""
+"""The largest array of a ``sized-large`` or ``sized-rows`` call has more elements than this."""
 FAR, BELOW, NEGATIVE = 1_000, -1_000, -1
-"""Indices and places that small arrays do not have: too far, before the first, and the last by Python's rule alone."""
+"""Indices that are out of range in small arrays: after the last element, before the first element, and -1, which means
+the last element only in Python."""
 MOST_WHOLE = 9
-"""The largest magnitude of a float that becomes a whole number."""
+"""The maximum magnitude of an integer that is made from a float."""
 FAR_OPTION = 100
-"""The same for an option: an axis that is not there, and as a size still few elements."""
+"""The value of an option that is out of range: no array has so many axes. As a size, it is still a small number."""
 MOST: Mapping[str, float] = {"float16": 65504.0, "bfloat16": 3.3895e38, "float32": 3.4028e38, "float64": 1.7976e308}
 """The largest finite value of a dtype, rounded down."""
 OVERLAPPING_WRITE = "overlapping-write"
@@ -47,18 +49,18 @@ TAIL_VALUES = (0.0, -0.0, 10.0, -20.0, 100.0, -1e4, 1e10, -1e30, 1e30)
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a case that is to be varied."""
+    """The call of a case, from which variants are made."""
 
     name: str
-    """Its function and its own, which seed what is drawn."""
+    """The name of the function and of the case. It seeds the random numbers of a variant."""
     dtype: str
     tags: frozenset[str]
     arrays: tuple[Array, ...]
-    """As a pack gives them: bfloat16 as float32."""
+    """The arrays as read from a pack: bfloat16 as float32."""
     written: Any
-    """The written call, in JSON's own types."""
+    """The written call, as JSON types."""
     inputs: frozenset[int]
-    """The numbers of the arrays that are values of the function's inputs, and not weights or a state."""
+    """The numbers of the arrays that are inputs of the function. Other arrays are weights or a state."""
 
     @property
     def floats(self) -> list[int]:
@@ -78,19 +80,20 @@ class Call:
         ]
 
     def having(self, others: Mapping[int, Array]) -> Call:
-        """The same call with other arrays at some numbers."""
+        """Return this call with other arrays, by their numbers."""
         arrays = tuple(others.get(number, array) for number, array in enumerate(self.arrays))
         return dataclasses.replace(self, arrays=arrays)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One change of a call. ``change`` is given the call and a generator that the call's name seeds."""
+    """One change of a call. ``change`` gets the call, and a generator of random numbers with a seed from its name."""
 
     name: str
-    """It ends the name of the case."""
+    """The end of the name of the new case."""
     kind: str
-    """The tag of the case; ``refuses`` where the host has to refuse the call, and empty for another dtype."""
+    """The tag of the new case. It is ``refuses`` if the host must raise an error, and empty if only the dtype
+    changes."""
     applies: Callable[[Call], bool]
     change: Callable[[Call, np.random.Generator], Call]
 
@@ -100,11 +103,11 @@ class Variant:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags of a case beside the kinds of its arrays and the class of its dtype."""
+        """The additional tags of a case. Other tags are the kinds of its arrays and the class of its dtype."""
         return (self.kind,) if self.kind else ()
 
     def of(self, call: Call) -> Call | None:
-        """The changed call; None where the variant does not apply, or changes nothing."""
+        """Return the changed call. None if the variant does not apply, or changes nothing."""
         if not self.applies(call):
             return None
         seed = int.from_bytes(hashlib.sha256(f"{call.name}-{self.name}".encode()).digest()[:8], "big")
@@ -124,7 +127,7 @@ def _is_same(one: Call, other: Call) -> bool:
 
 
 def slots(tree: Any) -> Iterator[dict[str, Any]]:
-    """The written form of each array of a call, in order."""
+    """Yield the written form of each array of a call, in order."""
     if isinstance(tree, list):
         for member in tree:
             yield from slots(member)
@@ -137,7 +140,7 @@ def slots(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def is_contiguous(call: Call) -> bool:
-    """Whether no array of a call has strides of its own."""
+    """Whether all arrays of a call are contiguous."""
     return not any("strides" in slot for slot in slots(call.written))
 
 
@@ -150,7 +153,7 @@ def _has_integers(call: Call) -> bool:
 
 
 def _round_to(array: Array, dtype: str) -> Array:
-    """An array of floats as a case of that dtype has it, bfloat16 as float32."""
+    """Round floats to a dtype. The result has this dtype, but float32 for bfloat16."""
     limit = MOST.get(dtype, math.inf)
     in_range = np.where(np.isfinite(array), np.clip(array, -limit, limit), array)
     in_dtype = stored(in_range, dtype)
@@ -158,7 +161,7 @@ def _round_to(array: Array, dtype: str) -> Array:
 
 
 def _place_values(array: Array, values: Sequence[float], rng: np.random.Generator, most: int) -> Array:
-    """A copy of an array with values at places of the generator's choice, at most so many."""
+    """Return a copy of an array with the values at random places, at most ``most`` of them."""
     copy = array.copy()
     places = rng.permutation(array.size)[:most]
     first = int(rng.integers(len(values)))
@@ -183,7 +186,7 @@ def _one_infinity(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _tails(call: Call, rng: np.random.Generator) -> Call:
-    """Values from both ends of the dtype at about half of the places."""
+    """Put large and small values of the dtype at about half of the places."""
     most = MOST.get(call.dtype, MOST["float32"])
     values = [value for value in (*TAIL_VALUES, 0.97 * most, -0.97 * most) if abs(value) <= most]
 
@@ -195,14 +198,14 @@ def _tails(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _alike(call: Call, rng: np.random.Generator) -> Call:
-    """One large value everywhere: what is subtracted from itself leaves nothing."""
+    """Put one large value at all places, so that differences are zero."""
     most = MOST.get(call.dtype, MOST["float32"])
     value = float(rng.uniform(1, 9)) * min(1e10, most / 100)
     return call.having({number: np.full_like(call.arrays[number], value) for number in call.floats})
 
 
 def _all_negative(call: Call, rng: np.random.Generator) -> Call:
-    """No value at zero or above, where many reductions and poolings begin."""
+    """Make all values negative. Many reductions and poolings start at zero."""
     return call.having({number: -np.abs(call.arrays[number]) - 1 for number in call.floats})
 
 
@@ -212,7 +215,7 @@ def _is_sizable(call: Call) -> bool:
 
 
 def resize(array: Array, length: Callable[[int], int]) -> Array:
-    """The array repeated along each axis that is longer than 1, to another length for each length."""
+    """Repeat the array along each axis that is longer than 1. ``length`` maps the axis's length to the new length."""
     for axis, size in enumerate(array.shape):
         if size > 1:
             array = np.take(array, np.arange(length(size)) % size, axis)
@@ -237,7 +240,7 @@ def _has_rows(call: Call) -> bool:
 
 
 def _sized_rows(call: Call, rng: np.random.Generator) -> Call:
-    """The largest input has more rows, and so have the inputs with as many rows: a larger batch of the same size."""
+    """Repeat the rows of the largest input, and of the inputs with as many rows. This enlarges only the batch."""
     arrays = {number: call.arrays[number] for number in sorted(call.inputs) if call.arrays[number].ndim}
     largest = max(arrays.values(), key=lambda array: array.size)
     factor = LARGE_ELEMENTS // largest.size + 1
@@ -272,12 +275,12 @@ def _can_be_shorter(call: Call) -> bool:
 
 
 def _long(call: Call) -> int | None:
-    """The number of the last input with an axis of two elements or more."""
+    """Return the number of the last input that has an axis of at least two elements."""
     return max((number for number in call.inputs if max(call.arrays[number].shape, default=0) > 1), default=None)
 
 
 def _shorter(call: Call, rng: np.random.Generator) -> Call:
-    """The last input loses an element along its last long axis, and the others do not."""
+    """Shorten the last long axis of only the last input by one element."""
     number = _long(call)
     assert number is not None
     array = call.arrays[number]
@@ -295,12 +298,13 @@ def _of_other_dtype(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _has_whole_option(call: Call) -> bool:
-    """Of a plain call: what is called in another way, such as a class with a state, does not take them all itself."""
+    """Whether a plain call has an integer among its arguments. In other calls, such as of a class with a state, some
+    arguments go to another function."""
     return set(call.written) == {"tuple"} and _whole_option(call.written) is not None
 
 
 def _whole_option(tree: Any) -> tuple[list[Any], int] | None:
-    """The last whole number among the arguments and options of a written call: the list that has it, and where."""
+    """Return the last integer among the arguments of a written call, as the list that contains it and its index."""
     arguments, options = tree["tuple"][:2]
     places = [(arguments, place) for place in range(len(arguments))]
     places += [(pair, 1) for pair in options["mapping"]]
@@ -321,15 +325,15 @@ def _with_option(value: int) -> Callable[[Call, np.random.Generator], Call]:
 
 
 def refuses_for_this(name: str, message: str) -> bool:
-    """Whether an error is about what a variant changed, as far as its name asks for that.
+    """Whether an error is about the property that the variant changed. Only ``overlapping-write`` variants are tested.
 
-    A layout of memory that the host refuses for another reason is none that every device has.
+    If the host refuses their memory layout for another reason, other devices may not have this layout at all.
     """
     return not name.endswith(f"-{OVERLAPPING_WRITE}") or re.search(r"memory location|overlap", message) is not None
 
 
 def in_dtype(dtype: str, call: Call) -> Call:
-    """The floating arrays in another floating dtype, or of whole numbers; of a call of integers all its arrays."""
+    """Convert the floating arrays of a call to this dtype, or all arrays if none is floating."""
     kind = "f" if call.floats else "i"
     numbers = [number for number, array in enumerate(call.arrays) if array.dtype.kind == kind]
     in_type = call.having({number: _of_dtype(call.arrays[number], dtype) for number in numbers})
@@ -382,4 +386,4 @@ VARIANTS: Sequence[Variant] = (
     *(Variant(dtype, "", _is_real, _to_dtype(dtype)) for dtype in ("float16", "bfloat16")),
     *(Variant(dtype, "", _is_real_or_whole, _to_dtype(dtype)) for dtype in ("int8", "uint8")),
 )
-"""All that apply to every framework, in the order in which a function's cases of a kind are drawn."""
+"""The variants for every framework, in the order in which a function's cases of a kind are drawn."""

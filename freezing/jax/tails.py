@@ -198,10 +198,11 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Elem
 
 
 def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | None:
-    """Why another device may rightly return something else for a call on values from the tails, or None.
+    """Return the reason why another device may return another correct result for this call with values from the tails;
+    None without such a reason.
 
-    A sum of numbers from both ends of the dtype, or a product, overflows in one order and not in another. The CPU's
-    order may be the lucky one, and the reference in float64 never overflows.
+    A sum or product of very large and very small numbers may overflow in one order of operations, but not in another.
+    The reference in float64 never overflows, and the CPU's order may avoid the overflow by chance.
     """
     host_result = observer.observe(sample)
     _, reference_result = observer.expect(sample, host_result)
@@ -240,7 +241,7 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
 
 
 def _move(values: Array, rng: np.random.Generator, dtype: str) -> Array:
-    """The numbers, each moved by a few of its last digits."""
+    """Change each number by a few of its last digits."""
     digits = rng.choice(MOVED_DIGITS, values.shape) * np.finfo(dtype).eps
     return np.where(np.isfinite(values * (1 + digits)), values * (1 + digits), values)
 
@@ -248,7 +249,7 @@ def _move(values: Array, rng: np.random.Generator, dtype: str) -> Array:
 def _mixes_elements(
     sample: Sample, reference_result: Any, expect_of: Callable[[Callable[[Array], Array], str], Any], pack: PackWriter
 ) -> bool:
-    """Whether an element of the result depends on several of one array."""
+    """Whether an element of the result depends on several elements of one array."""
     shapes = {pack.array(sample.arrays[number]).shape for number in inputs_of(sample)}
     results = leaves(reference_result)
     if {leaf.values.shape for leaf in results} != shapes:

@@ -1,12 +1,12 @@
-"""Freeze the variants of the suite's cases: a file for each function, then one of all cases.
+"""Freeze the variants of the suite's cases: one file for each function, then one file for the suite.
 
 python -m freezing.jax.variants FOLDER [--only KIND ...] [--limit-s SECONDS] [--merge | --add]
 
-A variant is a frozen call made in another way or with other values. Those of a function stand in a file of their own in
-FOLDER until all are there; one that has its file is not drawn again, so an interrupted run goes on there. Nor is a
-function of which the suite has a variant of these kinds. With ``--only`` some kinds are drawn. ``--merge`` draws
-nothing: what is in FOLDER becomes the suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is
-added to the variants that the suite has, and these stay as they are.
+A variant is a frozen call that is made in another way or with other values. The variants of each function are drawn
+into a file in FOLDER. A function is not drawn if its file exists, so you can continue an interrupted freeze, or if the
+suite has variants of these kinds for it. ``--only`` draws only these kinds. With ``--merge``, nothing is drawn, and the
+files in FOLDER become the suite's file of variants. With ``--add``, nothing is drawn, and the files in FOLDER are added
+to the suite's variants, which stay as they are.
 """
 
 from __future__ import annotations
@@ -55,46 +55,50 @@ if TYPE_CHECKING:
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 LIMIT_S = 120
-"""Of the processor's time, for one function; two seconds are usual."""
+"""The limit of processor time for one function. Most functions take two seconds."""
 WAITED_S = 1_800
-"""For one function on a busy machine."""
+"""The limit of elapsed time for one function. It is long, because the machine may be busy."""
 IN_TURN = 100
-"""Functions that one process draws."""
+"""The number of functions that one process draws."""
 DTYPES = "dtypes"
-"""The kind of the variants in another dtype, on the command line alone."""
+"""The kind of variants in another dtype. It exists only on the command line."""
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
-"""Modules of which no function has a case with NaN, infinity or values from the tails: of these nothing is promised."""
+"""Modules whose functions get no NaN, infinity or values from the tails, because their results for these are not
+defined."""
 OF_NORM = re.compile(
     r"jax\.(numpy|scipy)\.fft\.|jax\.lax\.(fft|conv_|conv$)|jax\.scipy\.signal\.|.*\.(convolve|correlate)$"
 )
-"""Functions whose algorithms are right within the largest number among their results, and no smaller one has to be."""
+"""Functions whose algorithms bound the error only relative to the largest number in the result, so small numbers may be
+wrong."""
 SPECIAL = "jax.scipy.special."
-"""The functions whose tails are looked at in float64, too, in which SciPy judges them."""
+"""The functions whose tails are also drawn in float64, where SciPy is the reference."""
 JOINS = re.compile(r"cum|prod|accumulate|associative_scan|(reduce|reduce_window|segment)_(sum|prod|mul|add)|logsumexp")
-"""Functions that join many elements, of which none is called in 16 bits: each order rounds otherwise."""
+"""Functions that combine many elements. They have no variant in 16 bits, because each order of operations rounds in
+another way."""
 UNVARIED = frozenset({"eigvals", "funm", "logm", "sqrtm"})
-"""Functions whose results are unique for well-chosen matrices alone: the order of eigenvalues and the branch of a root
-are each library's own."""
+"""Functions whose result is unique only for well-chosen matrices. For others, each library chooses the order of
+eigenvalues or the branch of a root."""
 MOST_TRIED = 3
-"""Samples of a function of which one variant is made, until one is admitted."""
+"""The maximum number of samples of a function that are tried for one variant."""
 SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
-"""Of a function, where its calls differ in more than their arrays."""
+"""The maximum number of gradients of a function. Their calls differ in more than their arrays."""
 SHARE_OF_SECOND_ORDER = 6
-"""One in so many functions is differentiated twice: of a tenth of all that is not zero."""
+"""One function in this many is differentiated twice. About a tenth of the functions have a second gradient that is not
+zero."""
 IS_ZERO = "its gradient is zero"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
 
 
 Derive = Callable[[], "Sample | None"]
-"""Makes a sample from another one; None where there is none to make."""
+"""Makes a sample from another one. Returns None if this is not possible."""
 
 
 class Drawing:
-    """The cases of one function, as samples to derive from, and what became of those derived so far."""
+    """The cases of one function as samples from which variants are made, and the results so far."""
 
     def __init__(self, name: str, suite: Pack) -> None:
         from freezing.jax.derived import by_plainness, sample_of, settle
@@ -109,7 +113,7 @@ class Drawing:
         self.samples = [settle(sample, self.pack) for sample in samples if "empty" not in sample.kinds] or samples
 
     def admit(self, gate: SampleGate, derivations: Iterable[Derive], most: int) -> None:
-        """Pass samples through the gate until it has taken so many."""
+        """Pass samples through the gate until it has ``most`` cases."""
         for derive in derivations:
             if len(gate.cases) == most:
                 break
@@ -143,7 +147,7 @@ class Drawing:
         self.pack.cases += gate.cases
 
     def vary_samples(self, variants: Sequence[Variant], samples: Sequence[Sample]) -> Iterator[Derive]:
-        """A function for each sample and variant, which makes that variant."""
+        """Yield, for each variant and each sample, a function that makes this variant of this sample."""
         from freezing.jax.derived import vary
 
         for variant in variants:
@@ -151,12 +155,12 @@ class Drawing:
                 yield partial(vary, sample, variant, self.name, self.pack)
 
     def of_kind(self, kind: str) -> Iterator[Derive]:
-        """The same for the variants of one kind, of a few samples."""
+        """Like ``vary_samples``, for all variants of one kind and a few samples."""
         variants_of_kind = [variant for variant in variants.VARIANTS if variant.kind == kind]
         return self.vary_samples(variants_of_kind, self.samples[:MOST_TRIED])
 
     def admit_tails(self, function: JaxFunction, samples: Sequence[Sample], kinds: Sequence[Variant]) -> None:
-        """Take of these variants a case that the CPU gets right, and one that it gets wrong."""
+        """Admit one case that the CPU gets right, and one that it gets wrong, from these variants."""
         from freezing.jax.tails import Observer, reason_open, sweep, taken_apart
 
         function.of_tails = True
@@ -182,14 +186,14 @@ class Drawing:
                     self._take_wrong(observer, parts.wrong, parts.judge)
                 break
         for base in samples[:1]:
-            with contextlib.suppress(Exception):  # a function that is none of each element
+            with contextlib.suppress(Exception):  # the function is not elementwise
                 wrong = sweep(observer, base, self.pack)
                 if wrong is not None:
                     self._take_wrong(observer, *wrong)
         self.keep(gate)
 
     def take_wrong(self, function: JaxFunction, derivations: Sequence[Derive]) -> None:
-        """Take a case that the CPU gets wrong on ordinary values, if somebody looked at its function."""
+        """Admit a case that the CPU gets wrong for ordinary values, if a person has reviewed the function."""
         from freezing.jax.tails import Observer
         from freezing.jax.wrong_on_host import REVIEWED
 
@@ -215,7 +219,8 @@ class Drawing:
             self.left_out.append((self.name, sample.name, DIFFERS, f"{judge}: {difference}"))
 
     def _is_unchecked(self, case: Mapping[str, Any]) -> bool:
-        """Whether floats computed of small integers are the CPU's own. NumPy computes these in float16."""
+        """Whether the CPU's own results are the only reference for floats that were computed from small integers. NumPy
+        computes such floats in float16."""
         is_own = f"{JUDGED_BY}{Judge.itself}" in case["tags"]
         return (
             is_own
@@ -228,7 +233,8 @@ class Drawing:
         return domain.is_outside(self.name, case["call"], arrays, results)
 
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
-        """Whether all gradients are zero within the tolerance. Differences round, so that few are zero exactly."""
+        """Whether all gradients are zero within the tolerance. Differences are rounded, so few of them are exactly
+        zero."""
         if GRADIENT not in case["tags"]:
             return False
         _, absolute = case["tolerance"]
@@ -236,7 +242,8 @@ class Drawing:
 
 
 def _is_wrong_alike(sample: Sample, case: Mapping[str, Any]) -> bool:
-    """Whether a case that the CPU gets wrong is of the same dtype, and a gradient where the sample is one."""
+    """Whether the CPU also gets this case wrong, and the case has the sample's dtype and is a gradient if the sample is
+    one."""
     of_gradient = GRADIENT in case["tags"]
     return WRONG_ON_HOST in case["tags"] and (case["dtype"], of_gradient) == (sample.dtype, GRADIENT in sample.kinds)
 
@@ -246,7 +253,7 @@ def _line_of(error: Exception) -> str:
 
 
 def draw_compiled(drawing: Drawing) -> None:
-    """A call under ``jax.jit``: the first that works."""
+    """Draw the first call that works under ``jax.jit``."""
     from freezing.jax.derived import compile_sample
     from freezing.jax.programs import Program
 
@@ -255,7 +262,7 @@ def draw_compiled(drawing: Drawing) -> None:
 
 
 def draw_gradients(drawing: Drawing) -> None:
-    """The gradients of the first calls in float32 that differ in more than their arrays."""
+    """Draw the gradients of the first float32 calls that differ in more than their arrays."""
     from freezing.jax.programs import Gradient
 
     gradient = Gradient(drawing.name, GRADIENT)
@@ -265,7 +272,7 @@ def draw_gradients(drawing: Drawing) -> None:
 
 
 def draw_second_order(drawing: Drawing) -> None:
-    """The gradient of the first gradient, of a share of functions."""
+    """Draw the gradient of the first gradient, for some of the functions."""
     from freezing.jax.programs import Gradient
 
     if seed_of(drawing.name) % SHARE_OF_SECOND_ORDER:
@@ -281,7 +288,7 @@ def _again(first: Callable[[], Sample], pack: PackWriter) -> Sample:
 
 
 def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
-    """Functions that make the samples of gradients: one for each way in which the function is called."""
+    """Yield a function for each way in which the function is called. It makes the sample of the gradient."""
     from freezing.jax.derived import DTYPE, differentiate
     from freezing.jax.functions import JaxFunction
 
@@ -296,7 +303,7 @@ def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
 
 
 def draw_sized(drawing: Drawing, kind: str) -> None:
-    """The first call in another size that a reference judges."""
+    """Draw the first call in another size that agrees with a reference."""
     from freezing.jax.functions import JaxFunction
 
     function = JaxFunction(drawing.name)
@@ -306,7 +313,8 @@ def draw_sized(drawing: Drawing, kind: str) -> None:
 
 
 def _require_one_result(function: JaxFunction, derive: Derive, pack: PackWriter) -> Sample | None:
-    """The sample, unless the last digits of its inputs decide its result: arrays that repeat are often singular."""
+    """Make the sample. Raise ``LeftOutError`` if the last digits of its inputs decide its result. This is common,
+    because arrays with repeated values are often singular."""
     sample = derive()
     if sample is not None:
         require_determined(function, sample, pack, together=False)
@@ -314,7 +322,8 @@ def _require_one_result(function: JaxFunction, derive: Derive, pack: PackWriter)
 
 
 def draw_non_finite(drawing: Drawing) -> None:
-    """A call with NaN and infinity that NumPy judges: of a factorization of these nothing is promised."""
+    """Draw a call with NaN and infinity that agrees with NumPy. Factorizations are omitted, because their results for
+    these values are not defined."""
     from freezing.jax.functions import JaxFunction
 
     function = JaxFunction(drawing.name)
@@ -323,10 +332,10 @@ def draw_non_finite(drawing: Drawing) -> None:
 
 
 def draw_dtypes(drawing: Drawing) -> None:
-    """A call in float16, in bfloat16 and in one of the small integers, where the function has none yet.
+    """Draw calls in float16, in bfloat16 and in one of the small integer dtypes, if the function has none yet.
 
-    The CPU rounds 16-bit numbers after each operation, and the reference once, at the end. A device may do either, and
-    the gate asks for a result that is the same both ways.
+    The CPU rounds 16-bit numbers after each operation, and the reference rounds once at the end. A device may do
+    either. Therefore the gate requires that both ways give the same result.
     """
     from freezing.jax.functions import JaxFunction
 
@@ -347,7 +356,8 @@ def _has_no_tails(name: str) -> bool:
 
 
 def draw_tails(drawing: Drawing) -> None:
-    """Calls on values from the tails, and those of them that the CPU gets wrong; SciPy judges them in float64, too."""
+    """Draw calls with values from the tails, also of those elements that the CPU gets wrong. SciPy judges them in
+    float64, too."""
     import jax
     from freezing.jax.derived import DTYPE, WHOLE, in_float64, of_whole_numbers
     from freezing.jax.functions import JaxFunction
@@ -367,7 +377,7 @@ def draw_tails(drawing: Drawing) -> None:
 
 
 def draw_tails_of_gradients(drawing: Drawing) -> None:
-    """Gradients at the tails, and of a share with NaN and infinity."""
+    """Draw gradients at values from the tails. For some functions, also draw gradients at NaN and infinity."""
     from freezing.jax.programs import Gradient
     from freezing.jax.tails import OF_FLOATS
 
@@ -375,7 +385,7 @@ def draw_tails_of_gradients(drawing: Drawing) -> None:
         return
     samples = []
     for derive in itertools.islice(gradients_of(drawing), 1):
-        with contextlib.suppress(Exception):  # its reason stands among those of plain gradients
+        with contextlib.suppress(Exception):  # the reason is listed with those of plain gradients
             samples.append(derive())
     drawing.admit_tails(Gradient(drawing.name, GRADIENT), samples, OF_FLOATS)
     if seed_of(drawing.name) % SHARE_OF_NON_FINITE_GRADIENTS == 0:
@@ -398,10 +408,11 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     SIZED_ODD: partial(draw_sized, kind=SIZED_ODD),
     SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
 }
-"""By kind, the function that draws the variants of one function.
+"""Maps each kind to the function that draws these variants of one function.
 
-There are no refusals. JAX refuses shapes, dtypes and axes while it traces, before a device has any part in the call. A
-value that another framework refuses (an index out of range) it clamps or drops on every device.
+JAX has no variants that must be refused. It refuses shapes, dtypes and axes while it traces the function, before a
+device is used. It clamps or drops values that another framework refuses (such as an index out of range) on every
+device.
 """
 GROUPS = (
     (JIT, GRADIENT, SECOND_ORDER, NON_FINITE, TAILS, f"{GRADIENT}-{TAILS}"),
@@ -409,11 +420,11 @@ GROUPS = (
     (SIZED_ODD,),
     (SIZED_LARGE,),
 )
-"""The kinds that are drawn together, the most telling first."""
+"""The kinds that are drawn together, in the order of their importance."""
 
 
 def freeze_function(kinds: Sequence[str], suite: Pack, name: str, path: Path) -> None:
-    """Draw and judge one function's variants of these kinds into a file of their own."""
+    """Draw and judge the variants of one function of these kinds into a file."""
     drawing = Drawing(name, suite)
     for kind in kinds:
         KINDS[kind](drawing)
@@ -421,7 +432,7 @@ def freeze_function(kinds: Sequence[str], suite: Pack, name: str, path: Path) ->
 
 
 def functions_with(kinds: Sequence[str], suite: Path = SUITE) -> set[str]:
-    """The functions of which the suite has a variant of one of these kinds, and those whose drawing never ended."""
+    """Return the functions that have a variant of one of these kinds in the suite, or whose drawing never ended."""
     cases = Pack(suite / VARIANTS_PACK).cases
     reasons = json.loads((suite / LISTED_VARIANTS).read_text())["left_out"]
     return {case["function"] for case in cases if not kinds_of_variant(case).isdisjoint(kinds)} | set(
@@ -430,21 +441,22 @@ def functions_with(kinds: Sequence[str], suite: Path = SUITE) -> set[str]:
 
 
 def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
-    """The kinds of a variant, as the command line has them."""
+    """Return the kinds of a variant as they are named on the command line."""
     kinds = {tag for tag in case["tags"] if tag in KINDS}
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
 
 
 def freeze(folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S) -> None:
-    """Draw every function's variants of each group of kinds that have neither a file in the folder nor a case."""
-    # Once, and not in each of a thousand children.
+    """Draw the variants of each group of kinds for every function that has neither a file in the folder nor such a
+    case."""
+    # Imported here once, instead of in each of a thousand children.
     import freezing.jax.programs
     import freezing.jax.tails  # noqa: F401
     from freezing.jax.references import import_followed
     from freezing.jax.wrong_on_host import REVIEWED
 
     suite = Pack(SUITE / PACK)
-    # Behind what somebody looked at in an order that says nothing: what is drawn first is a sample of all.
+    # Reviewed functions come first, then the others in a random order, so that the first ones are a fair sample.
     reviewed_names = frozenset().union(*REVIEWED.values())
     names = sorted(
         {case["function"] for case in suite.cases}, key=lambda name: (name not in reviewed_names, seed_of(name))
@@ -465,9 +477,11 @@ def draw_in_turn(
     without: Collection[str] = (),
     limit_s: int = LIMIT_S,
 ) -> None:
-    """Draw every function that has no file in the folder yet, many in one process: to start JAX takes longer than most.
+    """Draw every function that has no file in the folder yet. One process draws many functions, because starting JAX
+    takes longer than drawing most of them.
 
-    A function that ends the process, or never does, costs itself alone: the next process goes on after it.
+    If a function crashes the process or exceeds the limit, only this function is left out. The next process continues
+    after it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{number:04}.npz" for number, name in enumerate(names) if name not in without}
@@ -493,7 +507,8 @@ def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], limi
 
 
 def keep_second_shapes(path: Path = SUITE / KEPT) -> None:
-    """Write down which cases make the cases of a second shape now: with more cases, some would be of other pairs."""
+    """Store which cases are now combined into the cases with a second shape. Otherwise, additional cases would change
+    the combinations."""
     from runners.jax.suites.library import FUNCTIONS
 
     pairs = dict(kept_pairs(path))
@@ -510,11 +525,11 @@ def keep_second_shapes(path: Path = SUITE / KEPT) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.jax.variants", description="Freeze the suite's variants.")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw these kinds alone")
-    parser.add_argument("--limit-s", type=int, default=LIMIT_S, help="of the processor's time, for one function")
+    parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw only these kinds")
+    parser.add_argument("--limit-s", type=int, default=LIMIT_S, help="limit of processor time for one function")
     whole = parser.add_mutually_exclusive_group()
-    whole.add_argument("--merge", action="store_true", help="draw nothing, and put together what is there")
-    whole.add_argument("--add", action="store_true", help="draw nothing, and add what is there to the suite's variants")
+    whole.add_argument("--merge", action="store_true", help="draw nothing, and merge the files in FOLDER")
+    whole.add_argument("--add", action="store_true", help="draw nothing, and add the files to the suite's variants")
     options = parser.parse_args()
     fix_hashes("freezing.jax.variants", sys.argv[1:])
     os.environ.update(FRAMEWORK.devices["cpu"].variables)

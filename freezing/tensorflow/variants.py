@@ -1,14 +1,14 @@
-"""Freeze the variants of the suite's cases: other kinds of input and of call, in a file beside that of the cases.
+"""Freeze the variants of the suite's cases, which have other inputs or other calls, into a separate file.
 
 python -m freezing.tensorflow.variants FOLDER [--only KIND] [--missing] [--names FILE] [--merge | --add [--unfit FILE]]
 
-Each function's cases of a kind stand in a file of their own in FOLDER/KIND until all are there; an interrupted freeze
-goes on there. ``--merge`` draws nothing: what is in FOLDER by now becomes the suite's file of variants. ``--add`` draws
-nothing either: what is in FOLDER is added to the variants that the suite has.
+The cases of each function and kind are drawn into a file in FOLDER/KIND. If the file exists, they are not drawn again,
+so you can continue an interrupted freeze. With ``--merge``, nothing is drawn, and the files in FOLDER become the
+suite's file of variants. With ``--add``, nothing is drawn, and the files in FOLDER are added to the suite's variants.
 
-``--missing`` draws a function only if the suite has no variant of the kind, and lists none that was left out.
-``--names`` draws the functions in a file, one per line and in that order. ``--seconds`` is the processor's time that
-one kind of one function may take. ``--add --unfit FILE`` leaves out the cases whose ids are in a file.
+``--missing`` draws a function only if the suite neither has a variant of the kind nor lists a left-out one. ``--names``
+draws the functions in a file, one per line and in this order. ``--seconds`` limits the processor time for one kind of
+one function. ``--add --unfit FILE`` leaves out the cases whose ids are in a file.
 """
 
 from __future__ import annotations
@@ -42,46 +42,49 @@ from runners.tensorflow import FRAMEWORK
 
 FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
 EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
-"""Kinds beside those of ``freezing.common.variants``: functions that no wider type judges, gradients of gradients,
-gradients where values are not finite or large, arrays without rows, other dtypes, both sizes, and other sizes among
-the numbers of a call, whose tag is ``sized-odd``."""
+"""Further kinds, in addition to those of ``freezing.common.variants``: functions without a reference in a wider type,
+second gradients, gradients at values that are not finite or large, arrays without rows, other dtypes, both sizes, and
+other sizes together with other numbers in a call (with the tag ``sized-odd``)."""
 SHARE_OF_SECOND_ORDER = 5
-"""One function of so many is asked for a second gradient; half of those have none."""
+"""A second gradient is drawn for one function in this many. Half of these have none."""
 SHARE_OF_TAILS = 4
-"""One function of so many is asked for a gradient at the tails; all of them for one where a value is NaN."""
+"""A gradient at values from the tails is drawn for one function in this many, and a gradient at NaN for all
+functions."""
 UNASKED = frozenset({"other-dtype"})
-"""Variants that TensorFlow decides in Python, before any device."""
+"""Variants that are not drawn, because TensorFlow decides about them in Python, before a device is used."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
-"""The only judges of NaN, infinity and large values: the same function in float64 shares what it makes of these."""
+"""The references for NaN, infinity and large values. The same function in float64 is not one of them, because it
+handles these values in the same way."""
 PROMISES_NOTHING = re.compile(
     r"(?i)\w*r?fft\w*|i?m?dct|svd|qr|\w*eig\w*|chol\w*|lu|lu_\w+|\w*inv(erse)?|\w*det(erminant)?|\w*solve\w*"
     r"|expm|logm|sqrtm|matrix_(exponential|logarithm|square_root|rank)|lstsq"
     r"|\w*softmax_?cross_?entropy\w*|\w*contrast\w*"
 )
-"""Names of functions whose result at values that are not finite or very large is undefined: transforms, factorizations,
-the softmax cross entropy, where a label of zero may or may not hide an infinite logit, and the contrast around an
-infinite mean."""
+"""Names of functions whose result is undefined for values that are not finite or very large. These are transforms and
+factorizations. In the softmax cross entropy, a label of zero may or may not hide an infinite logit. The adjusted
+contrast is undefined around an infinite mean."""
 LEAVES_REFUSALS_OPEN = re.compile(
     r"solve|eigvalsh|lu_reconstruct|sparse_categorical_crossentropy|categorical_hinge|tensor_scatter_nd_(max|min)"
 )
-"""Functions that other devices need not refuse: singular matrices, factors that do not fit, and indices that the
-documentation of a similar function leaves to each device."""
+"""Names of functions with calls that other devices need not refuse: singular matrices, factors that do not fit, and
+indices for which the documentation of a similar function leaves the result to each device."""
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
-"""Gradients, whose arrays have to fit the shape, window and strides of another operation. The CPU does not check that,
-so larger numbers make calls that only the CPU accepts."""
+"""Names of gradients whose arrays must fit the shape, window and strides of another operation. The CPU does not check
+this, so with larger numbers only the CPU would accept the calls."""
 NAN, ALIKE = "nan", "alike"
-"""Variants by name."""
+"""Names of variants."""
 MOST_BASES = 2
-"""Cases of a function that are varied in one respect, until one of them is right."""
+"""The maximum number of cases of a function that are tried for one variant."""
 MOST_NUMBERED_BASES = 3
-"""The same of ``numbers``, where each is another mode of the call, such as a way to resize: all are taken."""
+"""The same for the kind ``numbers``. Each case is another mode of the call (such as a way to resize), so all that pass
+are kept."""
 
 
 class Bases:
-    """The cases that variants are made of: the frozen ones, and those that formulas judge.
+    """The cases from which variants are made: the frozen cases, and the cases that a formula judges.
 
-    The latter are in the folder where they were drawn. A folder without them has only variants to add, so they are
-    read from the suite's file of variants.
+    The cases with formulas are in the folder where they were drawn. If the folder has none, variants are only added to
+    a suite, and these cases are read from the suite's file of variants.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -103,7 +106,7 @@ class Bases:
         return self._cases[function]
 
     def calls(self, function: str) -> list[tuple[Mapping[str, Any], Call]]:
-        """The calls of a function's cases that are varied: plain ones first, and large ones."""
+        """Return the calls from which variants are made: float32 first, then plain ones, then large ones."""
         from freezing.tensorflow.varied import call_of
 
         by_size = sorted(
@@ -113,7 +116,7 @@ class Bases:
         return [(case, call_of(case, self._packs)) for case in by_size]
 
     def copy_cases(self, function: str, pack: PackWriter) -> Iterator[Mapping[str, Any]]:
-        """The cases of a function, plain ones first, with their arrays in the pack."""
+        """Yield the cases of a function, plain ones first, and add their arrays to the pack."""
         for case in sorted(self.of(function), key=lambda case: "plain" not in case["tags"]):
             for digest in case["arrays"]:
                 pack.add(self._packs.array(digest), self._packs.dtype(digest))
@@ -124,7 +127,8 @@ class Bases:
 
 
 def kind_of(name: str) -> str | None:
-    """The kind, as on the command line, of the variant with a name; None if it is a case that variants are made of."""
+    """Return the kind of the variant with this name, as on the command line. None if the name belongs to a case from
+    which variants are made."""
     for end, kind in _kinds_by_name().items():
         if name.endswith(f"-{end}"):
             is_there = kind == GRADIENT and kind_of(name[: -len(end) - 1]) is not None
@@ -153,7 +157,7 @@ def bases_in(folder: Path) -> Bases:
 
 @dataclass(frozen=True)
 class Most:
-    """The most cases of a function, and of a raw operation, which most others are made of."""
+    """The maximum numbers of cases of a function, and of a raw operation. Most functions call raw operations."""
 
     of_function: int
     of_raw: int
@@ -178,12 +182,12 @@ MOST: Mapping[str, Most] = {
 
 
 def kinds_of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tags of a case that say what its inputs are."""
+    """Return the tags of a case that describe its inputs."""
     return tuple(tag for tag in case["tags"] if not tag.startswith(JUDGED_BY) and tag not in (QUICK, FORM_ONLY))
 
 
 def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *, kind: str) -> None:
-    """Draw and judge the gradients of one function, of its cases in float32."""
+    """Draw and judge the gradients of one function, from its float32 cases."""
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.gradients import DTYPE, FIRST, SECOND, Derivative, sample_of
 
@@ -212,7 +216,7 @@ def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *
 
 
 def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWriter) -> Iterator[Mapping[str, Any]]:
-    """A case of a function with NaN, and of a share of functions with large values, as if they were frozen."""
+    """Yield a case of the function with NaN and, for some functions, a case with large values, like frozen cases."""
     for variant in VARIANTS:
         if variant.name == NAN or (variant.kind == TAILS and _number(name) % SHARE_OF_TAILS == 0):
             for sample in itertools.islice(vary(bases, name, variant, deadly, pack), 1):
@@ -222,7 +226,7 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
 def vary(
     bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter, *, most: int = MOST_BASES
 ) -> Iterator[Sample]:
-    """The changed calls of a function, of which the first that will do is enough."""
+    """Yield the function's calls with this variant, from at most ``most`` cases."""
     from freezing.tensorflow.varied import sample_of
 
     count = 0
@@ -237,7 +241,7 @@ def vary(
 
 
 def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *, kinds: Sequence[str]) -> None:
-    """Draw and judge the variants of one function of some kinds."""
+    """Draw and judge the variants of these kinds of one function."""
     from freezing.tensorflow.formulas import formula_of
     from freezing.tensorflow.functions import PublicFunction
 
@@ -245,10 +249,10 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
     bases = bases_in(path.parent.parent)
     left_out: list[Reason] = deadly_reasons(name, deadly)
     for kind in kinds:
-        # A formula that goes through all elements one by one takes minutes for so many.
+        # A formula that loops over the elements takes minutes for large arrays.
         if kind == SIZED_LARGE and formula_of(name) is not None:
             continue
-        # A function that took too long for one large input takes as long for the others.
+        # A function that takes too long for one large input also takes too long for others.
         if kind == SIZED_LARGE and any(sample_name.endswith("-large") for sample_name in deadly):
             continue
         if kind in (NON_FINITE, TAILS) and PROMISES_NOTHING.fullmatch(name.rpartition(".")[2]):
@@ -294,7 +298,8 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
-    """The variants of a kind that a function is asked for, and of dtypes and of no rows if none of its cases has it."""
+    """Return the variants of a kind to draw for a function. Omit other dtypes and empty arrays that its cases have
+    already."""
     from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
     if kind == NUMBERS:
@@ -320,11 +325,12 @@ DRAWS: Mapping[str, Draw] = {
     DTYPES: partial(draw_variants, kinds=[DTYPES]),
     REFUSES: partial(draw_variants, kinds=[REFUSES]),
 }
-"""By kind, what draws a function's cases of it."""
+"""Maps each kind to the function that draws these cases of one function."""
 
 
 def asked_functions(kind: str, folder: Path) -> list[str]:
-    """The functions that are asked for a kind, in an order of which any beginning is a sample; raw operations last."""
+    """Return the functions for which a kind is drawn, raw operations last. The order is random, so that the first ones
+    are a fair sample."""
     from freezing.tensorflow.definitions import RAW
 
     if kind == FORMULA:
@@ -336,12 +342,12 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
 
 
 def drawn_functions(kind: str) -> set[str]:
-    """The functions that the suite has a variant of a kind of, or lists one that was left out."""
+    """Return the functions for which the suite has a variant of this kind, or lists a left-out one."""
     list_path = SUITE / LISTED_VARIANTS
     names = [(case["function"], case["name"]) for case in Pack(SUITE / VARIANTS_PACK).cases]
     for owners in json.loads(list_path.read_text())["left_out"].values():
         for owner, samples in owners.items():
-            # Of some reasons the list has only the numbers.
+            # For some reasons, the list has only the number of samples.
             names += [(owner, sample_name) for sample_name in samples] if isinstance(samples, dict) else []
     return {function for function, name in names if kind_of(name) == kind}
 
@@ -351,7 +357,8 @@ def _number(name: str) -> int:
 
 
 def without_float64() -> list[str]:
-    """The functions that have no frozen case because nothing judged them, and now have a formula or only a form."""
+    """Return the functions that had no reference and no frozen case, and now have a formula or are compared only by
+    form."""
     from freezing.tensorflow.formulas import formula_of
     from runners.tensorflow.left_open import NOT_UNIQUE, normalised
 
@@ -365,7 +372,7 @@ def without_float64() -> list[str]:
 
 
 def chosen_functions(kind: str, folder: Path, *, only_missing: bool, names: Path | None) -> list[str]:
-    """The functions that a command draws of a kind, in order."""
+    """Return the functions to draw for a kind, in order."""
     asked = asked_functions(kind, folder)
     if names is not None:
         is_asked = set(asked)

@@ -18,11 +18,11 @@ from runners.suite.rounding import dtype_on_device
 
 Change = Callable[[Call, np.random.Generator], Call]
 STEPS = (1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024)
-"""By how much the copies along each axis are scaled: no two copies of an element are scaled by the same amount."""
+"""The factors by which copies along each axis are scaled. No two copies of an element get the same factor."""
 
 
 def _rows(call: Call) -> int:
-    """The length of the first axis of the first array that has one."""
+    """Return the length of the first axis of the first array that has an axis."""
     return next((array.shape[0] for array in call.arrays if array.ndim), 0)
 
 
@@ -34,17 +34,17 @@ def _without_rows(call: Call, rng: np.random.Generator) -> Call:
 
 
 NO_ROWS = Variant("no-rows", "", lambda call: _rows(call) > 0, _without_rows)
-"""No rows in the first array, and in those that have as many."""
+"""Removes all rows of the first array, and of the arrays with as many rows."""
 
 
 def _longer(array: Array, axis: int, length: int) -> Array:
-    """The array with each element along an axis repeated in its place, so that sorted numbers stay sorted."""
+    """Lengthen an axis by repeating each element next to itself, so that sorted numbers stay sorted."""
     longer: Array = np.take(array, np.arange(length) * array.shape[axis] // length, axis)
     return longer
 
 
 def _with_more_rows(length: Callable[[int, Call], int]) -> Change:
-    """More rows for the first array, and for those that have as many."""
+    """Lengthen the first array, and the arrays with as many rows."""
 
     def change(call: Call, rng: np.random.Generator) -> Call:
         rows = _rows(call)
@@ -58,7 +58,8 @@ def _with_more_rows(length: Callable[[int, Call], int]) -> Change:
 
 
 def _image(call: Call) -> int | None:
-    """The number of the first array of the most axes, if its axes before the last can be longer."""
+    """Return the number of the first array with the most axes; None if its axes before the last cannot be
+    lengthened."""
     if not call.arrays or not is_contiguous(call):
         return None
     number = max(range(len(call.arrays)), key=lambda place: (call.arrays[place].ndim, -place))
@@ -66,7 +67,7 @@ def _image(call: Call) -> int | None:
 
 
 def _with_more_inside(length: Callable[[int, Call], int]) -> Change:
-    """More elements for one array along all axes but the last, as channels and coordinates have a fixed length."""
+    """Lengthen all axes of one array but the last, because channels and coordinates have a fixed length."""
 
     def change(call: Call, rng: np.random.Generator) -> Call:
         number = _image(call)
@@ -79,7 +80,7 @@ def _with_more_inside(length: Callable[[int, Call], int]) -> Change:
 
 
 def _distinct_copies(call: Call, rng: np.random.Generator) -> Call:
-    """Longer along all axes; the copies of floats are scaled, as equal elements have no single largest one."""
+    """Lengthen all axes. Copies of floats are scaled, so that the largest element is unique."""
 
     def of(array: Array) -> Array:
         shape = [2 * size + 1 if size > 1 else size for size in array.shape]
@@ -99,7 +100,8 @@ def _odd(size: int, call: Call) -> int:
 
 
 def _large(size: int, call: Call) -> int:
-    """So that two axes of the largest array make it large; at most so many rows as one axis needs."""
+    """Return the new length of an axis, so that two lengthened axes make the largest array large. The number of rows
+    stays small."""
     largest = max(array.size for array in call.arrays)
     return size * (math.isqrt(LARGE_ELEMENTS // largest) + 1)
 
@@ -109,7 +111,7 @@ def _many(size: int, call: Call) -> int:
 
 
 def _repeated(length: Callable[[int, Call], int]) -> Change:
-    """Longer along all axes."""
+    """Lengthen all axes."""
 
     def change(call: Call, rng: np.random.Generator) -> Call:
         shapes = [[length(size, call) if size > 1 else size for size in array.shape] for array in call.arrays]
@@ -135,7 +137,8 @@ def _has_numbers(call: Call) -> bool:
 
 
 def _with_odd_numbers(tree: Any) -> Any:
-    """The written call with larger whole numbers, alone or in lists: sizes, windows and strides are odd then."""
+    """Replace the integers of the written call by larger odd ones, also in lists. These are sizes, windows and
+    strides."""
     arguments, options = tree["tuple"]
     others = [[name, _odd_numbers(value)] for name, value in options["mapping"]]
     return {"tuple": [list(map(_odd_numbers, arguments)), {"mapping": others}]}
@@ -150,7 +153,7 @@ def _odd_numbers(value: Any) -> Any:
 
 
 def _numbers_after(change: Change) -> Change:
-    """The change of the arrays, and larger whole numbers among the other arguments."""
+    """Change the arrays, and replace the integers among the other arguments by larger ones."""
 
     def change_both(call: Call, rng: np.random.Generator) -> Call:
         return dataclasses.replace(change(call, rng), written=_with_odd_numbers(call.written))
@@ -172,7 +175,8 @@ NUMBERED: Sequence[Variant] = (
         _numbers_after(_repeated(_odd)),
     ),
 )
-"""Larger arrays whose calls have larger numbers too, such as the size of a resized image, a window or a shape."""
+"""Variants with larger arrays and larger integers in the call, such as the size of a resized image, a window or a
+shape."""
 SIZED: Sequence[Variant] = (
     Variant("copies-odd", SIZED_ODD, _has_plain_floats, _distinct_copies),
     Variant("inside-odd", SIZED_ODD, _has_inside, _with_more_inside(_odd)),
@@ -180,7 +184,8 @@ SIZED: Sequence[Variant] = (
     Variant("inside-large", SIZED_LARGE, _has_inside, _with_more_inside(_large)),
     Variant("rows-large", SIZED_LARGE, _has_rows, _with_more_rows(_many)),
 )
-"""Other sizes for functions that refuse arrays of which every axis is longer, or leave their result open."""
+"""Variants in other sizes for functions that refuse arrays with all axes lengthened, or whose result is then not
+determined."""
 
 
 def call_of(case: Mapping[str, Any], pack: PackSet) -> Call:
@@ -191,7 +196,7 @@ def call_of(case: Mapping[str, Any], pack: PackSet) -> Call:
 
 
 def sample_of(case: Mapping[str, Any], new_call: Call, variant: Variant, pack: PackWriter) -> Sample:
-    """The sample of a case's changed call, whose arrays are kept."""
+    """Make the sample of a case's changed call, and add its arrays to the pack."""
     digests = tuple(pack.add(array, dtype_on_device(array, new_call.dtype)) for array in new_call.arrays)
     shapes = [array.shape for array in new_call.arrays]
     return Sample(

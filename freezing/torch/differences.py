@@ -1,4 +1,4 @@
-"""Differences: the gradient of a written call by central differences of the forward pass, in float64."""
+"""Compute the gradient of a written call by central differences of the forward pass, in float64."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def are_few(parts: Sequence[Any]) -> bool:
 
 
 def gradients(function: Any, parts: Sequence[Any]) -> list[Any]:
-    """The gradients by each wanted input, in order, as arrays."""
+    """Return the gradient with respect to each selected input, in order, as arrays."""
     arguments, options, places, weights = widened(parts)
 
     def loss(values: Sequence[Array]) -> float:
-        """The weighted sum of the results, with these values for the wanted inputs."""
+        """Return the weighted sum of the results, with these values for the selected inputs."""
         parts_copied = changed((arguments, options), lambda tensor: tensor.detach().clone())
         tensors = list(tensors_in(parts_copied))
         for place, array in aligned(places, values):
@@ -44,5 +44,6 @@ def _inputs(parts: Sequence[Any]) -> list[torch.Tensor]:
 
 
 def _product(result: torch.Tensor, weight: torch.Tensor) -> float:
-    """The real part of the sum of the products, as the gradient of a complex result is defined."""
+    """Return the sum of the products. For complex numbers, this is the real part with conjugate weights, as torch
+    defines the gradient."""
     return float((result * weight.conj()).real.sum() if weight.is_complex() else (result * weight).sum())

@@ -1,4 +1,4 @@
-"""Gradients: the backward pass of an operator as the gate takes it, and its samples, with weights for the results."""
+"""The backward pass of an operator as a ``GatedFunction``, and its samples, which contain weights for the results."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from runners.torch.ways import Way, tensors_in
 from runners.torch.widening import changed, widened
 
 KEPT = 2
-"""Cases of an operator."""
+"""The maximum number of gradient cases of an operator."""
 
 MOST_READ = 30
-"""Samples of an operator that are looked at; each is called to see what it returns."""
+"""The maximum number of samples of an operator that are called to find out whether they have a gradient."""
 DTYPE = "float32"
 KIND = GRADIENT
 SELECTING = ("max", "min", "median", "quantile")
-"""Parts of the names of functions whose gradient goes to one of several equal elements, or to all of them in shares."""
+"""Parts of the names of functions whose gradient goes to one of several equal elements, or is shared between them."""
 
 
 class OperatorGradient(WaySubject):
-    """The backward pass of an operator, by one of its public names."""
+    """The backward pass of an operator, which is called by one of its public names."""
 
     way: Way = staticmethod(ways.gradient)
 
@@ -62,7 +62,8 @@ class OperatorGradient(WaySubject):
 
 
 class SecondOrderGradient(OperatorGradient):
-    """The gradient of the squares of an operator's gradients; refused where these depend on no input."""
+    """The gradient of the sum of squares of an operator's gradients. A call raises an error if these depend on no
+    input."""
 
     way: Way = staticmethod(ways.second_order)
 
@@ -71,7 +72,8 @@ class SecondOrderGradient(OperatorGradient):
         self.call = _depending(self.call)
 
     def differences(self, parts: Sequence[Any]) -> list[Any]:
-        """Central differences of the gradients in float64, which share no formula with their own backward pass."""
+        """Compute central differences of the gradients in float64. They share no formula with the second backward
+        pass."""
         arguments, options, places, weights = parts
         wide = widened(weights)
 
@@ -85,7 +87,7 @@ class SecondOrderGradient(OperatorGradient):
 
 
 def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A call whose results may not all be zero."""
+    """Wrap a call so that it raises ``ValueError`` if all its results are zero."""
 
     def check_and_call(*parts: Any) -> Any:
         results = call(*parts)
@@ -97,7 +99,8 @@ def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gradient_of(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradient | None:
-    """The gradient of the operator's function, or else of its method; None where there is none to compare."""
+    """Return the gradient of the operator's function, or of its method if the function has none. None if neither can be
+    compared."""
     if torch.float32 not in op.supported_backward_dtypes("cpu"):
         return None
     functions_first = sorted(functions, key=lambda function: function.style != "function")
@@ -106,7 +109,7 @@ def gradient_of(op: Any, functions: Sequence[OperatorFunction]) -> OperatorGradi
 
 
 def draw(op: Any, function: Any, pack: PackWriter) -> Drawn:
-    """Read the operator's samples whose arrays ask for gradients. Raises what its generator raises."""
+    """Read the operator's samples that require gradients. Errors of its generator are not caught."""
     seed()
     draws = Drawn()
     read = op.sample_inputs("cpu", getattr(torch, DTYPE), requires_grad=True)
@@ -122,7 +125,7 @@ def draw(op: Any, function: Any, pack: PackWriter) -> Drawn:
 
 
 def choose_weights(function: Any, arguments: list[Any], options: dict[str, Any]) -> tuple[list[int], list[Any]]:
-    """The places of the arrays to differentiate by, and a weight for each array of the result."""
+    """Return the places of the arrays to differentiate by, and a weight for each array of the result."""
     tensors = list(tensors_in((arguments, options)))
     places = [place for place, tensor in enumerate(tensors) if tensor.requires_grad and tensor.is_floating_point()]
     if not any(tensors[place].numel() for place in places):
@@ -143,5 +146,5 @@ def _copy(tensor: Any) -> Any:
 
 
 def weight_of(result: Any) -> Any:
-    """The weights of a result's shape, in its dtype."""
+    """Return weights with the shape and dtype of a result."""
     return torch.from_numpy(weights_of(tuple(result.shape))).to(result.dtype)

@@ -1,5 +1,5 @@
-"""Kinds of cases of modules that are made of their frozen cases in training: the buffers after a forward pass, and the
-gradients with respect to inputs and parameters."""
+"""Two kinds of cases that are made from a module's frozen cases in training mode: the buffers after a forward pass, and
+the gradients with respect to inputs and parameters."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ from runners.torch.ways import tensors_in
 from runners.torch.widening import widened
 
 BUFFERS, MODULE_GRADIENT = "buffers", "module-gradient"
-"""The kinds, on the command line alone."""
+"""The kinds of cases. They exist only on the command line."""
 LATER = "later"
-"""Of the name of a case whose module has seen other batches before."""
+"""The part of a case's name that means that the module has seen other batches before."""
 BATCHES_BEFORE = 3
 MOST_GRADIENTS = 3
-"""Gradients of a module that are kept."""
+"""The maximum number of gradient cases of a module."""
 WIDER = 10
-"""Times the tolerance of the dtype for the gradients of a module, if none is determined within it: errors add up over
-the layers of a transformer."""
+"""The factor for the tolerance of a module's gradients if none fits the normal tolerance. Errors add up over the layers
+of a transformer."""
 TRAINING = ".*-train"
 NO_SLOPE = "its gradient is NaN: comparisons within the backward pass decide what becomes of that"
 
 
 class ModuleBuffers(ModuleClass):
-    """A class of ``torch.nn`` in training: the result of a forward pass, and the buffers after it."""
+    """A class of ``torch.nn`` in training mode. A call returns the result of a forward pass, and the buffers after
+    it."""
 
     def __init__(self, info: Any) -> None:
         super().__init__(info)
@@ -59,7 +60,7 @@ class ModuleBuffers(ModuleClass):
 
 
 class ModuleGradient(ModuleClass):
-    """The gradients of a module in training, with so many times the tolerance of the dtype."""
+    """The gradients of a module in training mode. ``times`` is a factor for the tolerance of the dtype."""
 
     def __init__(self, info: Any, times: int = 1) -> None:
         super().__init__(info)
@@ -84,7 +85,7 @@ class ModuleGradient(ModuleClass):
     def as_function(
         self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, places: Any, weights: Any
     ) -> tuple[Any, ...]:
-        """The parts of a gradient of the module as a function of its inputs and parameters."""
+        """Return the parts of a gradient call for the module as a function of its inputs and parameters."""
         parameters = self._parameters(arguments, options, state, training)
         first = sum(1 for _ in tensors_in(inputs))
         return [inputs, parameters], {}, [*places, *range(first, first + len(parameters))], weights
@@ -92,7 +93,7 @@ class ModuleGradient(ModuleClass):
     def of_parameters(
         self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, *_: Any
     ) -> Callable[..., Any]:
-        """The module as a function of its inputs and parameters."""
+        """Return the module as a function of its inputs and parameters."""
         buffers = widened(state)
 
         def function(inputs: Any, parameters: Mapping[str, Any]) -> Any:
@@ -110,7 +111,7 @@ class ModuleGradient(ModuleClass):
 
 
 def parts(kind: str, base_cases: Any) -> list[tuple[str, Callable[[Path], None]]]:
-    """The modules that may have cases of a kind, and what draws them into a file."""
+    """Return, for each module, its name and a function that draws its cases of this kind into a file."""
     from freezing.torch.modules import name_of
     from torch.testing._internal.common_modules import module_db
 
@@ -119,7 +120,8 @@ def parts(kind: str, base_cases: Any) -> list[tuple[str, Callable[[Path], None]]
 
 
 def freeze_buffers(info: Any, base_cases: Any, path: Path) -> None:
-    """Draw and judge the cases of a module's buffers into a file of its own; none if no pass changes a buffer."""
+    """Draw and judge the cases of a module's buffers into a file. There are none if no forward pass changes a
+    buffer."""
     subject, pack = ModuleBuffers(info), PackWriter()
     gate = SampleGate(subject, pack)
     for case in base_cases.of(subject.name, TRAINING):
@@ -134,7 +136,7 @@ def freeze_buffers(info: Any, base_cases: Any, path: Path) -> None:
 
 
 def freeze_gradients(info: Any, base_cases: Any, path: Path) -> None:
-    """Draw and judge the gradients of a module into a file of its own."""
+    """Draw and judge the gradients of a module into a file."""
     pack = PackWriter()
     for times in (1, WIDER):
         subject = ModuleGradient(info, times)
@@ -168,7 +170,8 @@ def changes_buffers(subject: ModuleClass, call: Call) -> bool:
 
 
 def after_batches(call: Call) -> Call:
-    """The call of a module that has seen other batches: with other running statistics, and a number of batches."""
+    """Change the state of the call's module as if it had seen other batches: other running statistics and a number of
+    batches."""
     numbers = {name: slot["array"] for name, slot in call.written["tuple"][2]["mapping"] if "array" in slot}
     rng = np.random.default_rng(0)
     others: dict[int, Any] = {}
@@ -184,14 +187,15 @@ def after_batches(call: Call) -> Call:
 
 
 def without_nan(call: Call) -> Call:
-    """The call with 1 in place of NaN, which some of the library's own inputs have and where nothing has a slope."""
+    """Replace NaN in the inputs by 1. Some inputs of torch's own tests have NaN, and the gradient does not exist
+    there."""
     return call.having({number: np.nan_to_num(call.arrays[number], nan=1.0) for number in call.floats})
 
 
 def choose_weights(subject: ModuleClass, call: Call) -> tuple[list[int], list[Any]]:
-    """The positions of the inputs to differentiate with respect to, and a weight for each array of the result.
+    """Return the places of the inputs to differentiate by, and a weight for each array of the result.
 
-    Raises ``ValueError`` where nothing has a gradient.
+    Raises ``ValueError`` if nothing has a gradient.
     """
     _, _, _, inputs, _ = _parts(subject, call)
     places = [place for place, tensor in enumerate(tensors_in(inputs)) if tensor.is_floating_point()]
@@ -208,7 +212,7 @@ def choose_weights(subject: ModuleClass, call: Call) -> tuple[list[int], list[An
 
 
 def _results(subject: ModuleClass, call: Call, places: Sequence[int]) -> list[Any]:
-    """The arrays of the result where these inputs ask for gradients."""
+    """Return the arrays of the result if these inputs require gradients."""
     arguments, options, state, inputs, training = _parts(subject, call)
     tensors = list(tensors_in(inputs))
     for place in places:
@@ -217,7 +221,7 @@ def _results(subject: ModuleClass, call: Call, places: Sequence[int]) -> list[An
 
 
 def with_parts(call: Call, input_places: Sequence[int], weights: Sequence[Any]) -> Call:
-    """The call with two more parts: the positions, and the weights as further arrays."""
+    """Add two parts to the call: the places, and the weights as further arrays."""
     arrays = list(call.arrays)
     slots: list[Any] = []
     for weight in weights:
@@ -243,7 +247,7 @@ def _sample(
     base_cases: Any,
     pack: PackWriter,
 ) -> Sample:
-    """The call of a case in another way, as the gate takes it."""
+    """Make the sample that calls a case in this way."""
     tree = {**call.written, WAY: way}
     arrays = list(call.arrays)
     dtypes = [base_cases.pack.dtype(digest) for digest in case["arrays"]]

@@ -1,4 +1,4 @@
-"""Modules: the classes of ``torch.nn`` with the inputs of their own tests (ModuleInfo), training and evaluating."""
+"""Freeze the classes of ``torch.nn`` with the inputs of torch's own tests (ModuleInfo), for training and evaluation."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from runners.torch import ways
 from runners.torch.widening import widened
 
 KEPT = 6
-"""Cases of a module in each of its modes."""
+"""The maximum number of cases of a module in each mode."""
 MOST_READ = 60
 DTYPE = "float32"
 KIND = "module"
 OF_THE_SAME = ("no_batch_dim", "fast_path")
-"""How the names of those references begin that call the same module, only in another way."""
+"""The beginnings of the names of references that only call the same module in another way."""
 
 
 class ModuleClass(WaySubject):
-    """A class of ``torch.nn``: built with the state of a sample, and called."""
+    """A class of ``torch.nn``. A call constructs the module, sets its state, and runs a forward pass."""
 
     def __init__(self, info: Any) -> None:
         super().__init__(name_of(info), info.module_cls, ways.forward)
         self.module_class = info.module_cls
         self.call = self._call
-        # A pooling returns places if it is asked to.
+        # A pooling can return indices, and may return that of any of several equal elements.
         self.first_of_equals = "MaxPool" in self.name
         self.shows_places = True
         self.written_axes = written_axes(self.name.rpartition(".")[2])
         self.own_references: dict[str, Callable[..., Any]] = {}
-        """The references that the module's tests bring, by written call."""
+        """Maps written calls to the references of the module's own tests."""
 
     def _call(self, *parts: Any, reference: Any = None) -> Any:
-        """The result of a forward pass. A reference comes with the arguments, and is for the judge alone."""
+        """Run a forward pass. ``reference`` is among the arguments only for the judge, and is not used here."""
         return ways.forward(self.module_class, *parts)()
 
     def arguments(self, call: str, arrays: Sequence[Any]) -> Arguments:
@@ -66,7 +66,7 @@ class ModuleClass(WaySubject):
     def by_formula(
         self, formula: Any, arguments: Any, options: Any, state: Any, inputs: Any, training: bool
     ) -> list[Any]:
-        """The result by a formula in float64, and the buffers of the module after it."""
+        """Return the result of a formula in float64, followed by the module's buffers."""
         module = ways.built(self.module_class, arguments, options, state, training)
         positional, keywords = references.to_numpy(widened(inputs))
         return list(formula(module, references.to_numpy(widened(state)), *positional, **keywords))
@@ -84,7 +84,7 @@ def name_of(info: Any) -> str:
 
 
 def freeze(info: Any, path: Path) -> None:
-    """Draw and judge one module's samples into a file of its own."""
+    """Draw and judge the samples of one module into a file."""
     pack = PackWriter()
     subject = ModuleClass(info)
     gate = SampleGate(subject, pack)
@@ -99,7 +99,7 @@ def freeze(info: Any, path: Path) -> None:
 
 
 def draw(info: Any, training: bool, subject: ModuleClass, pack: PackWriter) -> Drawn:
-    """Read the module's samples in a mode, and note the references that they bring."""
+    """Read the module's samples in a mode, and store their references in ``subject``."""
     seed()
     draws = Drawn()
     mode = "train" if training else "eval"
@@ -120,7 +120,8 @@ def draw(info: Any, training: bool, subject: ModuleClass, pack: PackWriter) -> D
 
 
 def parts_of(info: Any, sample: Any, training: bool) -> tuple[Any, ...]:
-    """The parts of a call: what the constructor takes, the state, what the module takes, and its mode."""
+    """Return the parts of a call: the arguments and options of the constructor, the state, the inputs, and whether the
+    mode is training."""
     arguments, options = list(sample.constructor_input.args), dict(sample.constructor_input.kwargs)
     inputs = list(sample.forward_input.args), dict(sample.forward_input.kwargs)
     module = info.module_cls(*arguments, **options)

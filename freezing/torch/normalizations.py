@@ -1,7 +1,7 @@
-"""Normalizations as NumPy formulas: of functions of ``torch.nn.functional`` for which the library's tests have none,
-and of the modules, with the statistics that a pass in training leaves in their buffers.
+"""NumPy formulas of normalizations: of functions for which torch's own tests have no reference, and of modules.
 
-They follow the documentation and share no code with torch, so they also judge NaN and infinity.
+The formulas of modules also return the running statistics after a pass in training mode. All formulas follow the
+documentation and share no code with torch, so they are also references for NaN and infinity.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 FLOAT32_EPS = float(np.finfo(np.float32).eps)
-"""The ``eps`` of ``rms_norm`` where none is given: that of the input's dtype."""
+"""The default of ``eps`` in ``rms_norm``: the machine epsilon of the input's dtype, which is float32 here."""
 
 
 def batch_norm(
@@ -82,7 +82,7 @@ def rms_norm(
 
 
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Array:
-    """Channels beyond the first and the last count as zeros."""
+    """Divide each value by a power of the squares of neighboring channels. Missing channels count as zeros."""
     channels = input.shape[1]
     sums = [
         np.sum(input[:, max(0, place - size // 2) : place + (size - 1) // 2 + 1] ** 2, axis=1)
@@ -110,11 +110,11 @@ FUNCTIONS: Mapping[str, Callable[..., Array]] = {
     "nn.functional.local_response_norm": local_response_norm,
     "nn.functional.normalize": normalize,
 }
-"""The formulas by the names of operators, of those alone for which the library's tests bring none."""
+"""The formulas by operator. They exist only for operators for which torch's own tests have no reference."""
 
 
 def batch_module(module: Any, state: Mapping[str, Array], input: Array) -> list[Array]:
-    """The result of ``BatchNorm1d``, ``2d`` or ``3d``, and then the buffers."""
+    """Return the result of ``BatchNorm1d``, ``2d`` or ``3d``, followed by the buffers."""
     mean, variance = state.get("running_mean"), state.get("running_var")
     is_by_batch = module.training or mean is None
     affine = state.get("weight"), state.get("bias")
@@ -124,14 +124,15 @@ def batch_module(module: Any, state: Mapping[str, Array], input: Array) -> list[
     count = state["num_batches_tracked"]
     if not module.training:
         return [result, mean, variance, count]
-    # Without a momentum, every batch so far has the same share.
+    # Without a momentum, all batches have the same weight.
     share = 1 / (int(count) + 1) if module.momentum is None else module.momentum
     own = [values.reshape(-1) for values in _statistics(input, _axes_but(input, 1), of_sample=True)]
     return [result, *_update((mean, variance), own, share), np.asarray(count + 1)]
 
 
 def instance_module(module: Any, state: Mapping[str, Array], input: Array) -> list[Array]:
-    """The result of ``InstanceNorm1d``, ``2d`` or ``3d``, and then the buffers. It counts no batches."""
+    """Return the result of ``InstanceNorm1d``, ``2d`` or ``3d``, followed by the buffers. These modules count no
+    batches."""
     has_batch = input.ndim == module._get_no_batch_dim() + 1
     batch = input if has_batch else input[np.newaxis]
     statistics = state.get("running_mean"), state.get("running_var")
@@ -174,18 +175,18 @@ MODULES: Mapping[str, Callable[..., list[Array]]] = {
     "RMSNorm": rms_module,
     "LocalResponseNorm": response_module,
 }
-"""For each class, its formula: of a module, which only says its settings, of its state and of its input."""
+"""Maps each class to its formula. The formula gets the module (only for its settings), its state and its input."""
 
 
 def _statistics(values: Array, axes: tuple[int, ...], *, of_sample: bool = False) -> tuple[Array, Array]:
-    """The mean and the variance along axes, which stay with length 1; NaN of no elements."""
+    """Return the mean and the variance over these axes, which keep length 1. Both are NaN without elements."""
     count = int(np.prod([values.shape[axis] for axis in axes]))
     mean = np.sum(values, axes, keepdims=True) / count
     return mean, np.sum((values - mean) ** 2, axes, keepdims=True) / max(count - int(of_sample), 0)
 
 
 def _update(before: Sequence[Any], of_batch: Sequence[Array], share: float) -> list[Array]:
-    """Running statistics after a batch that has a share of them."""
+    """Return the running statistics after a batch. ``share`` is the weight of the batch."""
     return [np.asarray((1 - share) * old + share * new) for old, new in zip(before, of_batch)]
 
 
@@ -195,7 +196,7 @@ def _scale_and_shift(normalized_values: Array, weight: Array | None, bias: Array
 
 
 def _along(values: Array, array: Array, axis: int) -> Array:
-    """The values as they stand along an axis of an array."""
+    """Reshape values so that they are broadcast along one axis of an array."""
     return values.reshape([-1 if place == axis else 1 for place in range(array.ndim)])
 
 

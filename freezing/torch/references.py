@@ -1,9 +1,11 @@
-"""References: what a result is judged by when a case is frozen, the most independent first.
+"""The references with which the result of a sample is compared, the most independent first.
 
-``numpy`` is the OpInfo's own reference, written with NumPy and SciPy, or a formula of ``normalizations.py``;
-``decomposition`` is the library's reference in Python, in float64; ``float64`` is the same function on the CPU in
-float64; ``itself`` is the same function on the CPU, for whole numbers that no wider type makes more exact.
-``differences`` and ``reference`` stand in ``differences.py`` and ``modules.py``.
+- ``numpy``: the OpInfo's own reference, written with NumPy and SciPy, or a formula of ``normalizations.py``
+- ``decomposition``: torch's reference in Python, computed in float64
+- ``float64``: the same function on the CPU in float64
+- ``itself``: the same function on the CPU, for integers, which no wider type makes more exact
+
+The references ``differences`` and ``reference`` are in ``differences.py`` and ``modules.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ NUMPY_TESTS = ("test_numpy_ref", "test_reference_numerics_normal", "test_referen
 
 
 def tolerance_of(op: Any, dtype: str, result: Any) -> Tolerance:
-    """The tolerance of the dtypes of a result, or what the operator's own tests declare if that is wider."""
+    """Return the tolerance of the result's dtypes, or that of the operator's own tests if it is wider."""
     return agreement.tolerance_of(dtype, result, _declared_tolerances(op, dtype))
 
 
@@ -42,7 +44,7 @@ def _declared_tolerances(op: Any, dtype: str) -> Iterator[Tolerance]:
 
 
 def rank(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> Iterator[tuple[str, Reference]]:
-    """The references of a call, the most independent first."""
+    """Yield the references of a call, the most independent first."""
 
     def call(by: Any, change: Callable[[Any], Any]) -> list[Any]:
         arguments, options = fresh()
@@ -62,13 +64,13 @@ def rank(op: Any, dtype: str, fresh: Callable[[], Arguments], function: Any) -> 
 
 
 def in_float64(function: Callable[..., Any], fresh: Callable[[], Arguments]) -> list[Any]:
-    """The result of the same function in float64."""
+    """Return the result of the same function in float64."""
     arguments, options = fresh()
     return flat(function(*widened(arguments), **widened(options)))
 
 
 def _skips_numpy(op: Any, dtype: str) -> bool:
-    """Whether the operator's own tests declare that the NumPy reference is not to be compared with."""
+    """Whether the operator's own tests declare that its NumPy reference must not be used."""
     return any(
         getattr(info, "test_name", None) in NUMPY_TESTS
         and getattr(info, "device_type", None) in (None, "cpu")
@@ -88,7 +90,7 @@ def to_numpy(tree: Any) -> Any:
 
 
 def flat(tree: Any) -> list[Any]:
-    """The arrays and plain values of a tree, in order."""
+    """Return the arrays and plain values of a tree, in order."""
     if isinstance(tree, torch.Tensor):
         return [tree.detach().resolve_conj().resolve_neg().to(WIDE.get(tree.dtype, tree.dtype)).numpy()]
     if isinstance(tree, (list, tuple)):

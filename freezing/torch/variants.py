@@ -2,11 +2,11 @@
 
 python -m freezing.torch.variants FOLDER [--only KIND] [--titles PATTERN] [--merge | --add]
 
-The variants of each operator, module and optimizer stand in a file of their own in FOLDER/KIND until all are there, so
-an interrupted freeze goes on there. ``--only`` draws one kind, and ``--titles`` the operators, modules and optimizers
-whose titles have the regular expression; they keep their file names. ``--merge`` draws nothing: what is in FOLDER
-becomes the suite's file of variants. ``--add`` draws nothing either: what is in FOLDER is added to the variants that
-the suite has. The cases that they are made of are not drawn again.
+The variants of each operator, module and optimizer are drawn into a file in FOLDER/KIND. If the file exists, they are
+not drawn again, so you can continue an interrupted freeze. ``--only`` draws one kind. ``--titles`` draws only the
+operators, modules and optimizers whose titles match the regular expression; their file names stay the same. With
+``--merge``, nothing is drawn, and the files in FOLDER become the suite's file of variants. With ``--add``, nothing is
+drawn, and the files in FOLDER are added to the suite's variants. The cases from which variants are made stay unchanged.
 """
 
 from __future__ import annotations
@@ -54,28 +54,32 @@ from runners.torch import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
 LIMIT_S = 120
-"""For the variants of one kind of one operator."""
+"""The time limit for the variants of one kind of one operator."""
 LIMITS_S: Mapping[str, int] = {SIZED_LARGE: 30}
-"""The same of kinds of which fewer operators are worth the time."""
+"""Shorter limits for kinds where slow operators are not worth the time."""
 LARGE_MEMORY = 4 << 30
-"""Bytes that a process which draws ``sized-large`` may add: an outer product of large arrays would take the host's."""
+"""The maximum number of bytes that a process may allocate for ``sized-large`` variants. Otherwise an outer product of
+large arrays could use all memory of the machine."""
 NOT_LARGE = frozenset({"torch.nn.RNN", "torch.nn.GRU", "torch.nn.LSTM", "torch.optim.LBFGS"})
-"""Classes without large arrays. A row is a step of a recurrence, and a compiler that unrolls it does not end. LBFGS
-stops where two losses are nearly equal, which are sums over all elements, so the order of additions decides."""
+"""Classes without large arrays. In recurrent modules, each row is a step, and a compiler that unrolls all steps does
+not end. LBFGS stops if two losses are nearly equal. Losses are sums over all elements, so the order of additions
+decides."""
 MOST_TRIED = 4
-"""Cases of a function of which one variant is made, until one is admitted."""
+"""The maximum number of cases of a function that are tried for one variant."""
 MOST_TRIED_LARGE = 3
-"""The same of ``sized-large``, whose calls are slow."""
+"""The same limit for ``sized-large``, whose calls are slow."""
 DTYPES = "dtypes"
-"""The kind of the variants in another dtype, on the command line alone."""
+"""The kind of variants in another dtype. It exists only on the command line."""
 NAN_GRADIENT = "nan-gradient"
-"""The kind of the gradients at a NaN, on the command line alone; their tags are those of ``non-finite``."""
+"""The kind of gradients at a NaN. It exists only on the command line; the cases have the tags of ``non-finite``."""
 OVERLAPPING_GRADIENT = "overlapping-gradient"
-"""The kind of the gradients by views whose elements share memory, on the command line alone; tagged ``overlapping``."""
+"""The kind of gradients through views whose elements share memory. It exists only on the command line; the cases have
+the tag ``overlapping``."""
 INT16 = "int16"
-"""The kind of the variants of whole numbers in int16, on the command line alone."""
+"""The kind of variants of integer calls in int16. It exists only on the command line."""
 OF_MODULES = ("buffers", "module-gradient")
-"""The kinds of modules alone, on the command line; ``module_kinds.py`` draws them, each as many as it says."""
+"""The kinds that only modules have. They exist only on the command line. ``module_kinds.py`` draws them, with its own
+limits."""
 KEPT: Mapping[str, tuple[int, int]] = {
     REFUSES: (3, 2),
     NON_FINITE: (2, 1),
@@ -90,21 +94,24 @@ KEPT: Mapping[str, tuple[int, int]] = {
     OVERLAPPING_GRADIENT: (0, 1),
     INT16: (1, 0),
 }
-"""Variants of a kind that are kept: of the first name of an operator, and of each of its others and its gradient."""
+"""The maximum numbers of cases of each kind: of the first public name of an operator, and of each other name and of the
+gradient."""
 OF_GRADIENTS = frozenset({SECOND_ORDER, NAN_GRADIENT, OVERLAPPING_GRADIENT})
 """Kinds that only gradients have."""
 WITHOUT_GRADIENTS = frozenset({REFUSES, NON_FINITE})
-"""Kinds that no gradient has: what the forward pass refuses is refused with and without a gradient, and a slope at
-infinity is a product of infinity and zero, in whichever order it is computed."""
+"""Kinds that gradients do not have. If the forward pass refuses a call, the gradient adds nothing. A slope at infinity
+is a product of infinity and zero, so the order of operations decides."""
 SECOND_ORDER_SHARE = (2, 5)
-"""Of the gradients of so many of so many operators the second order is drawn, as about half have one that is not zero.
+"""The second order is drawn for this fraction of the operators with gradients. About half have a second gradient that
+is not zero.
 
-An operator's own name decides, so a larger share has the operators of a smaller one.
+A hash of the operator's name decides, so a larger fraction includes the operators of a smaller one.
 """
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
-"""The only judges of NaN and infinity: the same function in float64 shares what it makes of these."""
+"""The references for NaN and infinity. The same function in float64 is not one of them, because it handles these values
+in the same way."""
 BY_MODE = (NON_FINITE, TAILS, SIZED_ODD)
-"""Kinds of which each mode of a function has its own cases."""
+"""The kinds in which each mode of a function has its own cases."""
 MOST_MODES = 4
 WAY_TAGS = frozenset({GRADIENT, "module", "optimizer", "train", "eval"})
 WHOLE = "int32"
@@ -113,22 +120,23 @@ KINDS_OF: Mapping[str, Collection[str]] = {
     SIZED_LARGE: (SIZED_LARGE, SIZED_ROWS),
     OVERLAPPING_GRADIENT: (OVERLAPPING,),
 }
-"""The kinds of the variants that a kind on the command line draws, where these are not that one."""
+"""Maps a kind on the command line to the kinds of its variants, if they differ."""
 
 
 @dataclass(frozen=True)
 class BaseFunction:
-    """A function under the gate, and the cases that its variants of one kind are made of."""
+    """A function whose samples the gate tests, and the cases from which its variants of one kind are made."""
 
     subject: GatedFunction
     cases: Sequence[dict[str, Any]]
     is_first: bool
-    """Whether it is the first name of its operator, or another."""
+    """Whether this is the first public name of the operator."""
     is_gradient: bool = False
 
     @property
     def modes(self) -> Sequence[BaseFunction]:
-        """The function once for each set of texts among its options, such as a mode of reduction: the first few."""
+        """This function once for each mode, at most ``MOST_MODES`` times. A mode is a set of texts among the arguments,
+        such as ``mean`` for a reduction."""
         groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for case in self.cases:
             texts = sorted(
@@ -139,7 +147,7 @@ class BaseFunction:
 
 
 class FrozenCases:
-    """The frozen cases by function, those whose values are compared."""
+    """The frozen cases with compared values, by function."""
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
@@ -149,13 +157,14 @@ class FrozenCases:
                 self._by_function[case["function"]].append(case)
 
     def of(self, function: str, pattern: str) -> list[dict[str, Any]]:
-        """The cases of a function whose names match, those first that are likely to show most."""
+        """Return the cases of a function whose names match. Cases with usual shapes come first, then float32."""
         cases = [case for case in self._by_function[function] if re.fullmatch(pattern, case["name"])]
         unusual = {"empty", "0-dim", "strided"}
         return sorted(cases, key=lambda case: (bool(unusual & set(case["tags"])), case["dtype"] != "float32"))
 
     def dtypes_of(self, base: BaseFunction) -> set[str]:
-        """The dtypes that a function has cases in; a gradient those that have one at all, and no whole numbers."""
+        """Return the dtypes of the function's cases. For a gradient, return the dtypes of its own cases, and the small
+        integers."""
         if base.is_gradient:
             return {case["dtype"] for case in base.cases} | {"int8", "uint8"}
         return {case["dtype"] for case in self._by_function[base.subject.name]}
@@ -174,7 +183,7 @@ class FrozenCases:
     def sample(
         self, case: Mapping[str, Any], new_call: Call, name: str, tags: Collection[str], pack: PackWriter
     ) -> Sample:
-        """The new call of a case as the gate takes it, with its arrays in the pack."""
+        """Make a sample of the changed call of a case, and add its arrays to the pack."""
         digests = tuple(
             pack.add(array, _dtype_of(array, self.pack.dtype(digest), case["dtype"], new_call.dtype))
             for array, digest in zip(new_call.arrays, case["arrays"])
@@ -193,11 +202,12 @@ class FrozenCases:
 
 
 Draw = Callable[[str, FrozenCases], Iterator[BaseFunction]]
-"""Gives the functions of an operator, module or optimizer of which there are variants of a kind."""
+"""Yields the functions of an operator, module or optimizer for which variants of a kind are drawn."""
 
 
 def _inputs(tree: Mapping[str, Any]) -> Any:
-    """The parts of a written call that are the function's inputs: not a module's state, nor the weights of results."""
+    """Return the parts of a written call that are inputs of the function, without a module's state and the weights of
+    results."""
     parts = tree["tuple"]
     if tree.get("way") == "forward":
         return parts[3]
@@ -205,7 +215,8 @@ def _inputs(tree: Mapping[str, Any]) -> Any:
 
 
 def _dtype_of(array: Any, dtype_kept: str, before: str, after: str) -> str:
-    """The dtype of a changed array: that of the case if it had it, its own otherwise."""
+    """Return the new dtype of an array: the new dtype of the case if the array had the old one, otherwise the array's
+    own."""
     if array.dtype.kind == "f" and "float" in dtype_kept:
         return after if dtype_kept == before else dtype_kept
     return str(array.dtype)
@@ -226,7 +237,7 @@ def _is_whole(call: Call) -> bool:
 
 
 def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
-    """Draw and judge the variants of one kind of an operator, module or optimizer, into a file of its own."""
+    """Draw and judge the variants of one kind of an operator, module or optimizer into a file."""
     pack = PackWriter()
     left_out: list[Reason] = []
     for one in functions_of(kind, base_cases):
@@ -250,15 +261,15 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
 
 
 def _judges(kind: str, base: BaseFunction) -> frozenset[Judge]:
-    """The judges that are asked; all of them where there are none."""
+    """Return the kinds of references to use; empty for all kinds."""
     if base.is_gradient:
-        # Differences of a pass that meets NaN or large values are themselves NaN or rounded.
+        # Differences at NaN or large values are NaN, or have large rounding errors.
         return frozenset({Judge.float64}) if kind in (NAN_GRADIENT, TAILS) else frozenset()
     return INDEPENDENT if kind == NON_FINITE else frozenset()
 
 
 def _admit_first(gate: SampleGate, variant: Variant, samples: Iterator[Sample]) -> None:
-    """Admit the first of the samples that the gate takes."""
+    """Pass samples through the gate until it admits one."""
     before = len(gate.cases)
     for sample in samples:
         if variant.refuses:
@@ -272,7 +283,7 @@ def _admit_first(gate: SampleGate, variant: Variant, samples: Iterator[Sample]) 
 def _samples(
     gate: SampleGate, base: BaseFunction, variant: Variant, place: int, base_cases: FrozenCases, pack: PackWriter
 ) -> Iterator[Sample]:
-    """A variant of a few of a function's cases; each variant begins with another case."""
+    """Yield a variant of a few of the function's cases. Each variant begins with another case."""
     if not variant.kind and variant.name in base_cases.dtypes_of(base):
         return
     first = place % max(1, len(base.cases))
@@ -281,7 +292,7 @@ def _samples(
         call, name = base_cases.call(case), case["name"]
         new_call = variant.of(call)
         if new_call is None and variant.refuses and call.floats and not call.integers:
-            # What is refused of whole numbers, such as a division by zero, where no case has any.
+            # Make an integer call, because some refusals (such as a division by zero) exist only for integers.
             whole, name = in_dtype(WHOLE, call), f"{name}-{WHOLE}"
             if gate.refusal(base_cases.sample(case, whole, name, (), pack)) is None:
                 new_call = variant.of(whole)
@@ -293,7 +304,7 @@ def _samples(
 
 
 def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:
-    """The names of an operator, and its gradient, with their cases."""
+    """Yield each public name of an operator, and its gradient, with their cases."""
     from freezing.torch.gradients import SecondOrderGradient, gradient_of
     from freezing.torch.operators import functions_of
     from freezing.torch.samples import prefix_of
@@ -332,13 +343,14 @@ def optimizer(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFun
 
     subject = OptimizerClass(info)
     if kind in (REFUSES, OFFSET, OVERLAPPING):
-        # The parameters refuse a gradient of another shape or dtype, not the optimizer; and they are copies, no views.
+        # A gradient of another shape or dtype is refused by the parameters, not by the optimizer. The parameters are
+        # copies, so they cannot be views.
         return
     yield BaseFunction(subject, base_cases.of(subject.name, ".*"), True)
 
 
 def parts() -> list[tuple[str, Draw]]:
-    """All of which there are variants: a title, and the functions with their cases."""
+    """Return everything that has variants: a title, and a function that yields the functions with their cases."""
     from freezing.torch import modules, optimizers
     from freezing.torch.__main__ import title_of
     from torch.testing._internal.common_methods_invocations import op_db
@@ -353,14 +365,14 @@ def parts() -> list[tuple[str, Draw]]:
 
 
 def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
-    """Draw the parts of these kinds, with titles that match, that have no file in the folder yet."""
+    """Draw the parts of these kinds whose title matches and that have no file in the folder yet."""
     import torch
     from freezing.torch import module_kinds
 
     torch.set_num_threads(1)
     every = parts()
     base_cases = FrozenCases(Pack(SUITE / PACK))
-    # Read here, and not in each of the processes that are forked from this one.
+    # Read the arrays before this process forks, so that no child has to read them.
     base_cases.pack.arrays  # noqa: B018
     for kind in kinds:
         if kind in OF_MODULES:
@@ -377,7 +389,7 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
 
 
 def _freeze_in(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
-    """``freeze`` in a process that ends with it, of which the memory is limited where arrays are large."""
+    """Call ``freeze`` in a process that ends afterwards. Its memory is limited if arrays are large."""
     if kind == SIZED_LARGE:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * resource.getpagesize() + LARGE_MEMORY

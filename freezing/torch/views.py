@@ -1,4 +1,4 @@
-"""Views: variants of a call whose arrays are parts of larger buffers or share memory, and writes through such views."""
+"""Variants whose arrays are views: parts of a larger buffer, or arrays whose elements share memory."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from runners.torch.frozen import WAY
 ROWS_BEFORE = 3
 IN_PLACE = "changes-inputs"
 THROUGH_VIEW = "through_view"
-"""The way in which a method in place is called on a view."""
+"""The way to call an in-place method on a view."""
 
 
 class ThroughView(GatedFunction):
-    """A method that works in place, on a view: its result and the buffer that the view is a part of."""
+    """An in-place method that is called on a view. It returns the result, and the buffer that contains the view."""
 
     def __init__(self, function: OperatorFunction) -> None:
         call = called_by(ways.through_view, function.call)
@@ -61,7 +61,7 @@ class ThroughView(GatedFunction):
 
 
 def _with_buffer(results: list[Any], view: Any) -> list[Any]:
-    """The result of a reference, and the buffer of the view with the result in it."""
+    """Return the result of a reference, followed by the view's buffer with this result in it."""
     (result,) = results
     buffer = view._base.clone()
     own = buffer.as_strided(view.shape, view.stride(), view.storage_offset())
@@ -70,10 +70,10 @@ def _with_buffer(results: list[Any], view: Any) -> list[Any]:
 
 
 def through_views(cases: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cases of a method that works in place, called in the way of ``ThroughView``.
+    """Change the cases of an in-place method into cases in the way of ``ThroughView``.
 
-    Only the method itself decides this: other functions change an argument, too, such as the statistics of a
-    normalization, and return something else than the array that they change.
+    Use this only for in-place methods. Other functions may also change an argument (such as the statistics of a
+    normalization), but return another array than the changed one.
     """
     return [case | {"call": json.dumps({**json.loads(case["call"]), WAY: THROUGH_VIEW})} for case in cases]
 
@@ -95,9 +95,9 @@ def _offset(call: Call, rng: np.random.Generator) -> Call:
 
 
 def overlap(array: Array) -> tuple[Array, list[int]]:
-    """An array of the same shape in which elements share memory, and its strides.
+    """Return an array of the same shape whose elements share memory, and its strides.
 
-    Of several axes it is a window that moves by one element, of one axis a single element.
+    With several long axes, it is a window that moves by one element. With one long axis, all elements are the same one.
     """
     long = [axis for axis, size in enumerate(array.shape) if size > 1]
     stride = 1 if len(long) > 1 else 0
@@ -134,7 +134,7 @@ def _can_overlap(call: Call) -> bool:
 
 
 def _can_be_written(call: Call) -> bool:
-    """Whether the method works in place on its first argument, which is an array that can overlap."""
+    """Whether the call changes its first argument in place, and this is an array whose elements can overlap."""
     arguments = call.written["tuple"][0]
     first = arguments[0] if arguments else None
     if not isinstance(first, dict) or "array" not in first:
@@ -152,4 +152,4 @@ OF_TORCH: Sequence[Variant] = (
     Variant(OVERLAPPING, OVERLAPPING, _can_overlap, _overlapping),
     Variant(SECOND_ORDER, SECOND_ORDER, lambda call: GRADIENT in call.tags, _second_order),
 )
-"""Those that only torch has; a refused write is drawn before other refusals."""
+"""The variants that only torch has. A refused write is drawn before other refusals."""

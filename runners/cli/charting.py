@@ -111,7 +111,7 @@ def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo)
             timed_cases=order.timed_cases or suite.timed_cases or DEFAULT_TIMED_CASES,
         )
     except ValidationError as error:
-        raise BundleError(f"the bundle's header would be invalid ({first_fault(error)})") from error
+        raise BundleError(f"no valid bundle can be written ({first_fault(error)}): correct this option") from error
 
 
 async def _run(
@@ -132,7 +132,7 @@ async def _run(
             bundle.add(BundledOutcome(case=job.case, run=job.run, finished_at=datetime.now(UTC), outcome=event.outcome))
         log.acknowledge(last_seen)
         if supervisor.broken.is_set():
-            raise FrameworkBrokenError(f"no further case can be run: {supervisor.failure}")
+            raise FrameworkBrokenError(f"no further case can be run ({supervisor.failure}): repeat the command")
         progress.show()
 
 
@@ -162,7 +162,9 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
-        raise BundleError(f"no suite {suite!r}; there are: {names}; write the path of your own suite as ./{suite}")
+        raise BundleError(
+            f"there is no suite {suite!r}; choose one of: {names}; write the path of your own suite as ./{suite}"
+        )
     known_names = {case.function for case in offer.cases}
     choice = choose_functions(functions, known_names)
     if not choice.functions:

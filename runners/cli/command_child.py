@@ -116,7 +116,9 @@ def run_child(order: ChildOrder, report: ChildReport) -> Ended:
         )  # fmt: skip
     except OSError as error:
         os.close(ours)
-        raise RecordingError(f"{order.interpreter.path} cannot be run: {error.strerror}") from error
+        raise RecordingError(
+            f"{order.interpreter.path} cannot be run ({error.strerror}): name another Python with --python"
+        ) from error
     finally:
         os.close(theirs)
     lines = ChildLines(ours, process)

@@ -125,7 +125,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
     secret = _secret(options.secret_file)
     hide_own_variables()
     if not 0 <= options.port <= 65_535:
-        raise UsageError(f"--port {options.port}: a port is between 0 and 65535")
+        raise UsageError(f"--port is {options.port}: give a port from 0 to 65535")
     _check_slots(options.slots)
     options.suites.require_paths(options.framework)
     return ServeOptions(
@@ -152,9 +152,12 @@ def _secret(file: Path | None) -> str | None:
     try:
         secret = file.read_text() if file is not None else variables().secret
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--secret-file: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise UsageError(
+            f"--secret-file {file} cannot be read ({reason.lower()}): name a file that contains the secret"
+        ) from error
     if secret is not None and not secret.strip():
-        raise UsageError(f"{file or f'${SECRET}'} is empty; give a secret, or omit it to generate one")
+        raise UsageError(f"{file or f'${SECRET}'} is empty: write a secret there, or omit it to generate one")
     return secret and secret.strip()
 
 
@@ -164,12 +167,12 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
     plain = framework.partition("[")[0] if is_release else framework
     frameworks.require(plain)
     if options.with_cuda and frameworks.packages_to_spare(plain) is None:
-        raise UsageError(f"--with-cuda: {plain} omits no packages; remove the option")
+        raise UsageError(f"--with-cuda has no effect on {plain}, whose environment is always complete: omit the option")
     if is_release:
         if options.devices or options.added:
-            raise UsageError(f"{options.framework} is set up alone: omit DEVICE and --with")
+            raise UsageError(f"DEVICE and --with cannot be combined with a release, {options.framework}: omit them")
         if re.fullmatch(r"[0-9][0-9A-Za-z.+!]*", version) is None:
-            raise UsageError(f"{options.framework}: write a release as {framework}==2.15.0")
+            raise UsageError(f"{options.framework} is not a release: write it like {framework}==2.15.0")
         yield environments.set_up_release(options.framework, whole=options.with_cuda)
         return
     devices = options.devices or ["cpu"]
@@ -199,7 +202,7 @@ def _interpreter(options: argparse.Namespace) -> Interpreter:
     if options.python is not None:
         program = shutil.which(options.python)
         if program is None:
-            raise UsageError(f"--python {options.python}: there is no such program; name a Python that has {framework}")
+            raise UsageError(f"--python {options.python} is not a program here: name a Python that has {framework}")
         path = os.path.abspath(program)
         return Interpreter(path, is_chosen=True)
     frameworks.require(framework)
@@ -226,7 +229,7 @@ async def _run(options: argparse.Namespace) -> int:
     _check_timeout(options)
     run = 1 if options.run is None else options.run
     if run < 1:
-        raise UsageError(f"--run {run}: runs count from 1")
+        raise UsageError(f"--run is {run}: give a number from 1")
     target = options.framework, options.device
     async with open_supervisor(*target, options.memory_limit, options.interpreter) as (supervisor, log, offer):
         suites = offer.suites
@@ -234,8 +237,10 @@ async def _run(options: argparse.Namespace) -> int:
         suite = next((name for name in names if name in suites and options.case in suites[name].functions), None)
         if suite is None:
             function_cases = [case for name in names if name in suites for case in suites[name].functions]
-            hint = did_you_mean(options.case, function_cases) or f"; see: portolan-runner cases {options.framework}"
-            raise UsageError(f"no case {options.case!r}{hint}")
+            hint = did_you_mean(options.case, function_cases) or ";"
+            raise UsageError(
+                f"there is no case {options.case!r}{hint} `portolan-runner cases {options.framework}` lists all cases"
+            )
         job = Job(
             id="1",
             attempt=1,
@@ -256,12 +261,14 @@ def _timing(options: argparse.Namespace) -> TimingPolicy | None:
 
 def _check_slots(slots: int) -> None:
     if not 1 <= slots <= MAX_SLOTS:
-        raise UsageError(f"--slots {slots}: must be from 1 to {MAX_SLOTS}; more than one per core does not help")
+        raise UsageError(
+            f"--slots is {slots}: give a number from 1 to {MAX_SLOTS}; more than one per core does not help"
+        )
 
 
 def _check_timeout(options: argparse.Namespace) -> None:
     if not 0 < options.timeout_s <= MAX_TIMEOUT_S:
-        raise UsageError(f"--timeout-s {options.timeout_s:g}: must be over 0 and up to {MAX_TIMEOUT_S:g}")
+        raise UsageError(f"--timeout-s is {options.timeout_s:g}: give seconds over 0 and up to {MAX_TIMEOUT_S:g}")
 
 
 async def _chart(options: argparse.Namespace) -> int:
@@ -272,10 +279,10 @@ async def _chart(options: argparse.Namespace) -> int:
     _check_timeout(options)
     runs = DEFAULT_RUNS if options.runs is None else options.runs
     if not 1 <= runs <= MAX_RUNS:
-        raise UsageError(f"--runs {runs}: must be from 1 to {MAX_RUNS}")
+        raise UsageError(f"--runs is {runs}: give a number from 1 to {MAX_RUNS}")
     globs = [part for argument in options.functions or ["*"] for part in re.split(r"[\s,]+", argument) if part]
     if not globs:
-        raise UsageError("--functions is empty: leave it out for all functions")
+        raise UsageError("--functions is empty: omit the option to run all functions")
     suite, slots = options.suites.only() or DEFAULT_SUITE, 1 if options.slots is None else options.slots
     _check_slots(slots)
     await chart(
@@ -371,7 +378,7 @@ async def _cases(options: argparse.Namespace) -> int:
         ]
     if not lines:
         among = f" in a suite {' or '.join(map(repr, options.suites.names))}" if options.suites.names else ""
-        raise UsageError(f"no case{among} matches the glob {options.match!r}")
+        raise UsageError(f"no case{among} matches the glob {options.match!r}: give another, such as 'torch.nn.*'")
     print("\n".join(lines))
     return 0
 

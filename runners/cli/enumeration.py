@@ -73,24 +73,31 @@ class Walk:
 def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: float = SILENCE_S) -> bytes:
     """Return the public API as lines of JSON: a header, then one entry per line, sorted by name."""
     if frameworks.load(framework).surface is None:
-        raise UsageError(f"{framework} declares no public surface: give its Framework a PublicSurface")
+        raise UsageError(
+            f"{framework} declares no public surface: give its Framework (runners.suite.framework) a PublicSurface"
+        )
     walk = Walk()
     for _ in range(MOST_CHILDREN):
         walk.begin()
         reason = _run_child(framework, interpreter, walk, silence_s)
         if walk.broken is not None:
             because = walk.failed.get(framework, walk.broken)
-            raise FrameworkBrokenError(f"{framework} cannot be imported in {interpreter.path}: {because}")
+            raise FrameworkBrokenError(
+                f"{framework} cannot be imported in {interpreter.path} ({because}): repair this environment, or name "
+                "another with --python"
+            )
         if walk.end is not None:
             return _lines(framework, walk)
         if walk.importing is None or walk.importing == framework:
             at = f"importing {walk.importing}" if walk.importing else "listing names"
             raise FrameworkBrokenError(
-                f"{framework} cannot be enumerated in {interpreter.path}: while {at}, the process {reason}"
+                f"{framework} cannot be enumerated in {interpreter.path}, because while {at}, the process {reason}: "
+                "repair this environment, or name another with --python"
             )
         walk.skipped[walk.importing] = reason
     raise FrameworkBrokenError(
-        f"{framework}: {MOST_CHILDREN} modules ended their process or hung, so nothing was listed"
+        f"nothing was listed, because {MOST_CHILDREN} modules of {framework} ended their process or hung: "
+        "repair this environment, or name another with --python"
     )
 
 
@@ -160,7 +167,9 @@ def _lines(framework: str, walk: Walk) -> bytes:
         entries = sorted((SurfaceEntry(**entry) for entry in walk.entries), key=lambda entry: (entry.name, entry.kind))
     except (ValidationError, TypeError) as error:
         problem = str(error).splitlines()[0]
-        raise FrameworkBrokenError(f"{framework}: the walk's output cannot be read: {problem}") from error
+        raise FrameworkBrokenError(
+            f"the list of the names of {framework} cannot be read ({problem}): name another environment with --python"
+        ) from error
     return b"".join(f"{model.model_dump_json()}\n".encode() for model in (header, *entries))
 
 

@@ -214,7 +214,9 @@ def _requirement(package: str) -> str:
     if package and source.exists():
         return str(source.resolve())
     if not package or package.startswith((".", "~", os.sep)):
-        raise SetupFailedError(f"--with {package}: there is no such folder or file; give one, or a requirement")
+        raise SetupFailedError(
+            f"--with {package}: there is no such folder or file; name an existing one, or a requirement such as numpy"
+        )
     return package
 
 
@@ -230,7 +232,7 @@ def _build(
     entry_points = _entry_points(framework, builder.packages, DEVICE_GROUP)
     if additions and not entry_points and not _entry_points(framework, builder.packages, own_suites.GROUP):
         raise SetupFailedError(
-            f"{builder.what}: {', '.join(additions)} offers no device or suite: it needs an entry point "
+            f"{builder.what}: {', '.join(additions)} offers no device or suite: give the package an entry point "
             f"{framework}.NAME in the group {DEVICE_GROUP} or {own_suites.GROUP}"
         )
     builder.complete(plain=key(framework, device, whole=left_out is None), brought=entry_points)

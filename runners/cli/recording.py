@@ -56,7 +56,7 @@ def record(order: RecordOrder) -> int:
     recorded."""
     framework = frameworks.load(order.framework)
     if framework.recorder is None:
-        raise UsageError(f"the calls of {order.framework} cannot be recorded; those of jax, tensorflow and torch can")
+        raise UsageError(f"the calls of {order.framework} cannot be recorded: choose jax, tensorflow or torch")
     require_writable(order.out)
     began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()
     job = f"{RECORD_VALUES if order.with_values else RECORD}{AT}{order.spoken_device}"
@@ -71,7 +71,10 @@ def record(order: RecordOrder) -> int:
         )
     recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
-        raise RecordingError(f"{end.words} before it called a function of {order.framework}: nothing was recorded")
+        raise RecordingError(
+            f"nothing was recorded, because {end.words} before it called a function of {order.framework}: "
+            "check the command's own output"
+        )
     write(order.out, recording)
     for line in _summary(recording, order.out, end.words):
         print(line, file=sys.stderr)
@@ -100,7 +103,9 @@ def _recording(
             }
         )
     except ValidationError as error:
-        raise RecordingError(f"the recorded calls cannot be stored: {first_fault(error)}") from error
+        raise RecordingError(
+            f"the recorded calls cannot be stored ({first_fault(error)}): record a shorter command"
+        ) from error
 
 
 def _calls(entries: Iterable[ReportedEntry]) -> list[dict[str, Any]]:
@@ -126,7 +131,7 @@ def _add_sites(sites: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]
 def require_writable(out: Path) -> None:
     """Raise ``RecordingError`` if the file cannot be written. Must be called before the command runs."""
     if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
-        raise RecordingError(f"--out {out}: it cannot be written there; name a file in a folder that you may write to")
+        raise RecordingError(f"--out {out} cannot be written: name a file in a folder that you may write to")
 
 
 def write(out: Path, document: BaseModel) -> None:

@@ -39,7 +39,7 @@ def watch(order: WatchOrder) -> int:
     watched."""
     if frameworks.load(order.framework).watcher is None:
         raise UsageError(
-            f"commands cannot be watched on a device of {order.framework}, only of jax, tensorflow and torch"
+            f"commands cannot be watched on a device of {order.framework}: choose one of jax, tensorflow or torch"
         )
     require_writable(order.out)
     began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()

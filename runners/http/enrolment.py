@@ -66,7 +66,7 @@ def enrolment_options(coordinator: str, token_file: Path, name: str, advertise: 
     """Check the options for enrollment before anything else is started. Raises ``RefusedError``."""
     address = _require_url("--enrol", coordinator)
     if re.fullmatch(NAME, name) is None:
-        raise RefusedError(f"--name '{_line(name)}': 1 to {MAX_NAME} of letters, digits, '_', '.' and '-'")
+        raise RefusedError(f"--name is '{_line(name)}': give 1 to {MAX_NAME} letters, digits, '_', '.' or '-'")
     read_token(token_file)
     return EnrolmentOptions(
         address, token_file, name, None if advertise == "auto" else _require_url("--advertise", advertise)
@@ -86,12 +86,16 @@ def read_token(path: Path) -> str:
         with path.open() as file:
             token = file.read(MAX_TOKEN_FILE).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise RefusedError(f"--enrolment-token-file: {error}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise RefusedError(
+            f"--enrolment-token-file {path} cannot be read ({reason.lower()}): name a file that contains the output of "
+            "`portolan runner token`"
+        ) from error
     try:
         return str(EnrolmentToken.parse(token))
     except ValueError as error:
         raise RefusedError(
-            f"--enrolment-token-file: {path} must hold a token that `portolan runner token` made for this runner"
+            f"--enrolment-token-file {path} has no enrollment token: write the output of `portolan runner token` there"
         ) from error
 
 
@@ -104,12 +108,14 @@ def reached_at(listening: Address, local: str) -> str:
     own, outgoing = ipaddress.ip_address(host.partition("%")[0]), ipaddress.ip_address(local.partition("%")[0])
     if own.is_loopback and not outgoing.is_loopback:
         raise RefusedError(
-            f"the runner listens on {host} and the coordinator is on another machine: "
-            "listen on an address that the coordinator can reach, with --host 0.0.0.0, or name one with --advertise URL"
+            f"the coordinator is on another machine and cannot reach {host}, where the runner listens: "
+            "listen on another address with --host 0.0.0.0, or name one with --advertise URL"
         )
     address = outgoing if own.is_unspecified else own
     if own.is_unspecified and own.version < outgoing.version:
-        raise RefusedError(f"the runner listens on {host} and the coordinator is reached over IPv6: use --host ::")
+        raise RefusedError(
+            f"the runner listens on {host}, which is IPv4, but reaches the coordinator over IPv6: use --host ::"
+        )
     if address.is_link_local and address.version == 6:
         raise RefusedError(f"{address} is a link-local address: give another with --advertise URL")
     return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
@@ -169,7 +175,9 @@ def _request(options: EnrolmentOptions, listening: Address, provisional: str) ->
         slow = late.is_set() or isinstance(error, TimeoutError)
         why = "too slow" if slow else getattr(error, "strerror", None) or str(error)
         why = why or type(error).__name__
-        raise UnansweredError(f"the coordinator at {options.coordinator} does not answer ({_line(why)})") from error
+        raise UnansweredError(
+            f"the coordinator at {options.coordinator} does not answer ({_line(why)}): check that it runs"
+        ) from error
     finally:
         cutting.cancel()
         connection.close()
@@ -194,7 +202,7 @@ def _answer(coordinator: str, status: int, body: bytes) -> Enrolled:
         problem = _line(Problem.model_validate_json(body).detail.removeprefix("body."))
     except ValidationError as error:
         if status >= 500:
-            raise UnansweredError(f"the coordinator at {coordinator} answers {status}") from error
+            raise UnansweredError(f"the coordinator at {coordinator} answers {status}: read its log") from error
         raise stranger from error
     if status >= 500 or status in TRY_AGAIN:
         raise UnansweredError(problem)
@@ -207,7 +215,7 @@ def _require_url(option: str, url: str) -> str:
     try:
         address = web_address(url)
         if len(address) > MAX_URL or "?" in address or "#" in address:
-            raise ValueError(f"must be an address like http://host:8642, of at most {MAX_URL} letters")
+            raise ValueError(f"give an address like http://host:8642, of at most {MAX_URL} letters")
     except ValueError as error:
         raise RefusedError(f"{option} '{_line(url)}': {error}") from error
     return address

@@ -37,10 +37,15 @@ class RecordingInbox:
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
         """Accept a recording for the next boot. Raises ``RequestError`` if the recording is refused."""
         if recording.framework != self._framework:
-            raise RequestError(f"this runner serves {self._framework}, but the recording is of {recording.framework}")
+            raise RequestError(
+                f"this runner serves {self._framework}, but the recording is of {recording.framework}: "
+                f"send it to a runner of {recording.framework}"
+            )
         for call in recording.calls:
             if (refusal := rule.call_refusal(self._framework, call.function, call.call)) is not None:
-                raise RequestError(f"a recording may not contain the call {call.case}: {refusal}")
+                raise RequestError(
+                    f"a recording may not contain the call {call.case} ({refusal}): remove it from the recording"
+                )
         if not recording.calls:
             raise RequestError(
                 "the recording has no calls to replay: read the reasons in left_out of its file, "

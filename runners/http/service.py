@@ -134,7 +134,10 @@ async def serve(options: ServeOptions) -> int:
                 if refusal.done():
                     raise UnservableError(refusal.result())
                 if boot.supervisor.broken.is_set():
-                    raise UnservableError(f"no further case can be run: {boot.supervisor.failure}")
+                    raise UnservableError(
+                        f"no further case can be run ({boot.supervisor.failure}): "
+                        "correct this, and start the runner again"
+                    )
                 if stop_requested.done() or inbox is None:
                     return 0
                 # A supervisor that ends kills all children of this process, so the next one must start afterwards.

@@ -67,7 +67,10 @@ class EventLog:
                 acknowledged=self.acknowledged,
             )
         if n > self.last:
-            raise AheadError(f"the last event is {self.last}, so a stream cannot begin after event {n}")
+            raise AheadError(
+                f"the last event is {self.last}, so a stream cannot begin after event {n}; ask for events after an "
+                "earlier one"
+            )
         start = n - self.acknowledged
         batch = self._entries[start : start + BATCH]
         return n + len(batch), b"".join([line for line, _ in batch])
@@ -75,7 +78,9 @@ class EventLog:
     def acknowledge(self, n: int) -> list[tuple[str, int]]:
         """Discard events up to ``n``. Returns the attempts that these events finished, whose ids can be forgotten."""
         if n > self.last:
-            raise AheadError(f"the last event is {self.last}, so {n} cannot have been stored")
+            raise AheadError(
+                f"the last event is {self.last}, so {n} cannot be acknowledged; acknowledge an issued event"
+            )
         count = n - self.acknowledged
         if count <= 0:
             return []

@@ -26,7 +26,14 @@ from protocol.catalogue import CatalogueSuite
 from protocol.limits import MAX_CATALOGUE_BYTES
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
-from runners.errors import ChannelLostError, FrameworkBrokenError, FrameworkError, NoScratchError, UnknownFrameworkError
+from runners.errors import (
+    HOW_TO_REPAIR,
+    ChannelLostError,
+    FrameworkBrokenError,
+    FrameworkError,
+    NoScratchError,
+    UnknownFrameworkError,
+)
 from runners.isolation import processes, scratch
 from runners.isolation.channel import UNREADABLE, Message
 from runners.isolation.child import Child, Hear
@@ -130,7 +137,9 @@ class ForkServer:
             ours.close()
             self._log.close()
             await asyncio.to_thread(self._scratch.close)
-            raise FrameworkBrokenError(f"{self._interpreter.path} cannot be run: {error.strerror}") from error
+            raise FrameworkBrokenError(
+                f"{self._interpreter.path} cannot be run ({error.strerror}): name another Python with --python"
+            ) from error
         finally:
             theirs.close()
             os.close(log_write)
@@ -141,7 +150,9 @@ class ForkServer:
             async with asyncio.timeout(START_LIMIT_S):
                 await self._greeted.wait()
         except TimeoutError:
-            raise self._broken(f"no Python interpreter started within {START_LIMIT_S:g} s") from None
+            raise self._broken(
+                f"no Python interpreter started within {START_LIMIT_S:g} s; try starting it by hand"
+            ) from None
         try:
             async with asyncio.timeout(IMPORT_LIMIT_S):
                 # Popped from the list, because the future lives on: the offer's memory is freed after its use.
@@ -168,7 +179,10 @@ class ForkServer:
         give_up_at = time.monotonic() + FORK_LIMIT_S
         while (child := await self._fork_once(number, hear)) is None:
             if time.monotonic() > give_up_at:
-                raise FrameworkBrokenError("no process can be started: the limit of processes is reached")
+                raise FrameworkBrokenError(
+                    "no process can be started, because the limit of processes is reached: raise it "
+                    "(`ulimit -u`, or --pids of a container), or run fewer slots"
+                )
             await asyncio.sleep(FORK_PAUSE_S)
         return child
 
@@ -176,7 +190,7 @@ class ForkServer:
         """Fork a child once. Returns None if the limit of processes is reached."""
         async with self._forking:
             if not self.alive:
-                raise FrameworkBrokenError("the zygote is gone")
+                raise FrameworkBrokenError("the process that imported the framework has ended; start the runner again")
             connection, theirs = socket.socketpair()
             pipes = [os.pipe(), os.pipe()]
             ends = [theirs.fileno(), *(writing for _, writing in pipes)]
@@ -196,7 +210,10 @@ class ForkServer:
                 # waits for the zygote, would miss the end.
                 if (zygote := processes.look(self._process.pid)) is not None:
                     processes.send(zygote, signal.SIGKILL)
-                raise FrameworkBrokenError(f"the zygote cannot fork any more ({error or 'no answer'})") from error
+                raise FrameworkBrokenError(
+                    f"the process that imported the framework cannot fork any more ({error or 'no answer'}); "
+                    "start the runner again"
+                ) from error
             finally:
                 self._waiting.pop(request, None)
                 theirs.close()
@@ -364,7 +381,7 @@ class ForkServer:
                 why = f"its messages to the runner cannot be read ({reason})"
             else:
                 why = (self.log_tail().strip().splitlines() or [reason])[-1]
-            self._give_up(f"{failure}: {why}")
+            self._give_up(f"{failure} ({why}): {HOW_TO_REPAIR}")
         for _, answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(ChannelLostError(reason))

@@ -27,7 +27,7 @@ def identity() -> dict[str, str]:
 
 
 def stand_ins() -> dict[str, str]:
-    """Read what replaces packages that are not installed here, by the name of the product (``CUDA``)."""
+    """Read which stubs replace packages that are not installed here, by the name of the product (``CUDA``)."""
     file = Path(sys.prefix) / STAND_IN
     return dict(json.loads(file.read_text())) if file.exists() else {}
 

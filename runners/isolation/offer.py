@@ -104,7 +104,7 @@ class OfferBuilder:
         self._end()
         self._suite_count += 1
         if self._suite_count > MAX_SUITES:
-            raise ValueError(f"it has more than {MAX_SUITES:,} suites: offer fewer")
+            raise ValueError(f"it has more than {MAX_SUITES:,} suites: serve fewer suites")
         head = piece.model_copy(update={"cases": []}).model_dump_json().encode()
         self._write(b"," * (self._suite_count > 1) + head.removesuffix(b"]}"))
         self._suite = _OpenSuite(piece.name, piece.revision, piece.timing or DEFAULT_TIMING)

@@ -53,7 +53,7 @@ def die_with_parent(sig: int) -> None:
 
 def _prctl(option: int, value: int) -> None:
     if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}) failed; the runner needs Linux 3.4 or later")
+        raise OSError(ctypes.get_errno(), f"prctl({option}) failed; use Linux 3.4 or later")
 
 
 def look(pid: int) -> Process | None:

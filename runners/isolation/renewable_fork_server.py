@@ -56,7 +56,9 @@ class RenewableForkServer:
         self.on_death()
         try:
             if _revisions(await self._start_with_room()) != self._revisions:
-                raise FrameworkBrokenError("a suite's source has changed since the runner started; start it again")
+                raise FrameworkBrokenError(
+                    "the source of a suite has changed since the runner started; start the runner again"
+                )
         except FrameworkBrokenError as error:
             self.failure = str(error)
             raise
@@ -118,9 +120,13 @@ class RenewableForkServer:
             await self._server.end(child)
         name = f"{self._framework}/{self._device}"
         if event is None:
-            raise FrameworkBrokenError(f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s")
+            raise FrameworkBrokenError(
+                f"{name}: the device did not answer within {PRIME_LIMIT_S:g} s; check that no other process uses it"
+            )
         if not isinstance(event, MessageEvent):
-            raise FrameworkBrokenError(f"{name}: the process that looked for the device ended")
+            raise FrameworkBrokenError(
+                f"{name}: the process that looked for the device ended; read the reason in its output"
+            )
         message = event.message
         if message["type"] == "unavailable":
             raise FrameworkBrokenError(f"{name} is not available here: {message['reason']}")

@@ -29,7 +29,7 @@ from runners.isolation.slot_state import SharedSlotState, SlotState
 
 
 class RunningCase(NamedTuple):
-    """The case that the child with this number runs in this turn."""
+    """The case that a child runs now. ``number`` identifies the child, and ``turn`` counts the cases of this child."""
 
     number: int
     turn: int

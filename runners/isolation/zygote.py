@@ -20,7 +20,7 @@ from collections.abc import Collection, Sequence
 from typing import cast
 
 from runners import frameworks, own_suites
-from runners.errors import FrameworkBrokenError, SuiteError, UnknownFrameworkError
+from runners.errors import HOW_TO_REPAIR, FrameworkBrokenError, SuiteError, UnknownFrameworkError
 from runners.isolation import numpy_threads, pages, processes
 from runners.isolation.channel import Channel, Message
 from runners.isolation.observations import printable
@@ -47,7 +47,8 @@ def main(arguments: list[str]) -> int:
     except BaseException as error:
         traceback.print_exc()
         is_ours = isinstance(error, (UnknownFrameworkError, FrameworkBrokenError, SuiteError))
-        reason = str(error) if is_ours else f"{framework} cannot be imported: {type(error).__name__}: {error}"
+        failure = f"{framework} cannot be imported ({type(error).__name__}: {error}): {HOW_TO_REPAIR}"
+        reason = str(error) if is_ours else failure
         misspelt = isinstance(error, UnknownFrameworkError)
         channel.send({"type": "unknown" if misspelt else "broken", "reason": printable(reason)})
         return 1

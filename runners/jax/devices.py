@@ -56,10 +56,15 @@ class JaxDevice:
         except (RuntimeError, AssertionError) as error:
             # If no plugin serves the platform, JAX raises an AssertionError without a message.
             text = (str(error).strip().splitlines() or ["no plugin serves it, or this machine has no such device"])[0]
-            raise DeviceUnavailableError(f"jax {jax.__version__} cannot open {self.name}: {text}") from error
+            raise DeviceUnavailableError(
+                f"jax {jax.__version__} cannot open {self.name}: {text}; check that the device and its driver work"
+            ) from error
         # A plugin may have another name for its platform, but it must not be the host's.
         if not self.is_host and devices[0].platform == "cpu":
-            raise DeviceUnavailableError(f"jax {jax.__version__} gave the host CPU instead of {self.name}")
+            raise DeviceUnavailableError(
+                f"jax {jax.__version__} has no {self.name} here and gave the host CPU instead; install a build of jax "
+                "for this device"
+            )
         return Description(
             version=jax.__version__,
             device_class=self.device_class,

@@ -42,7 +42,7 @@ class Command:
         program, *rest = words
         if not _PYTHON.fullmatch(os.path.basename(program)):
             raise UsageError(
-                f"{program!r} is not Python: the command to record must begin with python, as in python train.py"
+                f"{program!r} is not Python: begin the command to record with python, as in python train.py"
             )
         options: list[str] = []
         while rest and rest[0].startswith("-") and rest[0][:2] not in ("-c", "-m"):
@@ -57,5 +57,5 @@ class Command:
         if kind != FILE:
             rest = [rest[0][2:], *rest[1:]] if len(rest[0]) > 2 else rest[1:]
         if not rest:
-            raise UsageError("the command names no script: python train.py, python -m package or python -c TEXT")
+            raise UsageError("the command names no script: write python train.py, python -m package or python -c TEXT")
         return cls(program if os.sep in program else None, tuple(options), kind, rest[0], tuple(rest[1:]))

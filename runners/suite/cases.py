@@ -196,7 +196,7 @@ class Function:
         """
         case_reference = reference or self.reference
         if case_reference is None:
-            raise TypeError(f"{self.name}/{name}: a value case needs a reference")
+            raise TypeError(f"{self.name}/{name}: a value case needs a reference; give reference= here or to Function")
         self._add(
             name,
             "value",
@@ -289,7 +289,7 @@ class Function:
     ) -> None:
         identifier = f"{self.name}/{name}"
         if any(case.id == identifier for case in self.cases):
-            raise TypeError(f"{identifier}: a case of this name exists already")
+            raise TypeError(f"{identifier}: a case of this name exists already; rename one")
         self.cases.append(
             Case(
                 id=identifier,
@@ -324,6 +324,6 @@ def collected(package: ModuleType) -> list[Function]:
     strangers = [function for function in functions if not isinstance(function, Function)]
     if strangers:
         raise TypeError(
-            f"FUNCTIONS contains a {type(strangers[0]).__name__}: it may contain only runners.suite.cases.Function"
+            f"FUNCTIONS contains a {type(strangers[0]).__name__}: list only objects of runners.suite.cases.Function"
         )
     return functions

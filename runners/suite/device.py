@@ -180,7 +180,7 @@ class Device(Protocol):
 
 @dataclass
 class Lowerings:
-    """Collects what happens when the programs of a case, which runs on the host, are lowered for another platform."""
+    """Collects the results of lowering a case's programs for another platform. The case itself runs on the host."""
 
     programs: int = 0
     """The number of programs that were lowered or failed to lower."""

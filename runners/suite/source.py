@@ -26,7 +26,10 @@ class SourceModule:
     def __init__(self, name: str, path: str, namespace: dict[str, Any] | None = None) -> None:
         lines = linecache.getlines(path, namespace)
         if not lines:
-            raise OSError(f"the source of {name} is not at {path}, but a suite's revision is computed from it")
+            raise OSError(
+                f"the source of {name} is not at {path}, but the revision of a suite is computed from it: "
+                "install the package with its source files"
+            )
         self.name = name
         self.path = path
         self.bindings: dict[str, list[ast.AST]] = defaultdict(list)
@@ -58,7 +61,10 @@ class SourceModule:
         if len(candidates) > 1:
             candidates = [node for node in candidates if _same_code(self._compile_lambda(node, code), code)]
         if not candidates:
-            raise OSError(f"{function.__qualname__} is not at line {code.co_firstlineno} of {self.path}")
+            raise OSError(
+                f"{function.__qualname__} is not at line {code.co_firstlineno} of {self.path}: "
+                "the file has changed since it was imported, so start again"
+            )
         return candidates[0]
 
     def _compile_lambda(self, node: Any, like: CodeType) -> CodeType:

@@ -55,7 +55,10 @@ class TensorFlowDevice:
     def describe(self) -> Description:
         devices = tf.config.list_physical_devices(self.kind)
         if not devices:
-            raise DeviceUnavailableError(f"tensorflow {tf.__version__} sees no {self.kind} on this machine")
+            raise DeviceUnavailableError(
+                f"tensorflow {tf.__version__} sees no {self.kind} on this machine; check the driver, and that this "
+                f"build of tensorflow supports {self.kind}"
+            )
         details = tf.config.experimental.get_device_details(devices[0])
         return Description(
             version=tf.__version__,
@@ -227,7 +230,9 @@ class Tpu(Gpu):
             tf.tpu.experimental.initialize_tpu_system(resolver)
         except Exception as error:
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            raise DeviceUnavailableError(f"tensorflow {tf.__version__} cannot open a TPU: {text}") from error
+            raise DeviceUnavailableError(
+                f"tensorflow {tf.__version__} cannot open a TPU: {text}; check that this machine has one, and libtpu"
+            ) from error
 
 
 def in_graph(call: Callable[..., Any], *, jit_compile: bool) -> Callable[..., Any]:

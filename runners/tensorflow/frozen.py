@@ -31,7 +31,7 @@ class FrozenCall:
 
     @property
     def way(self) -> Way:
-        """The way in which the function is called."""
+        """The way to call the function: plainly, or for its first or second derivative."""
         return WAYS[json.loads(self.written).get(WAY, "call")]
 
     def parts(self, arrays: Sequence[Any]) -> Any:

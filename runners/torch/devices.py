@@ -259,7 +259,9 @@ class Xla(TorchDevice):
             count = len(self._model.get_xla_supported_devices())
         except (RuntimeError, OSError) as error:
             text = (str(error).strip().splitlines() or ["no reason given"])[0]
-            raise DeviceUnavailableError(f"torch_xla cannot open its device: {text}") from error
+            raise DeviceUnavailableError(
+                f"torch_xla cannot open its device: {text}; check that the device and its driver work"
+            ) from error
         on_host = kind == "CPU"
         return Description(
             version=version(),
@@ -320,7 +322,9 @@ class Tpu(Xla):
     def describe(self) -> Description:
         description = super().describe()
         if description.device_class is not DeviceClass.tpu:
-            raise DeviceUnavailableError(f"torch_xla opened {description.hardware} instead of a TPU")
+            raise DeviceUnavailableError(
+                f"torch_xla opened {description.hardware} instead of a TPU; check that this machine has one, and libtpu"
+            )
         return description
 
 

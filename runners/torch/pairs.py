@@ -14,7 +14,11 @@ from runners.torch.frozen import FrozenCall
 
 @dataclass(frozen=True)
 class FrozenPair:
-    """Prepares both calls. ``written`` is the second call, which contains the first."""
+    """Prepares the two calls of a pair: the first function, and the second function with the first one's result as an
+    argument.
+
+    ``written`` is the stored second call. It contains the stored first call.
+    """
 
     written: str
 

@@ -94,9 +94,9 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 
 
 class _Callers(dict[Any, Caller]):
-    """The caller for each torch function. A *caller* is a function that makes the torch function's calls.
+    """Maps each torch function to its *caller*: the wrapper that calls this function.
 
-    The callers of all functions with a public name are cached. Of other functions only the first ones are cached,
+    The callers of all functions with a public name are cached. For other functions only the first callers are cached,
     because a program may pass a new function to torch in each call.
     """
 

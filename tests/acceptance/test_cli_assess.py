@@ -209,7 +209,7 @@ def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Pat
         (("--run", "", "--on", "torch/xla"), "--run is empty: give a command"),
         (
             ("--run", "bash a.sh", "--on", "torch/xla"),
-            "portolan: --run: 'bash' is not Python: the command to record must",
+            "portolan: --run: 'bash' is not Python: begin the command to record",
         ),
         (("--on", "torch/xla", "--coverage", "/none"), "--coverage and --chart need source code"),
     ],

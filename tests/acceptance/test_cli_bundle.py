@@ -84,8 +84,8 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
     whole = bundle.read_bytes()
     for content, words in (
         (whole[:-400], "cut off in line"),
-        (whole.replace(b'"passed"', b'"failed"', 1), "checksum does not match"),
-        (b"hello\n", "this is not a bundle"),
+        (whole.replace(b'"passed"', b'"failed"', 1), "checksum of the bundle does not match"),
+        (b"hello\n", "the file is not a bundle"),
     ):
         bad = tmp_path / "bad"
         bad.write_bytes(content)

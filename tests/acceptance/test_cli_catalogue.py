@@ -47,7 +47,7 @@ def test_two_releases_are_compared(portolan: Portolan) -> None:
     ("arguments", "complaint"),
     [
         (("enumerate", "torhc"), "did you mean 'torch'?"),
-        (("enumerate", "jax", "--python", "/none"), "there is no such program"),
+        (("enumerate", "jax", "--python", "/none"), "--python /none is not a program here"),
         (("compare", "torch@2.9.0", "jax@0.10.2"), "are releases of two frameworks"),
         (("compare", "torch@1.0", "torch@2.9.0"), "torch@1.0: no such file or directory"),
         (("count", "/none"), "does not exist"),

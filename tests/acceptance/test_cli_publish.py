@@ -160,7 +160,7 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
     assert "there is no evidence of torch/xlaa to publish; did you mean torch/xla? chart" in portolan.refused(
         "publish", str(tmp_path / "site"), "--on", "torch/xlaa"
     )
-    assert "thesis.tex: this is not a bundle" in portolan.refused(
+    assert "thesis.tex: the file is not a bundle" in portolan.refused(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex"), "--unsigned"
     )
     assert not (tmp_path / "site").exists()
@@ -185,7 +185,7 @@ def test_a_bundle_of_a_newer_format_is_refused_and_an_earlier_site_stays(portola
     lines[0].update(format=2, portolan="9.0")
     bundle.write_bytes(bundles.sealed(lines))
     assert portolan.refused("publish", str(site), str(bundle), "--unsigned") == (
-        f"portolan: {bundle}: the bundle has format 2, made by portolan 9.0; this portolan reads up to 1: "
-        "upgrade Portolan"
+        f"portolan: {bundle}: the bundle has format 2 (made by portolan 9.0), and this portolan reads formats up to 1: "
+        "upgrade portolan"
     )
     assert {path: path.read_bytes() for path in site.rglob("*") if path.is_file()} == files

@@ -223,8 +223,8 @@ def test_a_command_that_never_calls_the_framework_leaves_no_recording(tmp_path: 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{}", "is no recording of Portolan's: make one with portolan-runner record"),
-        ('{"type": "portolan-recording", "format": 9, "portolan": "7.0"}', "has format 9, made by portolan 7.0"),
+        ("{}", "is not a recording of Portolan: create one with portolan-runner record"),
+        ('{"type": "portolan-recording", "format": 9, "portolan": "7.0"}', "has format 9 (made by portolan 7.0)"),
     ],
 )
 def test_a_file_that_is_no_recording_is_refused_by_both_commands(tmp_path: Path, content: str, words: str) -> None:

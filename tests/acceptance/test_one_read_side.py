@@ -356,7 +356,7 @@ def test_the_command_line_refuses_an_unknown_rule_with_those_that_there_are(
 ) -> None:
     portolan = Portolan(tmp_path, PORTOLAN_URL=world.coordinator.url)
     message = portolan.refused(*command, "--rule", "upside_down")
-    assert f"there is no counting rule 'upside_down'; there are: {', '.join(NAMES)}" in message
+    assert f"there is no counting rule 'upside_down'; choose one of: {', '.join(NAMES)}" in message
 
 
 def test_a_comparison_says_everywhere_what_change_its_hosts_could_have_shown(world: World) -> None:

@@ -151,7 +151,7 @@ def test_an_unknown_counting_rule_is_refused_with_those_that_there_are(
     answer = coordinator.http.get(f"{coordinator.url}/{path.format(campaign)}rule=upside_down")
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     rule_names = ", ".join(NAMES)
-    assert answer.json()["detail"] == f"there is no counting rule 'upside_down'; there are: {rule_names}"
+    assert answer.json()["detail"] == f"there is no counting rule 'upside_down'; choose one of: {rule_names}"
 
 
 def test_a_rerun_plans_only_what_failed(coordinator: CoordinatorProcess, campaign: int) -> None:

@@ -201,7 +201,7 @@ def test_options_of_signatures_that_cannot_hold_are_refused(lab: Lab) -> None:
     place = str(lab.folder / "site")
     for options in (("--signers", str(lab.allowed)), ("--unsigned",), ("--unsigned", "--data", "shipped")):
         message = lab.portolan.refused("publish", place, *options)
-        assert f"{options[0]} applies to bundles and to a file of --data" in message
+        assert f"{options[0]} applies only to bundles and to a file of --data" in message
     assert "--revoked needs --signers" in lab.portolan.refused("publish", place, "--revoked", str(lab.allowed))
     lab.allowed.unlink()
     assert "does not exist: check its name" in lab.refused()

@@ -274,7 +274,7 @@ def test_a_container_that_never_gets_healthy_is_told_with_its_log_and_the_others
     assert answer.returncode == 2
     assert "hazards/absent: it exits as soon as it starts" in answer.stderr
     assert "no hazard was found on the bus" in answer.stderr
-    assert answer.stderr.splitlines()[-1].endswith("1 of 2 targets did not start: hazards/absent")
+    assert answer.stderr.splitlines()[-1].startswith("portolan: 1 of 2 targets did not start (hazards/absent): ")
     assert [runner["target"] for runner in fleet.runners()] == ["hazards@1.0/cpu"]
     assert [(row["target"], row["state"]) for row in fleet.status()] == [("hazards/cpu", "running")]
 
@@ -343,7 +343,7 @@ def test_bad_input_is_one_line_and_starts_nothing(fleet: Fleet, hazards: str, bu
         assert words in fleet.refusal("up", *arguments)
     assert "not a name for a fleet" in fleet.portolan.refused("fleet", "status", "--name", "A b")
     for command in ("logs", "down"):
-        assert "has no container of torch/cpu; it has none" in fleet.refusal(command, "torch/cpu")
+        assert "has no container of torch/cpu; `portolan fleet up` starts" in fleet.refusal(command, "torch/cpu")
     assert fleet.containers() == []
 
 

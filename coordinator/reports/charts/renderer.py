@@ -39,7 +39,7 @@ LIBRARY = f"vl-convert {version('vl-convert-python')}"
 
 
 def key(spec: Spec | None, form: Form | Literal["json"]) -> str:
-    """The name of the cache file for a figure in one form: a digest of the figure and of the drawing library's
+    """Return the name of the cache file for a figure in one form: a digest of the figure and of the drawing library's
     version."""
     content = json.dumps([LIBRARY, form, spec], sort_keys=True, ensure_ascii=False)
     return f"{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{form}"
@@ -64,7 +64,7 @@ class Renderer:
         return [path.read_bytes() for path in await asyncio.gather(*(self._file(spec, form) for spec in specs))]
 
     async def scripts(self) -> Path:
-        """The file with the scripts that make figures interactive: Vega, as bundled by the drawing library."""
+        """Return the file with the scripts that make figures interactive: Vega, as bundled by the drawing library."""
         return await self._file(None, "js")
 
     def remember(self, spec: Spec) -> str:
@@ -75,7 +75,7 @@ class Renderer:
         return path.stem
 
     def recall(self, key: str | None) -> Spec | None:
-        """The specification with this key, if it is still stored."""
+        """Return the specification with this key, if it is still stored."""
         if key is None:
             return None
         try:
@@ -125,7 +125,10 @@ class Renderer:
                 # The drawing library rejects a figure with ValueError. The class of its panics cannot be sent to this
                 # process.
                 why = " ".join(str(error).split())[:300]
-                raise DrawingError(f"the figure could not be drawn: {why}") from error
+                raise DrawingError(
+                    f"the figure could not be drawn ({why}): its table has the numbers, and the coordinator's log says "
+                    "more"
+                ) from error
             finally:
                 self._idle = asyncio.get_running_loop().call_later(IDLE_S, self._end_process)
 
@@ -167,7 +170,7 @@ class Renderer:
         return pool
 
     def _place(self) -> Path:
-        """The preferred folder if it is writable, otherwise a temporary folder."""
+        """Return the preferred folder if it is writable, otherwise a temporary folder."""
         if self._folder is None or not self._folder.is_dir():
             try:
                 self._preferred.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,8 @@ SELECT n.function, n."case", n.runs, n.placements,
 async def cases(
     connection: AsyncConnection, campaign_id: int, target_id: int, rule: CountingRule
 ) -> dict[str, dict[str, SideCase]]:
-    """One target's cases over their runs, by function and case."""
+    """Return the cases of one target, by function and then by case. Each has the verdict, causes and placements of all
+    its runs."""
     rows = await connection.execute(
         text(_CASES.format(verdict=rule.verdict_column, cause=rule.cause_column, counts=rule.cases)),
         {"campaign": campaign_id, "target": target_id},
@@ -63,7 +64,8 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """One target's levels by run. Only runs that passed and are proven to have run on the device are included."""
+    """Return one target's levels by run. Only runs that passed and are proven to have run on the device are
+    included."""
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"
@@ -80,7 +82,7 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
 
 
 async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, CaseDigest]:
-    """The cases of the suite with which the target was charted, by name."""
+    """Return the cases of the suite with which the target was charted, by name."""
     rows = await connection.execute(
         text("""
         SELECT c.name, c.function, c.digest,

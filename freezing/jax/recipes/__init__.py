@@ -17,6 +17,6 @@ def by_function() -> Mapping[str, Recipe]:
         for recipe in family.RECIPES:
             for function in recipe.functions():
                 if function in by_name:
-                    raise ValueError(f"{function} has two recipes")
+                    raise ValueError(f"{function} has two recipes: remove one of them")
                 by_name[function] = recipe
     return by_name

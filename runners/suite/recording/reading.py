@@ -78,15 +78,15 @@ def _read(file: Path) -> Mapping[str, Any]:
         recording = json.loads(file.read_bytes())
         is_one = recording["type"] == TYPE and isinstance(recording["format"], int)
     except OSError as error:
-        raise SuiteError(f"{file} cannot be read: {error.strerror}") from error
+        raise SuiteError(f"{file} cannot be read ({error.strerror}): correct its permissions") from error
     except (ValueError, TypeError, KeyError, RecursionError):
         is_one = False
     if not is_one:
-        raise SuiteError(f"{file} is no recording of Portolan's: make one with {_MAKE}")
+        raise SuiteError(f"{file} is not a recording of Portolan: create one with {_MAKE}")
     if recording["format"] > FORMAT:
         raise SuiteError(
-            f"{file} has format {recording['format']}, made by portolan {recording.get('portolan')}; this portolan "
-            f"reads up to {FORMAT}: upgrade it"
+            f"{file} has format {recording['format']} (made by portolan {recording.get('portolan')}), and this "
+            f"portolan reads formats up to {FORMAT}: upgrade portolan"
         )
     return {"framework": None, "calls": None, **recording}
 

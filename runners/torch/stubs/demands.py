@@ -119,7 +119,7 @@ def read(file: Path) -> LibraryTables:
         with file.open("rb") as stream:
             return _tables(ELFFile(stream))
     except (ELFError, struct.error, ValueError, IndexError, KeyError) as error:
-        raise StubError(f"{file.name} cannot be read as a shared library: {error}") from error
+        raise StubError(f"{file.name} cannot be read as a shared library ({error}): install CUDA's packages") from error
 
 
 def _tables(elf: ELFFile) -> LibraryTables:

@@ -198,8 +198,11 @@ def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> 
 def _code(
     symbols: Iterable[ImportedSymbol], answers: dict[str, Answer], texts: Sequence[int], lengths: Sequence[int]
 ) -> tuple[bytes, list[int]]:
-    """Return all code, and the offset at which each symbol's code begins. ``texts`` are offsets relative to the start
-    of the code."""
+    """Return the machine code of all symbols, and the offset in it at which each symbol's code begins.
+
+    ``texts`` are the offsets of the texts to which the symbols' code points, from the start of the code. ``lengths``
+    are the lengths of these texts.
+    """
     code = bytearray(_END)
     entries = []
     for symbol, text, length in zip(symbols, texts, lengths):

@@ -165,14 +165,14 @@ def test_what_may_be_said_of_a_table_changes_it(coordinator: CoordinatorProcess,
 @pytest.mark.parametrize(
     ("path", "status", "says"),
     [
-        ("tables/nothing", 404, "there is no table 'nothing'; there are: portability, counts"),
-        ("figures/nothing", 404, "there is no figure 'nothing'; there are: portability"),
+        ("tables/nothing", 404, "there is no table 'nothing'; choose one of: portability, counts"),
+        ("figures/nothing", 404, "there is no figure 'nothing'; choose one of: portability"),
         ("figures/scatter?format=gif", 422, "svg"),
-        ("tables?reference=paper-1999", 422, "there is no reference 'paper-1999'; the references are: paper-2023"),
-        ("tables?reference_device=tpu", 422, "there are: cpu, xla"),
+        ("tables?reference=paper-1999", 422, "there is no reference 'paper-1999'; choose one of: paper-2023"),
+        ("tables?reference_device=tpu", 422, "choose one of: cpu, xla"),
         ("tables?tolerable=1", 422, "give a factor above 1"),
         ("tables?tolerable=nan", 422, "tolerable: must be 1000000000000 or less"),
-        ("tables?measure=mean", 422, "there is no measure 'mean'; there are: level, cold, paper"),
+        ("tables?measure=mean", 422, "there is no measure 'mean'; choose one of: level, cold, paper"),
         ("report?tolerable=0", 422, "give a factor above 1"),
     ],
 )
@@ -400,8 +400,8 @@ def test_figures_on_the_command_line(coordinator: CoordinatorProcess, charted_ca
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("table", "{}", "nothing"), "there is no table 'nothing'; there are: portability"),
-        (("figure", "{}", "nothing", "--out", "x.svg"), "there is no figure 'nothing'; there are: portability"),
+        (("table", "{}", "nothing"), "there is no table 'nothing'; choose one of: portability"),
+        (("figure", "{}", "nothing", "--out", "x.svg"), "there is no figure 'nothing'; choose one of: portability"),
         (("figure", "{}", "scatter"), "give --out a name that ends in .svg, .png or .json"),
         (("figure", "{}", "scatter", "--out", "x.gif"), "give --out a name that ends in .svg, .png or .json"),
         (("table", "999"), "999"),

@@ -200,4 +200,4 @@ def test_a_coordinator_of_one_s_own_database_does_not_start_without_access_contr
     short = tmp_path / "short"
     short.write_text("secret")
     portolan.variables["PORTOLAN_ADMIN_TOKEN_FILE"] = str(short)
-    assert "of 32 to 500 characters" in portolan.refused("serve", "--port", "0")
+    assert "of 32 to 500 printable ASCII characters" in portolan.refused("serve", "--port", "0")

@@ -58,7 +58,9 @@ def test_what_cannot_be_restored_changes_nothing(original: Portolan, tmp_path: P
     whole = dump.read_bytes()
     cut.write_bytes(whole[: len(whole) // 2])
     new = Portolan(original.directory / "new")
-    assert "could not be restored, and the database was not changed" in new.refused("db", "restore", str(cut))
+    refusal = new.refused("db", "restore", str(cut))
+    assert "cut could not be restored" in refusal
+    assert "The database was not changed" in refusal
     assert "stop that one" in original.refused("db", "restore", str(dump))
     new.ask("db", "restore", str(dump))
     assert "the database is not empty" in new.refused("db", "restore", str(dump))

@@ -33,7 +33,7 @@ def difference(place: Place) -> str:
     return (
         f"'paper' of {place.framework} differs from the suite stored under its revision 1: "
         "1 case changed (listed.cat/0: function listed.cat → listed.mean), 1 case added (listed.max/0), "
-        "1 case removed (listed.sum/0); a revision must keep its cases, so give the changed suite a new revision"
+        "1 case removed (listed.sum/0). Give the changed suite a new revision"
     )
 
 

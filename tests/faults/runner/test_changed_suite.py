@@ -30,6 +30,6 @@ def test_a_new_zygote_runs_no_case_of_another_revision(tmp_path: Path, decides_a
         assert running.process.wait(LIMIT_S) == 2
         assert running.process.stderr is not None
         (line,) = running.process.stderr.read().splitlines()
-        assert "a suite's source has changed since the runner started; start it again" in line
+        assert "the source of a suite has changed since the runner started; start the runner again" in line
     finally:
         running.stop()

@@ -169,7 +169,7 @@ def test_the_host_describes_itself(cpu: Device) -> None:
 
 @pytest.mark.parametrize("name", ["cuda", "tpu"])
 def test_the_host_is_not_taken_for_an_accelerator(name: str) -> None:
-    with pytest.raises(DeviceUnavailableError, match=f"gave the host CPU instead of {name}"):
+    with pytest.raises(DeviceUnavailableError, match=f"has no {name} here and gave the host CPU instead"):
         FRAMEWORK.load_device(name).describe()
 
 

@@ -69,7 +69,7 @@ def test_a_list_of_platforms_would_fall_back_silently_and_is_refused_too() -> No
     description = describe("cpu", **{**hide("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
     assert description.startswith("described:"), "by itself JAX takes the host"
     message = describe("cuda", **{**hide("cuda"), "JAX_PLATFORMS": "cuda,cpu"})
-    assert message == f"refused: jax {jax.__version__} gave the host CPU instead of cuda"
+    assert message.startswith(f"refused: jax {jax.__version__} has no cuda here and gave the host CPU instead")
 
 
 @pytest.fixture(scope="module")

@@ -29,5 +29,5 @@ def test_an_outdated_table_is_rewritten_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("text", ["# Page\n", "\n| name | meaning |\n| --- |\n\n| name | meaning |\n| --- |\n"])
 def test_a_table_must_stand_once_on_its_page(text: str) -> None:
-    with pytest.raises(ValueError, match="must have one table"):
+    with pytest.raises(ValueError, match="exactly one table"):
         docs.Table("page.md", "| name | meaning |", lambda: iter(())).rewrite(text)

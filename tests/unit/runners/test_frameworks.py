@@ -65,7 +65,7 @@ def test_a_device_of_another_framework_is_none_of_this_one(bring: Any) -> None:
         ("import no_such_driver\n", r"device torch/npu: .* cannot be loaded \(No module named 'no_such_driver'\)"),
         (
             "VARIABLES = {}\n",
-            r"device torch/npu: 'npu_package' has no device; runners/frameworks.py says what it must offer",
+            r"device torch/npu: 'npu_package' has no device; add what runners/frameworks.py asks of a device",
         ),
         ("", r"has no VARIABLES and no device"),
     ],
@@ -96,7 +96,8 @@ def test_a_folder_in_runners_makes_no_framework(tmp_path: Path) -> None:
     for folder in ("abacus", "http", "suite"):
         process = _runner(tmp_path, "cases", folder)
         assert (process.returncode, process.stdout) == (2, "")
-        assert process.stderr == f"portolan-runner: no framework {folder!r}; there are: jax, tensorflow, torch\n"
+        complaint = f"there is no framework {folder!r}; choose one of: jax, tensorflow, torch"
+        assert process.stderr == f"portolan-runner: {complaint}\n"
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["run"], ["cases"], ["setup"]], ids=lambda arguments: arguments[0])
@@ -107,7 +108,7 @@ def test_a_device_that_no_runner_can_serve_is_refused_with_the_reason(arguments:
     (line,) = process.stderr.splitlines()
     assert line.startswith("portolan-runner: torch/mps cannot be served here: ")
     assert "needs Linux" in line
-    assert line.endswith("; there are cpu, cuda, tpu, xla")
+    assert line.endswith("; choose one of: cpu, cuda, tpu, xla")
 
 
 def test_a_device_that_is_not_served_is_not_offered_either() -> None:
@@ -118,7 +119,9 @@ def test_a_device_that_is_not_served_is_not_offered_either() -> None:
 
 def test_an_entry_point_that_names_no_declaration_is_one_line(bring: Any) -> None:
     bring("abacus", "NAME = 'abacus'\n", group=frameworks.GROUP)
-    with pytest.raises(UnknownFrameworkError, match=r"framework 'abacus': .* must name a Framework") as excinfo:
+    with pytest.raises(
+        UnknownFrameworkError, match=r"framework 'abacus': .* is not a Framework of this name"
+    ) as excinfo:
         frameworks.load("abacus")
     assert "\n" not in str(excinfo.value)
 

@@ -172,7 +172,7 @@ async def test_a_key_is_trusted_once_and_only_a_public_key_is(http: httpx.AsyncC
     number = await trust(http, key)
     public = key.with_suffix(".pub").read_text()
     twice = await http.post("/signers", json={"name": "another", "key": public})
-    assert (twice.status_code, f"as signer {number}, {LAB}" in twice.json()["detail"]) == (409, True)
+    assert (twice.status_code, f"(signer {number}, {LAB})" in twice.json()["detail"]) == (409, True)
     kind, content, _ = public.split()
     for wrong in (
         key.read_text(),

@@ -117,7 +117,7 @@ def test_a_foreign_folder_is_left_alone(place: Path) -> None:
 
 def test_a_file_in_the_way(place: Path) -> None:
     (place / "postgres").write_text("")
-    with pytest.raises(DatabaseError, match=r"cannot keep a database in .*: file exists"):
+    with pytest.raises(DatabaseError, match=r"no database can be stored in .*: file exists"):
         EmbeddedPostgres(place / "postgres").start()
 
 

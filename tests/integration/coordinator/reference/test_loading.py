@@ -26,9 +26,7 @@ async def test_what_is_read_back_is_what_the_data_files_say(engine: AsyncEngine)
 
 async def test_an_unknown_reference_is_refused_by_naming_those_that_are_there(engine: AsyncEngine) -> None:
     async with engine.connect() as connection:
-        with pytest.raises(
-            UnknownNameError, match="there is no reference 'paper-2024'; the references are: paper-2023"
-        ):
+        with pytest.raises(UnknownNameError, match="there is no reference 'paper-2024'; choose one of: paper-2023"):
             await service.find(connection, "paper-2024")
 
 

@@ -294,14 +294,14 @@ async def test_another_device_to_set_the_others_against(
         (
             {"reference_device": "tpu"},
             UnknownNameError,
-            "no target of this campaign is on the device 'tpu'; there are: cpu, xla",
+            "no target of this campaign is on the device 'tpu'; choose one of: cpu, xla",
         ),
         (
             {"reference": "paper-1999"},
             UnknownNameError,
-            "there is no reference 'paper-1999'; the references are: paper-2023",
+            "there is no reference 'paper-1999'; choose one of: paper-2023",
         ),
-        ({"measure": "mean"}, UnknownNameError, "there is no measure 'mean'; there are: level, cold, paper"),
+        ({"measure": "mean"}, UnknownNameError, "there is no measure 'mean'; choose one of: level, cold, paper"),
         ({"tolerable": 1.0}, RequestError, "is 1: give a factor above 1"),
         ({"tolerable": float("nan")}, RequestError, "latencies is nan: give a factor above 1"),
     ],

@@ -61,7 +61,7 @@ def test_run_ends_with_a_code_for_its_verdict(case: str, options: list[str], cod
         (["run", "hazards", "broken", "hazards.add/0"], "libhazards.so.1"),
         (["serve", "hazards", "absent", "--port", "0"], "no hazard was found on the bus"),
         (["serve", "hazards", "broken", "--port", "0"], "libhazards.so.1"),
-        (["serve", "hazards", "cpu", "--slots", "0"], "--slots 0: must be from 1 to 64"),
+        (["serve", "hazards", "cpu", "--slots", "0"], "--slots is 0: give a number from 1 to 64"),
         (["run", "hazards", "cpu", "hazards.add/0", "--slots", "2"], "--slots go with --out FILE"),
         (["setup", "hazards"], "has no environment that Portolan can set up"),
         (["setup", "torch", "xlaa"], "framework 'torch' has no device 'xlaa'; did you mean xla?"),

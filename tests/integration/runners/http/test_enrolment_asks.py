@@ -148,7 +148,7 @@ def test_a_runner_that_only_this_machine_reaches_does_not_enrol_elsewhere(key_fi
     [
         (["--name", "alpha"], "--name goes with --enrol URL"),
         (["--enrol", "http://127.0.0.1:1"], "--enrol needs --enrolment-token-file"),
-        (["--enrol", "http://127.0.0.1:1", "--enrolment-token-file", os.devnull], "must hold a token"),
+        (["--enrol", "http://127.0.0.1:1", "--enrolment-token-file", os.devnull], "has no enrollment token"),
         (
             ["--enrol", "http://127.0.0.1:1", "--enrolment-token-file", "x", "--secret-file", "y"],
             "the coordinator gives the secret",

@@ -203,8 +203,8 @@ def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"[", "is no recording of Portolan's: make one with `portolan-runner record`"),
-        (b'{"type": "portolan-recording", "format": 2, "portolan": "9"}', "has format 2, made by portolan 9"),
+        (b"[", "is not a recording of Portolan: create one with `portolan-runner record`"),
+        (b'{"type": "portolan-recording", "format": 2, "portolan": "9"}', r"has format 2 \(made by portolan 9\)"),
         (b'{"type": "portolan-recording", "format": 1, "portolan": "0"}', r"is not a valid recording \(framework"),
     ],
 )

@@ -40,7 +40,7 @@ def test_times_are_set_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("silence=3", "there is no time 'silence'; there are: silence_s, "),
+        ("silence=3", "there is no time 'silence'; choose one of: silence_s, "),
         ("silence_s", "silence_s is ''"),
         ("silence_s=0", "give seconds from 0.001 to 86,400"),
         ("silence_s=-1", "give seconds"),

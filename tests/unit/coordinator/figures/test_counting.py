@@ -21,7 +21,7 @@ COORDINATOR = ROOT / "coordinator"
 def test_a_rule_is_found_by_its_name_and_an_unknown_name_is_answered_with_all() -> None:
     assert [rule_named(name) for name in NAMES] == list(RULES)
     assert len(set(NAMES)) == len(NAMES)
-    with pytest.raises(UnknownNameError, match=f"counting rule 'upside_down'; there are: {', '.join(NAMES)}"):
+    with pytest.raises(UnknownNameError, match=f"counting rule 'upside_down'; choose one of: {', '.join(NAMES)}"):
         rule_named("upside_down")
 
 

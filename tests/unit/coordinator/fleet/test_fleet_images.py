@@ -88,7 +88,7 @@ def test_of_one_version_the_image_built_last_is_taken() -> None:
     [
         ("torhc/cpu", "did you mean torch/cpu?"),
         ("torch@2.8.0/cpu", "did you mean torch@2.13.0/cpu or torch@2.9.0/cpu?"),
-        ("cobol/mainframe", "there are images for jax/cpu, jax/tpu"),
+        ("cobol/mainframe", "choose one of jax/cpu, jax/tpu"),
     ],
 )
 def test_a_target_that_no_image_serves_is_told_with_what_there_is(target: str, words: str) -> None:

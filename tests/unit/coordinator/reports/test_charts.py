@@ -272,9 +272,9 @@ def test_a_picture_for_pages_turns_dark_with_them() -> None:
 def test_an_unknown_figure_or_table_names_those_that_there_are() -> None:
     of = fleet()
     contents = contents_of(of, ReportOptions())
-    with pytest.raises(NotFoundError, match="there is no figure 'x'; there are: portability, causes, placement, "):
+    with pytest.raises(NotFoundError, match="there is no figure 'x'; choose one of: portability, causes, placement, "):
         contents.figure("x")
-    with pytest.raises(NotFoundError, match="there is no table '<b>'; there are: portability, counts, "):
+    with pytest.raises(NotFoundError, match="there is no table '<b>'; choose one of: portability, counts, "):
         contents.table("<b>")
 
 

@@ -151,7 +151,7 @@ def test_a_word_speaks_of_every_target_that_its_selector_matches() -> None:
     [
         ("torch.* fals:xla", 8, "did you mean fails"),
         ("cause:typo", 6, "did you mean type"),
-        ("verdict:xla=passed", 12, "there are: success, partial, complete, unknown"),
+        ("verdict:xla=passed", 12, "choose one of: success, partial, complete, unknown"),
         ("relu -", 5, "a minus needs a word"),
         ("fails:a/b/c", 6, "names no target"),
         ("slower:xla", 7, "slower:xla>10"),
@@ -170,7 +170,7 @@ def test_a_wrong_query_says_where_it_is_wrong(query: str, at: int, words: str) -
 
 def test_a_target_that_the_campaign_does_not_have_is_named_with_those_it_has() -> None:
     text = "torch.* fails:tpu"
-    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu") as excinfo:
+    with pytest.raises(QueryError, match=r"name one of: torch@2\.9\.0/cpu") as excinfo:
         check_targets(parse(text), TARGETS, text)
     assert excinfo.value.at == 8
     check_targets(parse("fails:xla -passes:jax/cpu"), TARGETS, "fails:xla -passes:jax/cpu")

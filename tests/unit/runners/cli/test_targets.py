@@ -38,7 +38,7 @@ def test_a_device_of_a_package_in_an_environment_has_a_name() -> None:
     ("target", "complaint"),
     [
         ("torch/xlaa", "torch/xlaa: framework 'torch' has no device 'xlaa'; did you mean xla? it has cpu, "),
-        ("tourch/xla", "tourch/xla: no framework 'tourch'; did you mean 'torch'?"),
+        ("tourch/xla", "tourch/xla: there is no framework 'tourch'; did you mean 'torch'?"),
         ("torch/mps", "torch/mps: torch/mps cannot be served here: "),
         ("torch", "torch: framework 'torch' has no device ''; it has cpu, "),
     ],

@@ -74,7 +74,7 @@ def test_more_than_a_catalogue_may_have_is_refused_in_words() -> None:
     piece = CatalogueSuite(name="library", revision="1", cases=few)
     with pytest.raises(ValueError, match=r"suite 'library' has more than 200,000 cases: make several suites of it"):
         offer_of(*[piece] * (MAX_CASES // len(few) + 1))
-    with pytest.raises(ValueError, match="it has more than 1,000 suites: offer fewer"):
+    with pytest.raises(ValueError, match="it has more than 1,000 suites: serve fewer suites"):
         offer_of(*(CatalogueSuite(name=str(n), revision="1", cases=[]) for n in range(MAX_SUITES + 1)))
     long = CatalogueCase(id="long", function="torch.add", tags=["x" * 1_000] * 1_000)
     with pytest.raises(ValueError, match="it has more than 64 MiB: offer fewer cases, or shorter tags"):
