@@ -96,7 +96,7 @@ def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
 
 
 @contextmanager
-def submitted(url: str, submit: Callable[[], CampaignDetail]) -> Iterator[CampaignDetail]:
+def submit_and_announce(url: str, submit: Callable[[], CampaignDetail]) -> Iterator[CampaignDetail]:
     """Submit a campaign. When the user presses Ctrl-C from then on, print that the campaign continues, and how to
     follow and stop it.
 

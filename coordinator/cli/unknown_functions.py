@@ -11,7 +11,7 @@ from secrets import token_hex
 from coordinator.assess.names import all_names
 from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import MOST_DRAWN, SuiteList
-from coordinator.cli.outage_watch import OutageWatch, submitted
+from coordinator.cli.outage_watch import OutageWatch, submit_and_announce
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.errors import AssessmentError
@@ -38,7 +38,7 @@ def chart_unknown(client: Client, unknown: Collection[str], selector: Selector) 
         print(f"no suite of {selector} has a case of {join_words(without, NAMED)}", file=sys.stderr)
     for suite, of_suite in functions.items():
         request = {"suite": suite, "targets": [str(selector)], "functions": of_suite, "runs": 1, "name": "assess"}
-        with submitted(client.url, partial(client.submit, request, token_hex(16))) as campaign:
+        with submit_and_announce(client.url, partial(client.submit, request, token_hex(16))) as campaign:
             print(
                 f"campaign {campaign.id} charts {plural(len(of_suite), 'function')} with the suite {suite}",
                 file=sys.stderr,
