@@ -240,16 +240,22 @@ def prune(framework: str, deadly: Collection[str]) -> None:
     device = backend.load_device("cpu")
     pruner = Pruner(device, cases, packs, rules_of(framework), other_processors_of(framework), deadly)
     docstring = per_device.docstring_of(device.lookup)
+    base: list[dict[str, Any]] = []
 
-    def mark(name: str, staying: Sequence[dict[str, Any]]) -> None:
+    def tag(pack: Pack, name: str, staying: list[dict[str, Any]]) -> None:
+        choose_quick_anew(pack.cases, staying, base)
+        base.extend(staying)
         marked_count = mark_per_device(staying, docstring, pruner.refusal)
         print(f"{name}: documentation leaves {marked_count} refusals to each device")
 
-    _remove(framework, packs, pruner.reason, mark)
+    _remove(framework, packs, pruner.reason, tag)
 
 
 def prune_outside(framework: str) -> None:
-    """Remove the cases of ``library`` with an input for which the function's result is undefined. Run no case."""
+    """Remove the cases of ``library`` with an input for which the function's result is undefined. Run no case.
+
+    Every other case stays as it is. So a function that loses a quick case gets no other one: a tag is part of a digest.
+    """
     packs = packs_in(FOLDER / framework / "suites" / SUITE)
 
     def reason(frozen_case: Frozen) -> str | None:
@@ -266,21 +272,21 @@ def _remove(
     framework: str,
     packs: PackSet,
     reason_of: Callable[[Frozen], str | None],
-    mark: Callable[[str, Sequence[dict[str, Any]]], None] = lambda name, staying: None,
+    tag: Callable[[Pack, str, list[dict[str, Any]]], None] = lambda pack, name, staying: None,
 ) -> None:
-    """Write the files of ``library`` without the cases that have a reason, and list these as left out."""
+    """Write the files of ``library`` without the cases that have a reason, and list these as left out.
+
+    ``tag`` may change the tags of the cases that stay; its arguments are a pack, the name of its file, and these cases.
+    """
     folder = FOLDER / framework / "suites" / SUITE
-    base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, reason_of)
-        choose_quick_anew(pack.cases, staying, base)
-        mark(name, staying)
+        tag(pack, name, staying)
         writer = PackWriter()
         for case in staying:
             writer.take(packs, case)
-        if base:
+        if name == VARIANTS_PACK:
             writer.leave_to(Pack(folder / PACK))
-        base = staying
         writer.write(folder / name, pack.about)
         (folder / list_name).write_text(add_left_out((folder / list_name).read_text(), left_out, framework))
         report(name, len(pack.cases), left_out)
