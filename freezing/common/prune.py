@@ -1,12 +1,14 @@
 """Remove frozen cases that the gate no longer admits, without drawing new ones.
 
 python -m freezing.common.prune FRAMEWORK [CASE…]
+python -m freezing.common.prune FRAMEWORK --domain
 
 Run it in the framework's environment. It tests each case of ``library`` as ``SampleGate`` tests a sample: whether a
 number is outside of the function's domain, and whether another processor may return another result. It tags the
 refusals that the documentation leaves to each device. From ``docs`` it removes the examples that name the CPU as their
 device. Then it writes the files of cases and the lists of left-out cases. The cases named as arguments are not run and
-stay: name those whose calls crash the process on this machine.
+stay: name those whose calls crash the process on this machine. With ``--domain``, it runs no case: from ``library`` it
+removes only the cases with a number outside of the function's domain.
 """
 
 from __future__ import annotations
@@ -241,17 +243,36 @@ def prune(framework: str, deadly: Collection[str]) -> None:
     backend = frameworks.load(framework)
     os.environ.update(backend.devices["cpu"].variables)
     cases = {case.id: case for case in backend.load_suites()[SUITE].cases}
-    folder = FOLDER / framework / "suites" / SUITE
-    packs = packs_in(folder)
+    packs = packs_in(FOLDER / framework / "suites" / SUITE)
     device = backend.load_device("cpu")
     pruner = Pruner(device, cases, packs, rules_of(framework), other_processors_of(framework), deadly)
     docstring = per_device.docstring_of(device.lookup)
+    base: list[dict[str, Any]] = []
 
-    def mark(name: str, staying: Sequence[dict[str, Any]]) -> None:
+    def tag(pack: Pack, name: str, staying: list[dict[str, Any]]) -> None:
+        choose_quick_anew(pack.cases, staying, base)
+        base.extend(staying)
         marked_count = mark_per_device(staying, docstring, pruner.refusal)
         print(f"{name}: documentation leaves {marked_count} refusals to each device")
 
-    remove_cases(framework, packs, pruner.reason, change=mark)
+    remove_cases(framework, packs, pruner.reason, tag=tag)
+
+
+def prune_outside(framework: str) -> None:
+    """Remove the cases of ``library`` with an input for which the function's result is undefined. Run no case.
+
+    Every other case stays as it is. So a function that loses a quick case gets no other one: a tag is part of a digest.
+    """
+    packs = packs_in(FOLDER / framework / "suites" / SUITE)
+
+    def reason(frozen_case: Frozen) -> str | None:
+        if frozen_case["kind"] != "value":
+            return None
+        arrays, results = ([packs.array(digest) for digest in frozen_case[part]] for part in ("arrays", "expected"))
+        is_outside = domain.is_outside(frozen_case["function"], frozen_case["call"], arrays, results)
+        return domain.OUTSIDE if is_outside else None
+
+    remove_cases(framework, packs, reason)
 
 
 def remove_cases(
@@ -260,24 +281,21 @@ def remove_cases(
     reason_of: Callable[[Frozen], str | None],
     *,
     kind: str = NOT_DETERMINED,
-    change: Callable[[str, Sequence[dict[str, Any]]], None] = lambda name, staying: None,
+    tag: Callable[[Pack, str, list[dict[str, Any]]], None] = lambda pack, name, staying: None,
 ) -> None:
-    """Write the files of ``library`` without the cases that have a reason, and list these cases as left out.
+    """Write the files of ``library`` without the cases that have a reason, and list these as left out.
 
-    ``change`` is called with the name of each file and its remaining cases, which it may modify.
+    ``tag`` may change the tags of the cases that stay; its arguments are a pack, the name of its file, and these cases.
     """
     folder = FOLDER / framework / "suites" / SUITE
-    base: list[dict[str, Any]] = []
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):
         staying, left_out = sift(pack.cases, reason_of, kind)
-        choose_quick_anew(pack.cases, staying, base)
-        change(name, staying)
+        tag(pack, name, staying)
         writer = PackWriter()
         for case in staying:
             writer.take(packs, case)
-        if base:
+        if name == VARIANTS_PACK:
             writer.leave_to(Pack(folder / PACK))
-        base = staying
         writer.write(folder / name, pack.about)
         (folder / list_name).write_text(add_left_out((folder / list_name).read_text(), left_out, framework))
         report(name, len(pack.cases), left_out)
@@ -314,8 +332,11 @@ def report(name: str, total: int, left_out: Sequence[Reason]) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     if not arguments:
-        print("usage: python -m freezing.common.prune FRAMEWORK [CASE…]", file=sys.stderr)
+        print("usage: python -m freezing.common.prune FRAMEWORK [--domain | CASE…]", file=sys.stderr)
         return 2
+    if arguments[1:] == ["--domain"]:
+        prune_outside(arguments[0])
+        return 0
     warnings.simplefilter("ignore")
     prune_examples(arguments[0])
     prune(arguments[0], arguments[1:])

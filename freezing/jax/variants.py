@@ -1,6 +1,7 @@
 """Freeze the variants of the suite's cases: one file for each function, then one file for the suite.
 
-python -m freezing.jax.variants FOLDER [--only KIND ...] [--limit-s SECONDS] [--merge | --add]
+python -m freezing.jax.variants FOLDER [--only KIND ...] [--names FILE] [--limit-s SECONDS]
+python -m freezing.jax.variants FOLDER --merge | --add [--unfit FILE]
 
 A variant is a frozen call that is made in another way or with other values. The variants of each function are drawn
 into a file in FOLDER. A function is not drawn if its file exists, so you can continue an interrupted freeze, or if the
@@ -446,9 +447,14 @@ def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
 
 
-def freeze(folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S) -> None:
+def freeze(
+    folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S, only_names: Sequence[str] | None = None
+) -> None:
     """Draw the variants of each group of kinds for every function that has neither a file in the folder nor such a
-    case."""
+    case.
+
+    With ``only_names``, draw only these functions, in this order.
+    """
     # Imported here once, instead of in each of a thousand children.
     import freezing.jax.programs
     import freezing.jax.tails  # noqa: F401
@@ -461,6 +467,9 @@ def freeze(folder: Path, groups: Sequence[Sequence[str]], limit_s: int = LIMIT_S
     names = sorted(
         {case["function"] for case in suite.cases}, key=lambda name: (name not in reviewed_names, seed_of(name))
     )
+    if only_names is not None:
+        is_frozen = set(names)
+        names = [name for name in only_names if name in is_frozen]
     import_followed(names)
     suite.arrays  # noqa: B018
     for together in groups:
@@ -526,7 +535,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.jax.variants", description="Freeze the suite's variants.")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--only", choices=KINDS, metavar="KIND", nargs="+", help="draw only these kinds")
+    parser.add_argument("--names", type=Path, metavar="FILE", help="draw the functions in this file, in its order")
     parser.add_argument("--limit-s", type=int, default=LIMIT_S, help="limit of processor time for one function")
+    parser.add_argument("--unfit", type=Path, metavar="FILE", help="with --add: leave out the cases with these ids")
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument("--merge", action="store_true", help="draw nothing, and merge the files in FOLDER")
     whole.add_argument("--add", action="store_true", help="draw nothing, and add the files to the suite's variants")
@@ -540,9 +551,11 @@ def main() -> int:
         merge_variants(options.folder, SUITE, FRAMEWORK.name, jax.__version__)
     elif options.add:
         keep_second_shapes()
-        add_variants(options.folder, SUITE, FRAMEWORK.name)
+        unfit = options.unfit.read_text().split() if options.unfit else []
+        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit)
     else:
-        freeze(options.folder, [options.only] if options.only else GROUPS, options.limit_s)
+        only_names = options.names.read_text().split() if options.names else None
+        freeze(options.folder, [options.only] if options.only else GROUPS, options.limit_s, only_names)
     return 0
 
 

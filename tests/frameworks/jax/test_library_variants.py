@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ import pytest
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.samples import Sample
-from freezing.common.variants import TAILS
+from freezing.common.variants import LARGE_ELEMENTS, SIZED_LARGE, TAILS
+from freezing.jax.variants import freeze_function
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import FrozenCall, program
@@ -22,7 +24,7 @@ from runners.jax.ways import JIT
 from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
-from runners.suite.frozen import VARIANTS_PACK, PackWriter
+from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
 from tests.frameworks.common.library import folder_of, wrong_outcomes
 from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
@@ -30,6 +32,8 @@ from tests.frameworks.common.subject import Subject
 MOST_BYTES = 3_000_000
 LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
+LEAST_LARGE = 80
+"""The same for large arrays, which fewer functions have."""
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +59,23 @@ def test_no_gradient_is_zero_within_its_tolerance(with_tag: Callable[[str], list
         assert case.reference is not None
         gradients = [leaf.values for leaf in case.reference()]
         assert not all((abs(gradient) <= case.tolerance.absolute).all() for gradient in gradients), case.id
+
+
+def test_a_case_of_a_large_array_has_over_100_000_elements(with_tag: Callable[[str], list[Case]]) -> None:
+    packs = packs_in(folder_of(FRAMEWORK))
+    cases = [case for case in packs.cases if SIZED_LARGE in case["tags"]]
+    assert len(cases) == len(with_tag(SIZED_LARGE)) >= LEAST_LARGE
+    for case in cases:
+        assert max(packs.array(digest).size for digest in case["arrays"]) > LARGE_ELEMENTS, case["name"]
+
+
+def test_a_large_array_is_drawn_again_as_it_was(tmp_path: Path) -> None:
+    name = "jax.numpy.sqrt"
+    freeze_function([SIZED_LARGE], Pack(folder_of(FRAMEWORK) / PACK), name, tmp_path / "0000.npz")
+    (new_case,) = Pack(tmp_path / "0000.npz").cases
+    cases = Pack(folder_of(FRAMEWORK) / VARIANTS_PACK).cases
+    (frozen_case,) = (case for case in cases if case["function"] == name and case["name"] == new_case["name"])
+    assert new_case == frozen_case
 
 
 def test_the_file_of_variants_is_small() -> None:

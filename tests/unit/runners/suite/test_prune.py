@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, cast
 
-from freezing.common.parts import add_left_out, list_left_out
+import numpy as np
+import pytest
+
+from freezing.common import domain, prune
+from freezing.common.parts import LISTED, LISTED_VARIANTS, add_left_out, list_left_out
 from freezing.common.prune import BY_MEMORY, Pruner, choose_quick_anew, rules_of, sift
-from runners.suite.frozen import QUICK
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, PackWriter, packs_in
 
 
 def case(name: str, *tags: str) -> dict[str, Any]:
@@ -60,3 +65,40 @@ def test_a_refusal_for_lack_of_memory_is_left_out_without_a_call() -> None:
     frozen_case = case("far") | {"kind": "behaviour", "refuses": "ResourceExhaustedError"}
     assert pruner.reason(frozen_case) == BY_MEMORY
     assert pruner.reason(case("plain") | {"kind": "behaviour"}) is None
+
+
+def write_searches(folder: Path, name: str, **sequences: list[float]) -> None:
+    """Write a pack with one search for each sequence."""
+    writer = PackWriter()
+    for title, sequence in sequences.items():
+        arrays = [writer.add(np.array(numbers, np.float32), "float32") for numbers in (sequence, [2.5])]
+        writer.cases.append(
+            {
+                "function": "jax.numpy.searchsorted",
+                "name": title,
+                "call": '{"tuple":[[{"array":0},{"array":1}],{"mapping":[]}]}',
+                "kind": "value",
+                "arrays": arrays,
+                "expected": [writer.add(np.array([1], np.int32), "int32")],
+                "tags": [],
+            }
+        )
+    writer.write(folder / name, {"jax": "0.10.2"})
+
+
+def test_searches_in_an_unsorted_sequence_are_removed_without_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "jax" / "suites" / "library"
+    folder.mkdir(parents=True)
+    write_searches(folder, PACK, sorted=[1.0, 3.0])
+    write_searches(folder, VARIANTS_PACK, spread=[3.0, 1.0, 2.0], sized_odd=[1.0, 3.0, 4.0])
+    for list_name in (LISTED, LISTED_VARIANTS):
+        (folder / list_name).write_text(list_left_out([], "jax", "0.10.2"))
+    monkeypatch.setattr(prune, "FOLDER", tmp_path)
+
+    assert prune.main(["jax", "--domain"]) == 0
+
+    assert [[one["name"] for one in pack.cases] for pack in packs_in(folder).packs] == [["sorted"], ["sized_odd"]]
+    reasons = json.loads((folder / LISTED_VARIANTS).read_text())["left_out"]
+    assert reasons == {"not determined": {"jax.numpy.searchsorted": {"spread": domain.OUTSIDE}}}
