@@ -72,7 +72,7 @@ def distinct_pairs(observed: Any, weights: Any, count: int) -> None:
 def whole_population(observed: Any, weights: Any, count: int) -> None:
     values = drawn(observed, (len(weights), count))
     if not (np.sort(values, 1) == np.arange(count)).all():
-        raise Mismatch("drawing all categories without replacement did not give each category once")
+        raise Mismatch("without replacement, as many draws as categories are not a permutation")
     fits(np.bincount(values[:, 0], minlength=count), weights[0] / weights[0].sum())
 
 
