@@ -54,7 +54,8 @@ class TargetMerger:
         self._met_refusals: set[tuple[str, str]] = set()
 
     def lacks(self, suite: str, revision: str, cases: CaseIndex) -> bool:
-        """Whether an older chart with these cases can add evidence."""
+        """Whether the charts that were added lack some of these cases, so that an older chart with them adds
+        evidence."""
         return any(
             not self._has(suite, function, case) and self._stands(suite, revision, function, case, cases.digests)
             for case, function in cases.functions.items()

@@ -90,7 +90,10 @@ class Dispatcher:
 
     @property
     def _turn_within_s(self) -> float:
-        """The seconds after which another coordinator may own the runners of a loop that has failed all the time."""
+        """The seconds within which each of the dispatcher's loops must complete a turn without an error.
+
+        If the renewals fail for longer, another coordinator may take over the runners.
+        """
         return self._times.ownership_s
 
     async def announce(self, kind: Literal["jobs", "cancel", "runners"]) -> None:

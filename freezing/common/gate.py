@@ -92,8 +92,11 @@ class GatedFunction(ABC):
         return tolerance_of(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
-        """Return the function for which the samples are made, if this is another function. Both must return the same
-        result."""
+        """Return the function whose samples this function is called with; None if the samples are its own.
+
+        PyTorch's samples of an operator, for example, are made for the function that its own tests call. A sample
+        counts only if the two functions return the same result for it.
+        """
         return None
 
     def reason_undetermined(self, call: Callable[[], Any]) -> str | None:

@@ -21,7 +21,7 @@ NARROW: Mapping[str, str] = {"int64": "int32", "uint64": "uint32"}
 
 
 def draw(function: str, recipe: Recipe, dtype: str, pack: PackWriter) -> Drawn:
-    """Write the calls of a recipe for one of its functions."""
+    """Write the sample calls of one function. The recipe draws their arguments; it can serve several functions."""
     draws = Drawn()
     for number, call in enumerate(recipe.calls(Draw(function, dtype))):
         add(draws, f"{dtype}-{number}", dtype, call, pack)

@@ -55,8 +55,11 @@ class HostCopies:
         return getattr(self._picking, "now", False)
 
     def note_program(self, program: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Record a program that ran: it picked numbers out of an array, was computed from such numbers, or is work of
-        the device."""
+        """Record a program that ran.
+
+        A program that only takes numbers out of an array is recorded as a pick. Any other program is recorded as work
+        of the device, and its result as computed from its inputs, which may be picked numbers.
+        """
         if self.is_picking:
             return
         inputs = [array for array in inputs if isinstance(array, ArrayImpl)]
@@ -87,7 +90,8 @@ class HostCopies:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """During the block, replace the members that give an array's values, in every thread."""
+        """In the ``with`` block, replace the members that return an array's values with members that record the access,
+        in all threads."""
         value, dlpack, pointer, entry, entries = (vars(ArrayImpl)[name] for name in _MEMBERS)
 
         def read(array: Any) -> Any:

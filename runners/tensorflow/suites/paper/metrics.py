@@ -82,8 +82,8 @@ accuracy.value("no-examples", classes(0), dtype="int64", tolerance=SHARE)
 
 
 def collected(context: Context, labels: Any, predictions: Any) -> Callable[[], Any]:
-    """Prepare a metric. Its variables are local, its two tensors are in the named collections, and wrong arguments
-    raise errors."""
+    """Prepare a test of a metric of TensorFlow 1. Its variables must be in the collection of local variables, and its
+    value and update tensors in the collections that the caller names. Wrong arguments must raise errors."""
     with own_graph(context) as graph:
         (given, guessed), feeds = stand_ins([labels, predictions])
         value, update = context.function(
