@@ -251,7 +251,7 @@ def test_nothing_to_read_is_exit_code_2(portolan: Portolan, tmp_path: Path) -> N
     assert "has no Python file that can be read" in portolan.refused(
         "assess", str(tmp_path / "empty"), "--on", "torch/xla"
     )
-    assert "has no Python file that can be read (a.py: no Python 3): correct it" in portolan.refused(
+    assert "has no Python file that can be read (a.py: no Python 3): correct a file" in portolan.refused(
         "assess", str(tmp_path / "broken"), "--on", "torch/xla"
     )
     assert "the PATH is empty" in portolan.refused("assess", "", "--on", "torch/xla")

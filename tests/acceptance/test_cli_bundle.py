@@ -92,7 +92,7 @@ def test_a_bundle_is_imported_and_shown_like_any_campaign(portolan: Portolan, bu
         assert words in portolan.refused("import", "--unsigned", str(bad))
     with bad.open("wb") as sparse:
         sparse.truncate(MAX_BYTES + 1)
-    assert "larger than 1,024 MiB" in portolan.refused("import", "--unsigned", str(bad))
+    assert "larger than the limit of 1,024 MiB" in portolan.refused("import", "--unsigned", str(bad))
     assert "there is no file" in portolan.refused("import", str(tmp_path / "absent"))
     assert len(json.loads(portolan.ask("status", "--json"))) == 1
 

@@ -117,7 +117,7 @@ def test_a_target_that_cannot_be_served_is_named_and_left_out(portolan: Portolan
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere/cpu", "no framework 'nowhere'"),
+        ("nowhere/cpu", "there is no framework 'nowhere'; choose one of: "),
         ("hazards/cpuu", "framework 'hazards' has no device 'cpuu'; did you mean cpu?"),
         ("torch/xlaa", "framework 'torch' has no device 'xlaa'; did you mean xla?"),
     ],

@@ -85,7 +85,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, command: tuple[str,
     portolan.variables |= {URL: "postgresql://somebody@127.0.0.1/portolan", PASSWORD_FILE: str(absent)}
     assert str(absent) in portolan.refused(*command)
     absent.write_text("\n")
-    assert f"{absent} is empty" in portolan.refused(*command)
+    assert f"{absent}, which is empty" in portolan.refused(*command)
     absent.write_text("open sesame")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         nobody = listener.getsockname()[1]

@@ -281,7 +281,7 @@ def test_a_secret_file_that_is_gone_is_no_open_door(
 ) -> None:
     for content in ("", "two words\n", "too-short"):
         secret_file.write_text(content)
-        assert "must hold the enrolment key" in complaint(post(coordinator, body(known_runner), "x"), 503)
+        assert "does not contain the enrolment key" in complaint(post(coordinator, body(known_runner), "x"), 503)
     secret_file.unlink()
     assert "cannot be read" in complaint(post(coordinator, body(known_runner)), 503)
     secret_file.write_text(ENROLMENT)

@@ -142,8 +142,8 @@ async def test_bundles_with_the_same_cases_share_them(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (rename_first, "1 case changed (hazards.add/0: function hazards.add → hazards.other); "),
-        (alter_first, " → 'another'); "),
+        (rename_first, "1 case changed (hazards.add/0: function hazards.add → hazards.other)"),
+        (alter_first, " → 'another')"),
     ],
 )
 @pytest.mark.parametrize("first", ["a bundle", "a runner"])

@@ -261,7 +261,7 @@ async def test_names_are_taken_literally_but_for_stars_and_question_marks(
         "'; drop": set(),
     }.items():
         assert set(await read_matrix(engine, number, query)) == expected_names, query
-    with pytest.raises(QueryError, match=r"it has: torch@2\.9\.0/cpu"):
+    with pytest.raises(QueryError, match=r"name one of: torch@2\.9\.0/cpu"):
         await read_matrix(engine, number, "fails:tpu")
 
 
