@@ -39,4 +39,6 @@ def test_a_proxy_that_is_no_address_is_refused(tmp_path: Path) -> None:
     portolan = Portolan(
         tmp_path, PORTOLAN_PROXIES="the proxy", PORTOLAN_DATABASE_URL="postgresql://nobody@nowhere/none"
     )
-    assert "PORTOLAN_PROXIES: 'the' does not appear to be an IPv4 or IPv6 network" in portolan.refused("serve")
+    assert "PORTOLAN_PROXIES has 'the' ('the' does not appear to be an IPv4 or IPv6 network)" in portolan.refused(
+        "serve"
+    )
