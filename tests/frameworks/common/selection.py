@@ -24,8 +24,8 @@ from tests.each import check_each
 from tests.levels import ROOT, content_before, drawn, touched
 
 MOST_CHANGED = 500
-"""A run at level 1 checks at most this many of the cases that a change touches in a frozen file. A release draws
-thousands, which take level 2."""
+"""A run at level 1 checks at most this many of the cases that a change touches in a frozen file or in a module. A
+release draws thousands, and the module of a suite that is read from files has them all. These take level 2."""
 
 
 class Selection:
@@ -89,7 +89,7 @@ class Selection:
             case_id
             for file, functions in _definitions(self._framework.name)
             for case_id in (
-                *(case.id for function in functions for case in function.cases if file in files),
+                *(_some([case.id for function in functions for case in function.cases], file) if file in files else ()),
                 *_changed_frozen_cases(PurePath(file).parent, files),
             )
         )
@@ -113,7 +113,12 @@ def _changed_frozen_cases(folder: PurePath, files: Collection[str]) -> Iterator[
             changed_names = [
                 name for name, case in _frozen_cases(ROOT / path).items() if case != cases_before.get(name)
             ]
-            yield from drawn(changed_names, max(1, math.ceil(len(changed_names) / MOST_CHANGED)), f"changed {path}")
+            yield from _some(changed_names, str(path))
+
+
+def _some(touched_names: list[str], path: str) -> list[str]:
+    """The ids of cases that a change of a file touches, or a sample of them if they are many."""
+    return drawn(touched_names, max(1, math.ceil(len(touched_names) / MOST_CHANGED)), f"changed {path}")
 
 
 def _frozen_cases(file: Path | io.BytesIO) -> dict[str, dict[str, Any]]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path, PurePath
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
+from runners.suite.cases import Function
+from runners.suite.framework import Framework
 from runners.suite.frozen import VARIANTS_PACK, PackWriter
 from tests import levels
 from tests.frameworks.common import selection
@@ -61,3 +65,17 @@ def test_of_many_changed_cases_a_sample_is_checked_unless_all_tests_run(
     assert len(changed_cases({}, many)) == selection.MOST_CHANGED
     monkeypatch.setattr(levels, "LEVEL", 2)
     assert len(changed_cases({}, many)) == len(many)
+
+
+@pytest.mark.parametrize(("cases", "checked_cases"), [(3, 3), (3 * selection.MOST_CHANGED, selection.MOST_CHANGED)])
+def test_of_the_cases_of_a_changed_module_as_many_are_checked(
+    cases: int, checked_cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = Function("torch.abs", lambda: None)
+    for number in range(cases):
+        function.value(f"{number}", lambda inputs: [inputs.normal(3)], reference=np.abs)
+    monkeypatch.setattr(levels, "LEVEL", 1)
+    monkeypatch.setattr(selection, "_definitions", lambda name: [("suite/module.py", [function]), ("other.py", [])])
+    monkeypatch.setattr(selection, "touched", lambda: frozenset({"suite/module.py"}))
+    framework = cast(Framework, SimpleNamespace(name="torch", load_suites=dict))
+    assert len(selection.Selection(framework)._touched) == checked_cases
