@@ -34,7 +34,7 @@ from bench.place import folder, say
 
 SEED = "PORTOLAN_BENCH_SEED"
 WHOLE = "PORTOLAN_BENCH_WHOLE"
-KEPT = "PORTOLAN_BENCH_FOLDER"
+FOLDER_VARIABLE = "PORTOLAN_BENCH_FOLDER"
 """The variable that names a folder to keep. A later run with this folder does not repeat the steps whose files are
 there."""
 DRAWN = 6
@@ -65,7 +65,7 @@ def run() -> Iterator[Figure]:
 
 def _place() -> AbstractContextManager[Path]:
     """The folder of the files: the one that the person keeps, or a temporary one."""
-    kept_folder = os.environ.get(KEPT)
+    kept_folder = os.environ.get(FOLDER_VARIABLE)
     if not kept_folder:
         return folder()
     place = Path(kept_folder).resolve()

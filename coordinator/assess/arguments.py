@@ -1,10 +1,10 @@
-"""The arguments of a call, as far as its source shows them: their number, literals and dtypes. This module does no
-I/O."""
+"""The arguments of a call, as far as its source shows them: their number, literals and dtypes; and the defaults of a
+function's parameters. This module does no I/O."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -103,3 +103,10 @@ def dtype_of(value: Binding) -> str | None:
 def dtypes_of(values: Iterable[Binding]) -> set[str]:
     dtypes = [value.dtype if isinstance(value, Thing) else dtype_of(value) for value in values]
     return {dtype for dtype in dtypes if dtype is not None}
+
+
+def parameters_with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """The parameters of a function in their order, each with its default; None if it has no default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
+    return zip([*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True)

@@ -28,6 +28,7 @@ from coordinator.assess.arguments import (
     index_dtypes,
     index_kind,
     parameter_names,
+    parameters_with_defaults,
 )
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
 from coordinator.assess.host_arrays import (
@@ -726,12 +727,8 @@ class SiteResolver(Resolver):
         return self._returns.pop()
 
     def _parameters(self, path: str, arguments: ast.arguments, receiver: Binding) -> dict[str, Binding]:
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
         scope: dict[str, Binding] = {}
-        for index, (argument, default) in enumerate(
-            zip([*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True)
-        ):
+        for index, (argument, default) in enumerate(parameters_with_defaults(arguments)):
             default_value = self._value(default) if default is not None else None
             if index == 0 and receiver is not None:
                 scope[argument.arg] = receiver
@@ -1238,10 +1235,7 @@ def _choice_of(test: ast.expr) -> tuple[str, str] | None:
 
 def _default_texts(arguments: ast.arguments) -> Iterator[tuple[str, str]]:
     """The parameters whose defaults are texts, with their defaults."""
-    positional = [*arguments.posonlyargs, *arguments.args]
-    with_default = positional[len(positional) - len(arguments.defaults) :]
-    pairs = [*zip(with_default, arguments.defaults, strict=True)]
-    for parameter, default in [*pairs, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]:
+    for parameter, default in parameters_with_defaults(arguments):
         if isinstance(default, ast.Constant) and isinstance(default.value, str):
             yield parameter.arg, default.value
 

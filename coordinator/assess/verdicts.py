@@ -193,7 +193,7 @@ def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[C
 
 
 def _is_extreme(case: CaseEvidence) -> bool:
-    return not EXTREME_VALUES.isdisjoint(case.case.rsplit("-", 1)[-1:])
+    return case.case.rpartition("-")[2] in EXTREME_VALUES
 
 
 def _calls(case: CaseEvidence) -> Sequence[CallOptions]:

@@ -56,8 +56,8 @@ def breakable_text(text: str) -> Markup:
 def _with_breaks(word: str, sign: re.Pattern[str]) -> Markup:
     # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere. The mark is
     # not in the word, because page_text has replaced it.
-    marked = sign.sub(rf"\g<0>{_MARK}", word)
-    pieces = _LONG_PIECE.sub(rf"\g<0>{_MARK}", marked).split(_MARK)
+    word_with_marks = sign.sub(rf"\g<0>{_MARK}", word)
+    pieces = _LONG_PIECE.sub(rf"\g<0>{_MARK}", word_with_marks).split(_MARK)
     return Markup("<wbr>").join(pieces)
 
 

@@ -30,8 +30,8 @@ class TableColumn:
     @cached_property
     def heading(self) -> Markup:
         """The column's cell in the head of the table. Numbers are aligned in the head as in the cells below."""
-        aligned = _class("n") if "n" in self._classes.split() else ""
-        return Markup('<th scope="col"{}>{}</th>').format(aligned, self.label)
+        alignment = _class("n") if "n" in self._classes.split() else ""
+        return Markup('<th scope="col"{}>{}</th>').format(alignment, self.label)
 
     def __html__(self) -> str:
         return self._attributes

@@ -26,7 +26,7 @@ SAID = 600
 """The maximum number of characters of a failure's message. The page of the outcome has all."""
 MOST_CASES = 12
 """The maximum number of cases on a target that are all shown at once."""
-_PLACED = {Placement.on_device, Placement.host_only}
+_KNOWN_PLACEMENTS = {Placement.on_device, Placement.host_only}
 
 
 def fold_cases(cases: Sequence[CaseDetail]) -> tuple[Sequence[CaseDetail], Sequence[CaseDetail]]:
@@ -40,7 +40,7 @@ def fold_cases(cases: Sequence[CaseDetail]) -> tuple[Sequence[CaseDetail], Seque
 def _is_plain(case: CaseDetail) -> bool:
     return all(
         run.verdict == Verdict.passed
-        and (run.placement in _PLACED or run.unproven == Unproven.refuses)
+        and (run.placement in _KNOWN_PLACEMENTS or run.unproven == Unproven.refuses)
         and not run.samples_ms
         for run in case.runs
     )

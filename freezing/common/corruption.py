@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from freezing.common.parts import ENDS
 from freezing.common.prune import FOLDER, SUITE, case_id, remove_cases
+from freezing.common.restart import restart_with
 from protocol.enums import RECOMPILED
 from runners import frameworks
 from runners.isolation.harness import prepared_call
@@ -104,8 +105,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments:
         print(f"usage: python -m {MODULE} FRAMEWORK [CASE…]", file=sys.stderr)
         return 2
-    if not CHECKED_HEAP.items() <= os.environ.items():
-        os.execve(sys.executable, [sys.executable, "-m", MODULE, *arguments], {**os.environ, **CHECKED_HEAP})
+    restart_with(CHECKED_HEAP, MODULE, arguments)
     warnings.simplefilter("ignore")
     remove_corrupting(arguments[0], arguments[1:])
     return 0

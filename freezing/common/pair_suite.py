@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction
-from freezing.common.hashes import fix_hashes
 from freezing.common.pairs import PairSubject, PlainCases, draw_pair, most_followed
 from freezing.common.parts import merge
+from freezing.common.restart import fix_hashes
 from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, Pack
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, draw_missing, drawn_apart, merge, write_part
+from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
 from runners.jax import FRAMEWORK
 from runners.suite.frozen import Pack, PackWriter

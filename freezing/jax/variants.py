@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any
 from freezing.common import domain, variants
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.parts import (
     ENDED,
     LISTED_VARIANTS,
@@ -39,6 +38,7 @@ from freezing.common.parts import (
     merge_variants,
     write_part,
 )
+from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
 from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, Variant
 from protocol.enums import GRADIENT, JUDGED_BY, NON_FINITE, RECOMPILED, WRONG_ON_HOST, Judge

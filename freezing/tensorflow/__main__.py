@@ -20,8 +20,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from freezing.common.gate import SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, merge, write_part
+from freezing.common.restart import fix_hashes
 from freezing.tensorflow.in_turn import deadly_reasons, draw_in_turn, parts_of
 from runners.suite.frozen import PackWriter
 from runners.tensorflow import FRAMEWORK

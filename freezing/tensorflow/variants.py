@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
+from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
 from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function

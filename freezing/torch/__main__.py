@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.parts import Reason, draw_missing, merge, write_part
+from freezing.common.restart import fix_hashes
 from freezing.common.samples import Drawn
 from runners.suite.frozen import PackWriter
 from runners.torch import FRAMEWORK

@@ -29,9 +29,9 @@ from zlib import crc32
 
 from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
 from freezing.common.gate import GatedFunction, SampleGate
-from freezing.common.hashes import fix_hashes
 from freezing.common.kinds import kinds_of, plain_values
 from freezing.common.parts import Reason, add_variants, draw_missing, merge_variants, write_part
+from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
 from freezing.common.variants import (
     NAN,

@@ -86,13 +86,13 @@ def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> A
     values = array.cpu() if dtype is None else array.cpu().to(getattr(torch, dtype))
     # Drawn values may differ between elements that share memory. So every device gets the values of this view.
     view = strided(values, strides)
-    arrived = view.to(array.device)
-    if arrived.stride() == tuple(strides):
-        return arrived
+    view_there = view.to(array.device)
+    if view_there.stride() == tuple(strides):
+        return view_there
     try:
         return steps.take(steps.buffer(view).to(array.device))
     except RuntimeError:
-        return arrived
+        return view_there
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PROGRAM = """
 import sys
-from freezing.common.hashes import fix_hashes
+from freezing.common.restart import fix_hashes
 
 fix_hashes("program", sys.argv[1:])
 print(hash("depth"), sys.argv[1:])

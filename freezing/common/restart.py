@@ -1,0 +1,24 @@
+"""Restart a freezing tool with other variables, such as a fixed hash seed: sample generators iterate over sets of
+names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+_VARIABLE, _FIXED = "PYTHONHASHSEED", "0"
+
+
+def fix_hashes(module: str, arguments: Sequence[str]) -> None:
+    """Replace this process by ``python -m module`` with a fixed hash seed, unless the seed is fixed already.
+
+    Python sets the seed at its start, before any code of ours runs, so a running process cannot change it.
+    """
+    restart_with({_VARIABLE: _FIXED}, module, arguments)
+
+
+def restart_with(variables: Mapping[str, str], module: str, arguments: Sequence[str]) -> None:
+    """Replace this process by ``python -m module`` with these environment variables, unless it has them already."""
+    if not variables.items() <= os.environ.items():
+        os.execve(sys.executable, [sys.executable, "-m", module, *arguments], {**os.environ, **variables})
