@@ -239,10 +239,19 @@ class _Seen:
 
         A module trains unless the program says otherwise. If the code passes the class on, other code builds the
         module, mostly with the required arguments alone: so the class is compared with the cases of the fewest
-        arguments.
+        arguments. Numbers that the call passes by name (``momentum=0.01``) count as omitted if no case passes any of
+        these names, because a number seldom decides whether a module has buffers.
         """
-        counts = [call.positional for case in training_cases for call in calls_of(case) if not call.keywords]
+        calls = [call for case in training_cases for call in calls_of(case)]
+        counts = [call.positional for call in calls if not call.keywords]
         call = self.call or (CallSite(min(counts), {}) if counts else None)
+        case_keywords = {name for one in calls for name in one.keywords}
+        if (
+            call is not None
+            and case_keywords.isdisjoint(call.keywords)
+            and all(map(_may_be_number, call.keywords.values()))
+        ):
+            call = replace(call, keywords={})
         usual = usual_cases(training_cases, self.dtypes)
         verdict = replace(self, counted=training_cases, usual=usual, call=call).verdict()
         is_finding = verdict.weight is Weight.finding
@@ -356,6 +365,10 @@ def _keyword_of(case: CaseEvidence, name: str) -> object:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
+
+
+def _may_be_number(value: object) -> bool:
+    return value is UNKNOWN_VALUE or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 SINGLE = "a single case says so"

@@ -393,6 +393,24 @@ def test_a_module_whose_buffers_are_wrong_in_training_is_a_finding(call: Site, w
     assert verdict.basis.endswith("in training") == (weight is Weight.finding)
 
 
+@pytest.mark.parametrize(
+    ("keywords", "weight"),
+    [
+        ({"momentum": UNKNOWN_VALUE}, Weight.finding),
+        ({"eps": 1e-3, "momentum": 0.01}, Weight.finding),
+        ({"track": False}, Weight.condition),
+        ({"kind": "running"}, Weight.condition),
+    ],
+)
+def test_a_number_passed_by_name_does_not_decide_whether_a_module_has_buffers(
+    keywords: dict[str, object], weight: Weight
+) -> None:
+    # The passing case, which has four arguments, differs from the failing ones in its dtypes too.
+    cases = [one if "/4" in one.case else _in(one, ["float32", "int64"]) for one in normalization()]
+    verdict = only(assessment_of(cases, site(positional=1, keywords=keywords))).verdict
+    assert (verdict.kind, verdict.weight) == (Kind.wrong, weight)
+
+
 def test_a_module_whose_buffers_are_right_in_some_cases_like_the_call_is_no_finding() -> None:
     right = case("1-train-nan-buffers", "passed", "train", "buffers")
     assert only(assessment_of(normalization(right))).verdict.weight is not Weight.finding
