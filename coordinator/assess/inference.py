@@ -105,6 +105,8 @@ _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
 _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
 """Methods that return the same values in another shape."""
+_NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
+"""Contexts and decorators in which PyTorch computes no gradients."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -207,6 +209,8 @@ class SiteResolver(Resolver):
         """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
         self._is_in_option = False
         """Whether the current branch is an entry of a table in the form of conditions."""
+        self._has_gradient = True
+        """Whether gradients may be computed in the current block."""
         self._later_branches: set[int] = set()
         """The ids of the ``elif`` branches that compare the same name as the branch before."""
         self._default_texts: list[Mapping[str, str]] = [{}]
@@ -303,6 +307,7 @@ class SiteResolver(Resolver):
                 id(node) in self._host_bound,
                 self._is_in_option or id(node) in self._options,
                 bool(self._results) and self._results[-1].is_in_loop,
+                self._has_gradient,
             )
         )
 
@@ -606,6 +611,19 @@ class SiteResolver(Resolver):
         value = self._annotation(node)
         return OTHER if value is None and self._silently(node) is OTHER else value
 
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        names = {_last_name(_callee_of(item.context_expr)) for item in node.items}
+        with self._computing(gradients=_NO_GRADIENT.isdisjoint(names)):
+            super()._with(node)
+
+    @contextmanager
+    def _computing(self, *, gradients: bool) -> Iterator[None]:
+        """Read code that computes gradients or not. Code around it may already compute none."""
+        before = self._has_gradient
+        self._has_gradient = before and gradients
+        yield
+        self._has_gradient = before
+
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
         with self._block(is_loop=True):
@@ -654,7 +672,8 @@ class SiteResolver(Resolver):
             is_of_class = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
         annotation = self._annotation(node.returns)
-        with self._inside(node.name):
+        has_gradient = _NO_GRADIENT.isdisjoint(decorators)
+        with self._inside(node.name), self._computing(gradients=has_gradient):
             returns = self._enter_function(path, node.args, node.body, receiver)
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
             # A decorator of the user may store the function in a table.
@@ -671,7 +690,7 @@ class SiteResolver(Resolver):
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
         self._facts.functions[path] = FunctionFact(
-            parameters, result, is_property, owner or "", returns_numbers, device_parameter
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient
         )
 
     def _silently(self, node: ast.expr) -> Binding:
@@ -687,8 +706,7 @@ class SiteResolver(Resolver):
         self._names_replaced = before
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
-        inner = _callee_of(node)
-        return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+        return _last_name(_callee_of(node))
 
     def _lambda(self, node: ast.Lambda) -> Binding:
         path = f"{self._path}.<lambda {node.lineno}:{node.col_offset}>"
@@ -860,6 +878,9 @@ class SiteResolver(Resolver):
         call = call_site(node, positional, keywords)
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             self._count_by(node.args)
+        if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id == "dict" and keywords:
+            entries = (element_of(value) if name == "**" else value for name, value in keywords.items())
+            return Elements(either([*entries, *map(element_of, positional)]))
         if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
             self._note_operation(Form.unary, node, node.func.id, positional[0])
         if isinstance(callee, Builtin):
@@ -1248,6 +1269,11 @@ def _is_text(node: ast.expr) -> bool:
 def _callee_of(decorator: ast.expr) -> ast.expr:
     """The function of a decorator with arguments, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last part of a dotted name; empty for other expressions."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _selections(node: ast.expr) -> Iterator[ast.expr]:

@@ -406,6 +406,7 @@ class Linker:
             goes_to_host=mention.goes_to_host,
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
+            has_gradient=mention.has_gradient,
         )  # fmt: skip
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
@@ -492,6 +493,7 @@ class Linker:
             is_left_out=not fact.owner
             and reading.module in self._importing.read_in_part
             and name not in self._importing.names,
+            has_gradient=fact.has_gradient,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),

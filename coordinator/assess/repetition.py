@@ -64,6 +64,8 @@ TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
 OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
+_LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
+"""Matches the names of functions that compute a loss."""
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
@@ -103,6 +105,28 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+
+
+def differentiated_functions(graph: CallGraph) -> frozenset[str]:
+    """The names of the user's functions that a training step differentiates: the methods of layers, losses, and the
+    functions that these certainly call."""
+    roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
+    callees = _callees(graph)
+
+    def is_differentiated(name: str) -> bool:
+        return roles.get(name) in _CALLING_ROLES and graph.functions[name].has_gradient
+
+    waiting = [
+        name
+        for name, function in graph.functions.items()
+        if (function.is_of_layer or _LOSS_OR_STEP.fullmatch(name.rpartition(".")[2])) and is_differentiated(name)
+    ]
+    names = set(waiting)
+    while waiting:
+        next_names = set(filter(is_differentiated, callees[waiting.pop()] - names))
+        names |= next_names
+        waiting += next_names
+    return frozenset(names)
 
 
 def _reach(

@@ -859,6 +859,40 @@ def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
     assert next(site.is_option for site in sites(code) if site.function == "torch.nn.MaxPool1d") is is_option
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "{'batch': nn.BatchNorm2d, 'layer': nn.LayerNorm}",
+        "dict(batch=nn.BatchNorm2d, layer=nn.LayerNorm)",
+        "dict({'batch': nn.BatchNorm2d}, layer=nn.LayerNorm)",
+        "dict(layer=nn.LayerNorm, **{'batch': nn.BatchNorm2d})",
+    ],
+)
+def test_a_class_from_a_table_may_be_any_of_its_entries(table: str) -> None:
+    code = f"NORMS = {table}\ndef make(name):\n    norm = NORMS[name]\n    return norm(3)\n"
+    made_sites = [site for site in sites(code) if site.within == "make"]
+    assert {site.function for site in made_sites} == {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"}
+    assert all(site.is_option for site in made_sites)
+
+
+@pytest.mark.parametrize(
+    ("code", "has_gradient"),
+    [
+        ("x.sum()", True),
+        ("with torch.no_grad():\n        x.sum()", False),
+        ("with torch.inference_mode(), open(x):\n        x.sum()", False),
+        ("with torch.no_grad():\n        with torch.device('cpu'):\n            x.sum()", False),
+        ("with torch.no_grad():\n        pass\n    x.sum()", True),
+        ("with torch.enable_grad():\n        x.sum()", True),
+    ],
+)
+def test_code_without_gradients_is_known(code: str, has_gradient: bool) -> None:
+    read = f"def f(x: torch.Tensor):\n    {code}\n"
+    assert [site.has_gradient for site in sites(read) if site.function == "torch.Tensor.sum"] == [has_gradient]
+    for decorator in ("torch.no_grad()", "torch.inference_mode()"):
+        assert not any(site.has_gradient for site in sites(f"@{decorator}\n{read}") if site.within == "f")
+
+
 CHAIN = (
     "def pool(x: torch.Tensor, kind{default}):\n    if kind == 'max':\n        return F.max_pool2d(x, 2)\n"
     "    elif kind == 'mean':\n        return F.avg_pool2d(x, 2)\n    return x.sum()\n"

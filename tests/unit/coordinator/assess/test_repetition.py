@@ -144,3 +144,18 @@ def test_a_function_that_no_file_imports_or_calls_is_not_repeated_if_others_of_i
     files = {"package/__init__.py": "", **files}
     repeated = repeated_function_names(read_code(files))
     assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused_names
+
+
+def test_a_training_step_differentiates_layers_and_losses_and_what_they_call() -> None:
+    code = (
+        "def scale(x):\n    return x.sum()\n"
+        "def unused(x):\n    return x.sum()\n"
+        "@torch.no_grad()\ndef measure(x):\n    return scale(x) + unused(x)\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n        unused(torch.ones(3))\n"
+        "    def forward(self, x):\n        return self.helper(x) + measure(x)\n"
+        "    def helper(self, x):\n        return scale(x)\n"
+        "def ctc_loss(x):\n    return x.mean()\n"
+    )
+    names = read_code({"main.py": IMPORTS + code}).differentiated
+    assert names == {"main.scale", "main.Net.forward", "main.Net.helper", "main.ctc_loss"}
