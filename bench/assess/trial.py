@@ -100,8 +100,8 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
     predictions = predictions_of_recording(assess_replays(recording, replays, SLOW), replays)
     scores = {RECORDING: score(events, predictions, ended_early=ended_early)}
     if source is not None:
-        unused_classes = _unused_classes(values, package_folder / package.name)
-        scores[SOURCE] = score(events, predictions_of_source(source, unused_classes), ended_early=ended_early)
+        unused_names = _unused_names(values, package_folder / package.name)
+        scores[SOURCE] = score(events, predictions_of_source(source, unused_names), ended_early=ended_early)
     return Trial(model, scores)
 
 
@@ -161,13 +161,13 @@ def install(place: Path, package: Package) -> Path:
     return place
 
 
-def _unused_classes(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
+def _unused_names(values: Path, package: Path) -> Mapping[str, Sequence[str]]:
     """For each file whose functions the model's forward pass calls: the layer classes in this file that the model does
-    not have. Paths are as in the report."""
-    classes_by_file: Mapping[str, Sequence[str]] = json.loads((values / ON_CPU / "files.json").read_text())
+    not have, and the functions that it does not call. Paths are as in the report."""
+    names_by_file: Mapping[str, Sequence[str]] = json.loads((values / ON_CPU / "files.json").read_text())
     return {
-        Path(file).relative_to(package).as_posix(): classes
-        for file, classes in classes_by_file.items()
+        Path(file).relative_to(package).as_posix(): names
+        for file, names in names_by_file.items()
         if Path(file).is_relative_to(package)
     }
 
