@@ -104,7 +104,13 @@ def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
         function: str, kind: str, *, weight: str = "finding", path: str = "a.py", within: str = "Used.forward"
     ) -> dict[str, Any]:
         places = [{"path": path, "within": within}]
-        return {"function": function, "kind": kind, "case": f"{function}/gradient", "weight": weight, "places": places}
+        return {
+            "function": function,
+            "kind": kind,
+            "weight": weight,
+            "places": places,
+            "backward": function != "torch.i",
+        }
 
     report = {
         "findings": [
@@ -116,11 +122,14 @@ def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
             finding("torch.f", "wrong"),
             finding("torch.g", "fails", within="Unused.forward"),
             finding("torch.h", "fails", within="helper"),
+            finding("torch.i", "fails"),
+            finding("torch.j", "fails", within="uncalled"),
         ]
     }
-    assert set(predictions_of_source(report, {"a.py": ["Unused"]})) == {
+    assert set(predictions_of_source(report, {"a.py": ["Unused", "uncalled"]})) == {
         prediction("torch.a", is_backward=True),
         prediction("torch.h", is_backward=True),
+        prediction("torch.i"),
         prediction(VALUES, Kind.wrong),
     }
 
