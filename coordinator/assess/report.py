@@ -12,7 +12,7 @@ from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.findings import Assessment, Finding
 from coordinator.assess.recorded_run import RecordedRun
 from coordinator.assess.sites import AssessedSource, Site
-from coordinator.assess.verdicts import BACKWARD_PASS, Kind, SiteVerdict
+from coordinator.assess.verdicts import Kind, SiteVerdict
 from coordinator.assess.whole_run import WholeRun
 from coordinator.catalogue.usage.sources import LINK
 from coordinator.figures.formats import join_words, plural
@@ -213,7 +213,7 @@ def kind_sentence(finding: Finding) -> str:
         case Kind.falls_back:
             verb = "runs on the host"
     where = f": {verdict.condition}" if verdict.condition else ""
-    also = ", and so does the backward pass" if verdict.backward and not verdict.basis.endswith(BACKWARD_PASS) else ""
+    also = ", and so does the backward pass" if verdict.backward and not verdict.is_of_backward_pass else ""
     return f"{verb} in {verdict.failing} of {verdict.of} {verdict.basis}{also}{where}"
 
 

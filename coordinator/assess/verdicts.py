@@ -54,6 +54,10 @@ USUAL_DTYPES = ("float32", "int64", "bool")
 has."""
 
 
+BACKWARD_PASS = "with the backward pass"
+"""The last words of the basis of a verdict about the backward pass."""
+
+
 class Kind(StrEnum):
     """The kinds of findings, the worst first."""
 
@@ -116,6 +120,11 @@ class SiteVerdict:
     backward: bool = False
     """Whether the backward pass of the call has this result."""
     advice: tuple[str, ...] = ()
+
+    @property
+    def is_of_backward_pass(self) -> bool:
+        """Whether only the backward pass has this result."""
+        return self.basis.endswith(BACKWARD_PASS)
 
     @property
     def share(self) -> float:
@@ -317,6 +326,9 @@ class _Seen:
                 are_several = len({_base_of(case.case, names) for case in sharing}) >= FEWEST_CASES
                 if are_several and self._do_nearly_all(sharing):
                     return sharing, words_of_keyword
+        # As without the backward pass, a single case like the call is enough if all others have the same result.
+        if like and self._do_nearly_all(self.usual):
+            return list(self.usual), "cases of any kind"
         return like, words
 
     @cached_property
@@ -456,7 +468,6 @@ def _may_be_number(value: object) -> bool:
 
 
 SINGLE = "a single case says so"
-BACKWARD_PASS = "with the backward pass"
 IMPRECISE = "only the last digits differ: the values are right at the tolerance of the next less precise float type"
 
 

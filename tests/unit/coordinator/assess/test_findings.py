@@ -501,6 +501,16 @@ def test_one_shared_keyword_is_enough_if_all_cases_with_it_have_the_result(mode:
     assert in_trained_function(cases, call).verdict.weight is weight
 
 
+def test_a_single_case_like_the_call_is_enough_if_all_backward_passes_have_the_result() -> None:
+    cases = [
+        *several(3, "usual", keywords={"alpha": 2.0}),
+        falling_back("float32-0-gradient", BACKWARD),
+        falling_back("float32-1-gradient", BACKWARD, keywords={"alpha": 2.0}),
+    ]
+    finding = in_trained_function(cases, site())
+    assert kind_sentence(finding) == "runs on the host in 2 of 2 cases of any kind with the backward pass"
+
+
 def test_a_finding_about_a_fallback_says_whether_the_backward_pass_falls_back_too() -> None:
     forward_cases = [falling_back(f"usual-{number}", FORWARD, backward=False) for number in range(2)]
     both = in_trained_function([*forward_cases, *backward_cases(FORWARD, BACKWARD)[3:]], site())
