@@ -4,7 +4,7 @@ true.
 The truth is a whole run: each model makes a forward pass and a training step on the target, as under ``assess
 --whole``. A whole run has these events, each counted once per model: a function raised an error or fell back on the
 target; the command ended early without either; or values (of the forward pass, the gradient, or the running statistics
-after the step) differ from the CPU's values by more than ``MOST_ERROR``.
+after the step) differ from the CPU's values by more than ``MOST_ERROR``, and by more than rounding explains.
 
 There are two kinds of predictions. The recording predicts the findings of the same command, whose calls are replayed.
 The source predicts the findings of ``assess PACKAGE``, from the evidence that ships with Portolan. Of these, only

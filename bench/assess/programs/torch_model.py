@@ -1,4 +1,4 @@
-"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER [float64]``.
 
 The program is written for any device: the model is created on the default device, and the inputs are moved to the
 device of the model's parameters. Weights and inputs come from NumPy, so that they are equal on every device. Each run
@@ -28,7 +28,7 @@ NONE = "@none"
 """The word in ``models.toml`` that stands for None, because TOML has no such value."""
 
 
-def main(name: str, folder: str) -> None:
+def main(name: str, folder: str, dtype_name: str = "float32") -> None:
     document = tomllib.loads(MODELS.read_text())
     entry = document["models"][name]
     package = document["packages"][entry["package"]]
@@ -38,8 +38,11 @@ def main(name: str, folder: str) -> None:
     with entered_code() as code_of_set_up:
         model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
     load_weights(model)
+    dtype = getattr(torch, dtype_name)
+    model.to(dtype)
     device = next(model.parameters()).device
     inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
+    inputs = {key: value.to(dtype) if value.is_floating_point() else value for key, value in inputs.items()}
     model.eval()
     with torch.no_grad(), entered_code() as code_of_forward_pass:
         scores = scores_of(model(**inputs))
