@@ -164,7 +164,7 @@ def test_values_are_right_if_rounding_explains_their_error(
     factors = {"0": 1.0, "1": 1.01, "exact/0": 1 + rounding}
     for folder_name, factor in factors.items():
         (tmp_path / folder_name).mkdir(parents=True)
-        for value_name in trial.MOST_ERROR:
+        for value_name in trial.MOST_ERROR if folder_name != "exact/0" or rounding else ():
             np.save(tmp_path / folder_name / f"{value_name}.npy", factor * ones if value_name == name else ones)
     assert trial.has_wrong_values(tmp_path, tmp_path / "exact") is is_wrong
 
