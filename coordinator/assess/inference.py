@@ -879,8 +879,8 @@ class SiteResolver(Resolver):
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             self._count_by(node.args)
         if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id == "dict" and keywords:
-            entries = (element_of(value) if name == "**" else value for name, value in keywords.items())
-            return Elements(either([*entries, *map(element_of, positional)]))
+            named_values = (element_of(value) if name == "**" else value for name, value in keywords.items())
+            return Elements(either([*named_values, *map(element_of, positional)]))
         if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
             self._note_operation(Form.unary, node, node.func.id, positional[0])
         if isinstance(callee, Builtin):
