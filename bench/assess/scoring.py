@@ -108,8 +108,8 @@ def predictions_of_source(
     functions."""
 
     def is_of_model(place: Mapping[str, Any]) -> bool:
-        unused = unused_names.get(place["path"])
-        return unused is not None and place["within"].partition(".")[0] not in unused
+        names = unused_names.get(place["path"])
+        return names is not None and place["within"].partition(".")[0] not in names
 
     for finding in report["findings"]:
         is_predicting = finding["weight"] == Weight.finding and finding["kind"] in PREDICTING

@@ -50,8 +50,8 @@ def main(name: str, folder: str, dtype_name: str = "float32") -> None:
     with entered_code() as code_of_training:
         train(model, inputs)
     files = {code.co_filename for code in code_of_forward_pass}
-    entered = code_of_set_up | code_of_forward_pass | code_of_training
-    (out / "files.json").write_text(json.dumps(unused_names(model, files, entered)))
+    all_code = code_of_set_up | code_of_forward_pass | code_of_training
+    (out / "files.json").write_text(json.dumps(unused_names(model, files, all_code)))
     np.save(out / "gradient.npy", flat_gradient(model))
     np.save(out / "statistics.npy", flat_statistics(model))
 
@@ -132,24 +132,24 @@ def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
 @contextlib.contextmanager
 def entered_code() -> Iterator[set[CodeType]]:
     """Collects the code of the functions that are called within the context."""
-    entered: set[CodeType] = set()
-    sys.setprofile(lambda frame, event, _: entered.add(frame.f_code) if event == "call" else None)
+    code: set[CodeType] = set()
+    sys.setprofile(lambda frame, event, _: code.add(frame.f_code) if event == "call" else None)
     try:
-        yield entered
+        yield code
     finally:
         sys.setprofile(None)
 
 
-def unused_names(model: torch.nn.Module, files: Set[str], entered: Set[CodeType]) -> Mapping[str, list[str]]:
+def unused_names(model: torch.nn.Module, files: Set[str], all_code: Set[CodeType]) -> Mapping[str, list[str]]:
     """For each of these files, except torch's: its module classes that the model does not have, and its functions that
-    were not entered."""
+    were not called."""
     model_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
     modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
 
     def is_unused(member: object) -> bool:
         if inspect.isclass(member):
             return issubclass(member, torch.nn.Module) and member not in model_classes
-        return inspect.isfunction(member) and inspect.unwrap(member).__code__ not in entered
+        return inspect.isfunction(member) and inspect.unwrap(member).__code__ not in all_code
 
     return {
         file: [
