@@ -49,6 +49,7 @@ from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
     CALLED,
     ELEMENT,
+    LOOKUPS,
     SUPER,
     Alternatives,
     Elements,
@@ -883,6 +884,10 @@ class SiteResolver(Resolver):
             return Elements(either([*named_values, *map(element_of, positional)]))
         if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
             self._note_operation(Form.unary, node, node.func.id, positional[0])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in LOOKUPS:
+            table = self._silently(node.func.value)
+            if isinstance(table, Elements) and table.container is None:
+                return either((element_of(table), *positional[1:2]))
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):

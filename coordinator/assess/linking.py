@@ -20,6 +20,7 @@ from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
+    LOOKUPS,
     SUPER,
     Alternatives,
     Elements,
@@ -144,6 +145,9 @@ class Linker:
         if path in self._aliases:
             return self._evaluate(self._aliases[path])
         if path.endswith(CALLED):
+            owner, _, name = path[: -len(CALLED)].rpartition(".")
+            if owner and name in LOOKUPS and isinstance(table := self._evaluate(owner), Elements):
+                return self.value(element_of(table))
             return self._call(path[: -len(CALLED)])
         if path.endswith("]"):
             owner, _, index = path[:-1].rpartition("[")

@@ -20,6 +20,8 @@ member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+LOOKUPS = frozenset({"get", "pop"})
+"""The methods of a mapping that return one of its values."""
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
 
 

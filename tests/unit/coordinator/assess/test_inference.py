@@ -869,10 +869,12 @@ def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
     ],
 )
 def test_a_class_from_a_table_may_be_any_of_its_entries(table: str) -> None:
-    code = f"NORMS = {table}\ndef make(name):\n    norm = NORMS[name]\n    return norm(3)\n"
-    made_sites = [site for site in sites(code) if site.within == "make"]
-    assert {site.function for site in made_sites} == {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"}
-    assert all(site.is_option for site in made_sites)
+    for lookup in ("NORMS[name]", "NORMS.get(name)", "NORMS.pop(name, None)"):
+        make = f"def make(name):\n    norm = {lookup}\n    return norm(3)\n"
+        for code in (f"NORMS = {table}\n{make}", f"{make}NORMS = {table}\n"):
+            made_sites = [site for site in sites(code) if site.within == "make"]
+            assert {site.function for site in made_sites} == {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"}, code
+            assert all(site.is_option for site in made_sites)
 
 
 @pytest.mark.parametrize(
