@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
@@ -93,6 +94,9 @@ _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
 """Functions that create a constant without taking an array."""
+RECENT = 256
+"""The number of remembered answers about files and functions. The sites of a function follow one another, and so do
+the functions of a file."""
 
 
 def is_for_other_device(function: str, device: str) -> bool:
@@ -111,11 +115,13 @@ def is_test_code(site: Site) -> bool:
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
 
 
+@lru_cache(RECENT)
 def is_test_file(path: str) -> bool:
     """Whether all code of a file is test code."""
     return _TEST_FOLDER.search(path) is not None or _TEST_FILE.search(path) is not None
 
 
+@lru_cache(RECENT)
 def why_aside(path: str, within: str) -> str:
     """The reason, taken from the names of the file and the function, why a function does not run on the device
     repeatedly; empty if the names give none."""

@@ -84,7 +84,10 @@ class Linker:
         self._aliases = _short_names(self._modules, self._packages)
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
-        self._calls: dict[str, CallSite] = {}
+        self._calls: dict[str | int, CallSite] = {}
+        """The calls of sites by their texts, or by their numbers of arguments if they have no keywords."""
+        self._roles: dict[str, tuple[bool, bool]] = {}
+        """The results of ``_role`` for the functions of the current file."""
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
         different sets."""
@@ -333,18 +336,12 @@ class Linker:
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
         self._limit_memory()
+        self._roles.clear()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
             callees = list(filter(None, map(self.function_of, options)))
-            # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets
-            # one site.
-            by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
-            # An array has one class, even if the source allows several. A layer may have been made of any of them.
-            layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
-            is_choice = len({*by_function, *callees, *layers}) > 1
-            for site in by_function.values() or sites[:1]:
-                yield replace(site, is_option=True) if is_choice else site
+            yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in callees:
@@ -397,16 +394,31 @@ class Linker:
             return None
         is_on_host = mention.is_on_host or _makes_on_host(mention, public_name)
         path, line = reading.place(mention.line)
-        shared_call = None if call is None else self._calls.setdefault(repr(call), call)
+        is_in_data_class, is_at_setup = self._role(reading.module, mention.within)
         return Site(
-            path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
+            path, line, mention.column, public_name, certainty, use, self._share_call(call), mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
-            is_on_host=is_on_host or self._is_in_data_class(reading.module, mention.within),
-            is_at_setup=self._is_at_setup(reading.module, mention.within),
+            is_on_host=is_on_host or is_in_data_class,
+            is_at_setup=is_at_setup,
             goes_to_host=mention.goes_to_host,
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
         )  # fmt: skip
+
+    def _share_call(self, call: CallSite | None) -> CallSite | None:
+        """The same call; equal calls share one object."""
+        if call is None:
+            return None
+        # Most calls have no keywords. Their numbers of arguments are compared much faster than the texts of calls.
+        return self._calls.setdefault(repr(call) if call.keywords else call.positional, call)
+
+    def _role(self, module: str, within: str) -> tuple[bool, bool]:
+        """Whether a function is a method of a data set or a sampler, and whether it sets up a layer or takes the
+        weights of a module."""
+        path = f"{module}.{within}"
+        if path not in self._roles:
+            self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
+        return self._roles[path]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
         """Whether a function is a method of a data set or a sampler."""
@@ -569,6 +581,17 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+
+def _sites_of_choice(options: Sequence[Binding], sites: Sequence[Site], callees: Iterable[str]) -> Iterator[Site]:
+    """The sites of a mention that has several possible values, from the sites of all values."""
+    # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets one site.
+    by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
+    # An array has one class, even if the source allows several. A layer may have been made of any of them.
+    layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
+    is_choice = len({*by_function, *callees, *layers}) > 1
+    for site in by_function.values() or sites[:1]:
+        yield replace(site, is_option=True) if is_choice else site
 
 
 def _takes_state(fact: FunctionFact, method: str) -> bool:

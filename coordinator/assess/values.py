@@ -32,6 +32,10 @@ class Thing(Instance):
     is_on_host: bool = False
     """Whether the source created the array on the host and has not moved it to a device."""
 
+    def __reduce__(self) -> tuple[type[Thing], tuple[object, ...]]:
+        # This is several times as fast as the state of a frozen dataclass with slots, which ``Instance`` has.
+        return Thing, (self.of, self.certain, self.dtype, self.made_by, self.is_on_host)
+
     @property
     def is_array(self) -> bool:
         return is_array(self.of)
