@@ -1058,9 +1058,10 @@ class SiteResolver(Resolver):
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
             return False
         (root,) = self.frameworks
-        thing = array(root, certain=False)
-        result = self._knowledge.result_of_method(Method(thing, name), None, None)
-        return name in self._knowledge.methods[root] and isinstance(result, Thing)
+        if name not in self._knowledge.methods[root]:
+            return False
+        method = Method(array(root, certain=False), name)
+        return isinstance(self._knowledge.result_of_method(method, None, None), Thing)
 
     def _operation(self, node: ast.BinOp) -> Binding:
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
