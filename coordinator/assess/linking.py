@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from sys import intern
 from typing import NamedTuple
 
@@ -82,6 +83,11 @@ class Linker:
         self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
         self._aliases = _short_names(self._modules, self._packages)
+        self._definitions = {*facts.classes, *facts.functions, *self._modules}
+        """The paths of the user's classes, functions and modules. One look-up in this set is faster than three."""
+        self._modules_by_name = self._read_names_of_stars()
+        self._sources_of_stars: dict[str, frozenset[str] | None] = {}
+        """The results of ``_read_sources_of_star``."""
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str | int, CallSite] = {}
@@ -142,7 +148,7 @@ class Linker:
         facts = self._facts
         if path in facts.names:
             return self.value(facts.names[path])
-        if path in facts.classes or path in facts.functions or path in self._modules:
+        if path in self._definitions:
             return Symbol(path)
         if path in self._aliases:
             return self._evaluate(self._aliases[path])
@@ -188,10 +194,45 @@ class Linker:
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
-            member = self._evaluate(f"{star}.{name}")
-            if member is not None and member is not OTHER:
-                return member
+            if self._may_have(star, name):
+                member = self._evaluate(f"{star}.{name}")
+                if member is not None and member is not OTHER:
+                    return member
         return None
+
+    def _may_have(self, module: str, name: str) -> bool:
+        """Whether a module may define a name or get it by ``import *``.
+
+        A large package imports all names of hundreds of modules. Evaluating a name in each of them would take most of
+        the time and much memory.
+        """
+        if module not in self._sources_of_stars:
+            self._sources_of_stars[module] = self._read_sources_of_star(module)
+        sources = self._sources_of_stars[module]
+        return sources is None or not sources.isdisjoint(self._modules_by_name.get(name, ()))
+
+    def _read_sources_of_star(self, module: str) -> frozenset[str] | None:
+        """The module and all modules from which it directly or indirectly gets names by ``import *``. None if one of
+        them was not read, because it may define any name."""
+        waiting, sources = [module], set[str]()
+        while waiting:
+            current = waiting.pop()
+            if current not in self._modules or current in self._facts.names:
+                return None
+            if current not in sources:
+                sources.add(current)
+                waiting += self._facts.stars.get(current, ())
+        return frozenset(sources)
+
+    def _read_names_of_stars(self) -> dict[str, list[str]]:
+        """For each name, the modules that define it, of those from which another module imports all names."""
+        stars = {module for modules in self._facts.stars.values() for module in modules}
+        modules_by_name: dict[str, list[str]] = defaultdict(list)
+        for path in chain(self._facts.names, self._definitions, self._aliases):
+            module, _, name = path.rpartition(".")
+            if module in stars:
+                modules_by_name[name].append(module)
+        return dict(modules_by_name)
 
     def _member_of_class(self, path: str, name: str, *, is_instance: bool) -> Binding:
         facts = self._facts

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from coordinator.catalogue.surfaces import ARRAYS, is_array_class
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
@@ -126,6 +127,7 @@ class HostBatch(Value):
     """The public root of the arrays' framework."""
 
 
+@lru_cache(1024)
 def is_array(name: str) -> bool:
     """Whether instances of the class with this name are arrays or behave like arrays."""
     return is_array_class(name) or name in _LIKE_ARRAYS
