@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
 from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
@@ -93,6 +95,9 @@ _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
 """Functions that create a constant without taking an array."""
+RECENT = 256
+"""The number of remembered answers about files and functions. The sites of a function follow one another, and so do
+the functions of a file."""
 
 
 def is_for_other_device(function: str, device: str) -> bool:
@@ -111,22 +116,46 @@ def is_test_code(site: Site) -> bool:
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
 
 
+@lru_cache(RECENT)
 def is_test_file(path: str) -> bool:
     """Whether all code of a file is test code."""
     return _TEST_FOLDER.search(path) is not None or _TEST_FILE.search(path) is not None
 
 
+@lru_cache(RECENT)
 def why_aside(path: str, within: str) -> str:
     """The reason, taken from the names of the file and the function, why a function does not run on the device
     repeatedly; empty if the names give none."""
-    if _EXPORT_CODE.search(path):
+    file = _file(path)
+    if file.exports:
         return EXPORTS
-    is_transform = is_transform_file(path) and within.endswith(".__call__")
-    if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within) or _COLLATES.search(within):
+    is_transform = file.is_transform and within.endswith(".__call__")
+    if is_transform or file.prepares_data or _DATA_CLASS.search(within) or _COLLATES.search(within):
         return PREPARES_DATA
-    if _MODEL_INPUT_CODE.search(path) and not _OUTPUT_FUNCTION.search(within):
+    if file.makes_model_inputs and not _OUTPUT_FUNCTION.search(within):
         return PREPARES_DATA
-    return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
+    return SHOWS if file.shows or any(map(_shows, within.split("."))) else ""
+
+
+class _File(NamedTuple):
+    """The purposes of a file, as far as its name shows them."""
+
+    exports: bool
+    is_transform: bool
+    prepares_data: bool
+    makes_model_inputs: bool
+    shows: bool
+
+
+@lru_cache(RECENT)
+def _file(path: str) -> _File:
+    return _File(
+        _EXPORT_CODE.search(path) is not None,
+        is_transform_file(path),
+        _DATA_CODE.search(path) is not None,
+        _MODEL_INPUT_CODE.search(path) is not None,
+        _SHOWING_CODE.search(path) is not None,
+    )
 
 
 def is_transform_file(path: str) -> bool:

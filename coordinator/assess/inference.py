@@ -332,7 +332,7 @@ class SiteResolver(Resolver):
         match owner:
             case None:
                 is_own = False
-            case Symbol(path) if any(class_path and path == class_path + CALLED for class_path in self._classes):
+            case Symbol(path) if path.endswith(CALLED) and path.removesuffix(CALLED) in self._classes:
                 is_own = True
             case Symbol(path) if not (path.endswith(SUPER) or owner.is_plain_name):
                 is_own = False
@@ -532,7 +532,8 @@ class SiteResolver(Resolver):
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)
         is_option, before_option = self._is_option_branch(node), self._is_in_option
-        with self._under(guard_of(node.test)):
+        guard = guard_of(node.test)
+        with self._under(guard):
             before = dict(self._scopes[-1])
             self._is_in_option = before_option or is_option
             with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
@@ -540,7 +541,7 @@ class SiteResolver(Resolver):
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
-        with self._under(guard_of_else(node.test)), self._block():
+        with self._under(guard_of_else(node.test, guard)), self._block():
             self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
@@ -1083,9 +1084,10 @@ class SiteResolver(Resolver):
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
             return False
         (root,) = self.frameworks
-        thing = array(root, certain=False)
-        result = self._knowledge.result_of_method(Method(thing, name), None, None)
-        return name in self._knowledge.methods[root] and isinstance(result, Thing)
+        if name not in self._knowledge.methods[root]:
+            return False
+        method = Method(array(root, certain=False), name)
+        return isinstance(self._knowledge.result_of_method(method, None, None), Thing)
 
     def _operation(self, node: ast.BinOp) -> Binding:
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
@@ -1132,9 +1134,10 @@ class SiteResolver(Resolver):
 
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
-        with self._under(guard_of(node.test)), self._with_tested_class(node.test):
+        guard = guard_of(node.test)
+        with self._under(guard), self._with_tested_class(node.test):
             value = self._value(node.body)
-        with self._under(guard_of_else(node.test)):
+        with self._under(guard_of_else(node.test, guard)):
             return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:

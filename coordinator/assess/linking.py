@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from sys import intern
 from typing import NamedTuple
 
@@ -83,9 +84,17 @@ class Linker:
         self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
         self._aliases = _short_names(self._modules, self._packages)
+        self._definitions = {*facts.classes, *facts.functions, *self._modules}
+        """The paths of the user's classes, functions and modules. One look-up in this set is faster than three."""
+        self._modules_by_name = self._read_names_of_stars()
+        self._sources_of_stars: dict[str, frozenset[str] | None] = {}
+        """The results of ``_read_sources_of_star``."""
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
-        self._calls: dict[str, CallSite] = {}
+        self._calls: dict[str | int, CallSite] = {}
+        """The calls of sites by their texts, or by their numbers of arguments if they have no keywords."""
+        self._roles: dict[str, tuple[bool, bool]] = {}
+        """The results of ``_role`` for the functions of the current file."""
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
         different sets."""
@@ -140,7 +149,7 @@ class Linker:
         facts = self._facts
         if path in facts.names:
             return self.value(facts.names[path])
-        if path in facts.classes or path in facts.functions or path in self._modules:
+        if path in self._definitions:
             return Symbol(path)
         if path in self._aliases:
             return self._evaluate(self._aliases[path])
@@ -189,10 +198,45 @@ class Linker:
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
-            member = self._evaluate(f"{star}.{name}")
-            if member is not None and member is not OTHER:
-                return member
+            if self._may_have(star, name):
+                member = self._evaluate(f"{star}.{name}")
+                if member is not None and member is not OTHER:
+                    return member
         return None
+
+    def _may_have(self, module: str, name: str) -> bool:
+        """Whether a module may define a name or get it by ``import *``.
+
+        A large package imports all names of hundreds of modules. Evaluating a name in each of them would take most of
+        the time and much memory.
+        """
+        if module not in self._sources_of_stars:
+            self._sources_of_stars[module] = self._read_sources_of_star(module)
+        sources = self._sources_of_stars[module]
+        return sources is None or not sources.isdisjoint(self._modules_by_name.get(name, ()))
+
+    def _read_sources_of_star(self, module: str) -> frozenset[str] | None:
+        """The module and all modules from which it directly or indirectly gets names by ``import *``. None if one of
+        them was not read, because it may define any name."""
+        waiting, sources = [module], set[str]()
+        while waiting:
+            current = waiting.pop()
+            if current not in self._modules or current in self._facts.names:
+                return None
+            if current not in sources:
+                sources.add(current)
+                waiting += self._facts.stars.get(current, ())
+        return frozenset(sources)
+
+    def _read_names_of_stars(self) -> dict[str, list[str]]:
+        """For each name, the modules that define it, of those from which another module imports all names."""
+        stars = {module for modules in self._facts.stars.values() for module in modules}
+        modules_by_name: dict[str, list[str]] = defaultdict(list)
+        for path in chain(self._facts.names, self._definitions, self._aliases):
+            module, _, name = path.rpartition(".")
+            if module in stars:
+                modules_by_name[name].append(module)
+        return dict(modules_by_name)
 
     def _member_of_class(self, path: str, name: str, *, is_instance: bool) -> Binding:
         facts = self._facts
@@ -337,18 +381,12 @@ class Linker:
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
         self._limit_memory()
+        self._roles.clear()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
             callees = list(filter(None, map(self.function_of, options)))
-            # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets
-            # one site.
-            by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
-            # An array has one class, even if the source allows several. A layer may have been made of any of them.
-            layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
-            is_choice = len({*by_function, *callees, *layers}) > 1
-            for site in by_function.values() or sites[:1]:
-                yield replace(site, is_option=True) if is_choice else site
+            yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in callees:
@@ -401,17 +439,32 @@ class Linker:
             return None
         is_on_host = mention.is_on_host or _makes_on_host(mention, public_name)
         path, line = reading.place(mention.line)
-        shared_call = None if call is None else self._calls.setdefault(repr(call), call)
+        is_in_data_class, is_at_setup = self._role(reading.module, mention.within)
         return Site(
-            path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
+            path, line, mention.column, public_name, certainty, use, self._share_call(call), mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
-            is_on_host=is_on_host or self._is_in_data_class(reading.module, mention.within),
-            is_at_setup=self._is_at_setup(reading.module, mention.within),
+            is_on_host=is_on_host or is_in_data_class,
+            is_at_setup=is_at_setup,
             goes_to_host=mention.goes_to_host,
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
             has_gradient=mention.has_gradient,
         )  # fmt: skip
+
+    def _share_call(self, call: CallSite | None) -> CallSite | None:
+        """The same call; equal calls share one object."""
+        if call is None:
+            return None
+        # Most calls have no keywords. Their numbers of arguments are compared much faster than the texts of calls.
+        return self._calls.setdefault(repr(call) if call.keywords else call.positional, call)
+
+    def _role(self, module: str, within: str) -> tuple[bool, bool]:
+        """Whether a function is a method of a data set or a sampler, and whether it sets up a layer or takes the
+        weights of a module."""
+        path = f"{module}.{within}"
+        if path not in self._roles:
+            self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
+        return self._roles[path]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
         """Whether a function is a method of a data set or a sampler."""
@@ -575,6 +628,17 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+
+def _sites_of_choice(options: Sequence[Binding], sites: Sequence[Site], callees: Iterable[str]) -> Iterator[Site]:
+    """The sites of a mention that has several possible values, from the sites of all values."""
+    # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets one site.
+    by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
+    # An array has one class, even if the source allows several. A layer may have been made of any of them.
+    layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
+    is_choice = len({*by_function, *callees, *layers}) > 1
+    for site in by_function.values() or sites[:1]:
+        yield replace(site, is_option=True) if is_choice else site
 
 
 def _takes_state(fact: FunctionFact, method: str) -> bool:
