@@ -92,7 +92,7 @@ class Linker:
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
         self._calls: dict[str | int, CallSite] = {}
-        """The calls of sites by their texts, or by their numbers of arguments if they have no keywords."""
+        """The calls of sites by their texts, or by their numbers of arguments if no value of an argument is known."""
         self._roles: dict[str, tuple[bool, bool]] = {}
         """The results of ``_role`` for the functions of the current file."""
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
@@ -455,8 +455,9 @@ class Linker:
         """The same call; equal calls share one object."""
         if call is None:
             return None
-        # Most calls have no keywords. Their numbers of arguments are compared much faster than the texts of calls.
-        return self._calls.setdefault(repr(call) if call.keywords else call.positional, call)
+        # Of most calls only the number of arguments is known. Numbers are compared much faster than the texts of calls.
+        has_values = bool(call.keywords or call.arguments)
+        return self._calls.setdefault(repr(call) if has_values else call.positional, call)
 
     def _role(self, module: str, within: str) -> tuple[bool, bool]:
         """Whether a function is a method of a data set or a sampler, and whether it sets up a layer or takes the
