@@ -166,7 +166,8 @@ def _note(verdict: SiteVerdict, why: str) -> SiteVerdict:
 def _form(call: CallSite | None) -> object:
     if call is None:
         return None
-    return call.positional, tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
+    keywords = tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
+    return call.positional, keywords, tuple((number, repr(value)) for number, value in call.arguments.items())
 
 
 def rank(finding: Finding) -> tuple[object, ...]:

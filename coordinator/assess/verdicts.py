@@ -22,6 +22,7 @@ from coordinator.results.conditions import (
     Aspect,
     CallSite,
     Condition,
+    calls_of,
     condition_of,
     function_condition,
     matching,
@@ -196,10 +197,6 @@ def _is_extreme(case: CaseEvidence) -> bool:
     return case.case.rpartition("-")[2] in EXTREME_VALUES
 
 
-def _calls(case: CaseEvidence) -> Sequence[CallOptions]:
-    return (case.options.calls or ()) if case.options else ()
-
-
 def _dtypes(case: CaseEvidence) -> frozenset[str]:
     return frozenset(case.options.dtypes) if case.options else frozenset()
 
@@ -244,7 +241,7 @@ class _Seen:
         module, mostly with the required arguments alone: so the class is compared with the cases of the fewest
         arguments.
         """
-        counts = [call.positional for case in training_cases for call in _calls(case) if not call.keywords]
+        counts = [call.positional for case in training_cases for call in calls_of(case) if not call.keywords]
         call = self.call or (CallSite(min(counts), {}) if counts else None)
         usual = usual_cases(training_cases, self.dtypes)
         verdict = replace(self, counted=training_cases, usual=usual, call=call).verdict()
@@ -342,9 +339,7 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     passes by position.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
-    agreeing_cases = [
-        case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)
-    ]
+    agreeing_cases = [case for case in cases if (calls := calls_of(case)) and _agree(plain, calls)]
     names = {name for case in agreeing_cases for name in plain if _is_plain(_keyword_of(case, name))}
     return agreeing_cases, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(names)])}"
 
@@ -356,8 +351,7 @@ def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:
 
 
 def _keyword_of(case: CaseEvidence, name: str) -> object:
-    calls = case.options.calls if case.options else None
-    return next((call.keywords[name] for call in calls or () if name in call.keywords), None)
+    return next((call.keywords[name] for call in calls_of(case) if name in call.keywords), None)
 
 
 def _is_plain(value: object) -> bool:

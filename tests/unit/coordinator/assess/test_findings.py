@@ -287,6 +287,18 @@ def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
     assert only(assessment_of(cases, site("torch.Tensor.topk", positional=2))).verdict.weight is Weight.note
 
 
+def test_a_methods_arguments_are_those_after_the_first_of_the_function_that_does_the_same() -> None:
+    of_function = [
+        *several(2, "three", "failed", positional=2, arguments={"2": 3}),
+        *several(2, "one", positional=2, arguments={"2": 1}),
+    ]
+    weights = [
+        only(assessment_of({"torch.topk": of_function}, site("torch.Tensor.topk", arguments={1: k}))).verdict.weight
+        for k in (3, 1, 5)
+    ]
+    assert weights == [Weight.finding, Weight.note, Weight.condition]
+
+
 def test_a_method_that_each_case_of_its_class_calls_has_the_cases_of_the_class() -> None:
     cases = {"torch.optim.Adam": several(3, "usual", "failed", positional=2)}
     step = only(assessment_of(cases, site("torch.optim.Adam.step", positional=0))).verdict

@@ -209,7 +209,7 @@ def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() ->
         ("torch.nn.Conv2d", Certainty.typed),
         ("torch.nn.AdaptiveAvgPool2d", Certainty.typed),
     ]
-    assert forward_sites[1].call == CallSite(3, {"padding_mode": "circular"})
+    assert forward_sites[1].call == CallSite(3, {"padding_mode": "circular"}, {1: 3, 2: 8, 3: 3})
 
 
 @pytest.mark.parametrize(
@@ -253,11 +253,15 @@ def test_a_name_that_says_what_a_value_is_does_not_use_it(code: str) -> None:
         ),
         ("torch.sum(a, dim=n)", CallSite(1, {"dim": UNKNOWN_VALUE})),
         ("torch.sum(a, dtype=torch.float64)", CallSite(1, {"dtype": UNKNOWN_VALUE})),
+        ("torch.sum(a, 1, True)", CallSite(3, {}, {2: 1, 3: True})),
+        ("torch.sum(a, True, 1)", CallSite(3, {}, {2: True, 3: 1})),
+        ("torch.sum(a, (0, 1), keepdim=True)", CallSite(2, {"keepdim": True}, {2: [0, 1]})),
+        ("torch.sum(a, (0, n))", CallSite(2, {})),
         ("torch.sum(*a)", None),
         ("torch.sum(a, **n)", None),
     ],
 )
-def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected_call: CallSite | None) -> None:
+def test_a_call_keeps_its_arity_and_its_literals(call: str, expected_call: CallSite | None) -> None:
     (site,) = sites(call)
     assert site.call == expected_call
 
