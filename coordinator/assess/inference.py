@@ -105,6 +105,9 @@ _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
 _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
 """Methods that return the same values in another shape."""
+_PROPERTIES = frozenset({"property", "cached_property"})
+_SETTERS = frozenset({"setter", "deleter"})
+"""The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -659,7 +662,7 @@ class SiteResolver(Resolver):
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
             # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
-        is_property = any(name in ("property", "cached_property") for name in decorators)
+        is_property = not _PROPERTIES.isdisjoint(decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = annotation if annotation is not None else either(returns)
         overloads = self._overloads.get(path)
@@ -670,6 +673,8 @@ class SiteResolver(Resolver):
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
+        if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
+            return  # A property's value comes from its getter, which has the same name.
         self._facts.functions[path] = FunctionFact(
             parameters, result, is_property, owner or "", returns_numbers, device_parameter
         )

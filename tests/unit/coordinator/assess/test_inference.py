@@ -74,6 +74,17 @@ def test_calls_are_found_with_the_certainty_of_their_names(
     assert functions(code) == expected_uses
 
 
+def test_a_setter_does_not_hide_the_getter_of_its_property() -> None:
+    code = (
+        "class Scale:\n"
+        "    @property\n    def value(self):\n        return torch.ones(3)\n"
+        "    @value.setter\n    def value(self, value):\n        self._value = value\n"
+        "    @value.deleter\n    def value(self):\n        del self._value\n"
+        "    def total(self):\n        return self.value.sum()\n"
+    )
+    assert ("torch.Tensor.sum", "typed", "called") in functions(code)
+
+
 @pytest.mark.parametrize(
     ("decorator", "function_names"),
     [
