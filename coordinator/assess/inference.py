@@ -407,6 +407,7 @@ class SiteResolver(Resolver):
     def _import(self, node: ast.Import) -> None:
         super()._import(node)
         self.reading.imports_numpy |= any(alias.name.partition(".")[0] in _NUMPY for alias in node.names)
+        self.reading.imports_pandas |= any(alias.name.partition(".")[0] == "pandas" for alias in node.names)
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
@@ -419,6 +420,7 @@ class SiteResolver(Resolver):
             return
         module = self._absolute(node)
         self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
+        self.reading.imports_pandas |= not node.level and module.partition(".")[0] == "pandas"
         for alias in node.names:
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
