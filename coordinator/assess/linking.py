@@ -73,6 +73,16 @@ class CallEdge(NamedTuple):
     none."""
 
 
+class _ClassKind(NamedTuple):
+    """The kind of a user's class, as far as its names and those of its base classes show."""
+
+    is_tokenizer: bool
+    is_metric: bool
+
+
+_OTHER_CLASS = _ClassKind(is_tokenizer=False, is_metric=False)
+
+
 class _Imports(NamedTuple):
     """The imports between the files of the user's code."""
 
@@ -103,8 +113,7 @@ class Linker:
         self._importing = _Imports(frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
-        self._class_names: dict[str, Sequence[str]] = {}
-        """The names of each class and of its base classes, without their modules."""
+        self._class_kinds: dict[str, _ClassKind] = {}
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -426,22 +435,21 @@ class Linker:
 
     def _is_in_tokenizer(self, module: str, within: str) -> bool:
         """Whether a function is a method of a tokenizer. A layer with such a name runs on the device."""
-        path = f"{module}.{within}".rpartition(".")[0]
-        if "." not in within or not is_tokenizer(self._names_of_class(path)):
+        if not self._kind_of_class(f"{module}.{within.rpartition('.')[0]}").is_tokenizer:
             return False
         return not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
-    def _names_of_class(self, path: str) -> Sequence[str]:
-        """The names of a class and of its base classes, including those of other packages. Empty if the path is no
-        class of the user."""
+    def _kind_of_class(self, path: str) -> _ClassKind:
+        """The kind of a class, by the names of the class and of its base classes, including those of other packages."""
         if path not in self._facts.classes:
-            return ()
-        if path not in self._class_names:
+            return _OTHER_CLASS
+        if path not in self._class_kinds:
             ancestors = tuple(self._ancestors(path))
             bases = (base for ancestor in ancestors for base in self._facts.classes.get(ancestor, ()))
             paths = (*ancestors, *(base.path for base in bases if isinstance(base, Symbol)))
-            self._class_names[path] = tuple({intern(name.rpartition(".")[2]) for name in paths})
-        return self._class_names[path]
+            names = {name.rpartition(".")[2] for name in paths}
+            self._class_kinds[path] = _ClassKind(is_tokenizer(names), is_metric(names))
+        return self._class_kinds[path]
 
     def _is_at_setup(self, module: str, within: str) -> bool:
         """Whether a function sets up a layer, takes the weights of a module, or runs only once in an epoch."""
@@ -460,7 +468,7 @@ class Linker:
             return False
         if is_rare_hook(method):
             return self._has_foreign_base(path) or self.framework_base(path) is not None
-        return is_summary(method, fact.parameters) and is_metric(self._names_of_class(path))
+        return is_summary(method, fact.parameters) and self._kind_of_class(path).is_metric
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -528,9 +536,8 @@ class Linker:
             tuple(bases),
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
-            is_of_tokenizer=bool(fact.owner) and self._is_in_tokenizer(reading.module, within),
-            is_of_metric=bool(fact.owner) and is_metric(self._names_of_class(fact.owner)),
-            is_rare=self._is_rare(fact.owner, method),
+            is_of_metric=self._kind_of_class(fact.owner).is_metric,
+            is_aside=self._is_in_tokenizer(reading.module, within) or self._is_rare(fact.owner, method),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),

@@ -143,7 +143,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.aside
     if is_transform_file(function.path) and f"{function.owner}.__call__" in functions and not function.is_of_layer:
         return FunctionRole.aside
-    if function.is_of_tokenizer or function.is_rare:
+    if function.is_aside:
         return FunctionRole.aside
     if is_setup_function(function.within) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
         return FunctionRole.setup
