@@ -45,7 +45,7 @@ _SETUP_FUNCTION = re.compile(
 )
 _INITIALIZER = re.compile(r"_?init(?:ialize)?_\w+|(?:\w+_)?init(?:ializer)?_?")
 """Functions outside of classes that compute the first values of parameters: ``init_phases``, ``orthogonal_init``."""
-_FRAMEWORK_SETUP = re.compile(r"configure_\w+|setup(?:_\w+)?|prepare_data")
+_FRAMEWORK_SETUP = re.compile(r"configure_\w+|setup|prepare_data")
 """Methods that a training framework calls once."""
 _RARE_HOOK = re.compile(
     r"_?(?:on|before|after)_(?!\w*(?:batch|step|iter|backward|zero_grad))\w*(?:epoch|fit|train|validat\w*|val|test|predict)"

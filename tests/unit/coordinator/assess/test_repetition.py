@@ -137,6 +137,7 @@ PIPELINE = "import lightning\nclass Pipeline(lightning.LightningModule):\n"
         (PIPELINE + "    def on_fit_start(self):\n        return _rank(1)", False),
         (PIPELINE + "    def on_train_batch_end(self):\n        return _rank(1)", True),
         ("class Pipeline:\n    def after_epoch(self):\n        return _rank(1)", True),
+        ("class Own(torch.autograd.Function):\n    def setup_context(ctx, x, y):\n        return _rank(1)", True),
     ],
 )
 def test_methods_that_run_once_in_an_epoch_are_not_repeated(code: str, is_repeated: bool) -> None:
