@@ -108,6 +108,9 @@ _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsquee
 """Methods that return the same values in another shape."""
 _NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 """Contexts and decorators in which PyTorch computes no gradients."""
+_PROPERTIES = frozenset({"property", "cached_property"})
+_SETTERS = frozenset({"setter", "deleter"})
+"""The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -410,6 +413,7 @@ class SiteResolver(Resolver):
     def _import(self, node: ast.Import) -> None:
         super()._import(node)
         self.reading.imports_numpy |= any(alias.name.partition(".")[0] in _NUMPY for alias in node.names)
+        self.reading.imports_pandas |= any(alias.name.partition(".")[0] == "pandas" for alias in node.names)
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
@@ -422,6 +426,7 @@ class SiteResolver(Resolver):
             return
         module = self._absolute(node)
         self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
+        self.reading.imports_pandas |= not node.level and module.partition(".")[0] == "pandas"
         for alias in node.names:
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
@@ -680,7 +685,7 @@ class SiteResolver(Resolver):
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
             # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
-        is_property = any(name in ("property", "cached_property") for name in decorators)
+        is_property = not _PROPERTIES.isdisjoint(decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = annotation if annotation is not None else either(returns)
         overloads = self._overloads.get(path)
@@ -691,6 +696,8 @@ class SiteResolver(Resolver):
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
+        if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
+            return  # A property's value comes from its getter, which has the same name.
         self._facts.functions[path] = FunctionFact(
             parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient
         )

@@ -12,7 +12,14 @@ from typing import NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
-from coordinator.assess.harmless import is_setup_method, takes_state
+from coordinator.assess.harmless import (
+    is_metric,
+    is_rare_hook,
+    is_setup_method,
+    is_summary,
+    is_tokenizer,
+    takes_state,
+)
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
@@ -46,6 +53,8 @@ _CALLS = ("forward", "__call__", "call")
 _ALSO_OF_NUMPY = frozenset({"nonzero"})
 """Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
 NumPy's method takes none."""
+_ALSO_OF_PANDAS = frozenset({"unique"})
+"""Methods that columns of pandas have too. A call with arguments is PyTorch's, because pandas' method takes none."""
 MOST_REMEMBERED = 20_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
@@ -64,6 +73,16 @@ class CallEdge(NamedTuple):
     keeps_host: bool = False
     """Whether ``callee`` is a function that uses the host unless a call gives it a device, and this call gives it
     none."""
+
+
+class _ClassKind(NamedTuple):
+    """The kind of a user's class, as far as its names and those of its base classes show."""
+
+    is_tokenizer: bool
+    is_metric: bool
+
+
+_OTHER_CLASS = _ClassKind(is_tokenizer=False, is_metric=False)
 
 
 class _Imports(NamedTuple):
@@ -104,6 +123,7 @@ class Linker:
         self._importing = _Imports(frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
+        self._class_kinds: dict[str, _ClassKind] = {}
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -468,16 +488,46 @@ class Linker:
         return self._roles[path]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a data set or a sampler."""
-        return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
+        """Whether a function is a method of a data set, a sampler or a tokenizer."""
+        bases = self._bases_around(module, within)
+        return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
+
+    def _is_in_tokenizer(self, module: str, within: str) -> bool:
+        """Whether a function is a method of a tokenizer. A layer with such a name runs on the device."""
+        if not self._kind_of_class(f"{module}.{within.rpartition('.')[0]}").is_tokenizer:
+            return False
+        return not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+
+    def _kind_of_class(self, path: str) -> _ClassKind:
+        """The kind of a class, by the names of the class and of its base classes, including those of other packages."""
+        if path not in self._facts.classes:
+            return _OTHER_CLASS
+        if path not in self._class_kinds:
+            ancestors = tuple(self._ancestors(path))
+            bases = (base for ancestor in ancestors for base in self._facts.classes.get(ancestor, ()))
+            paths = (*ancestors, *(base.path for base in bases if isinstance(base, Symbol)))
+            names = {name.rpartition(".")[2] for name in paths}
+            self._class_kinds[path] = _ClassKind(is_tokenizer(names), is_metric(names))
+        return self._class_kinds[path]
 
     def _is_at_setup(self, module: str, within: str) -> bool:
-        """Whether a function sets up a layer, or takes the weights of a module."""
-        method = within.rpartition(".")[2]
+        """Whether a function sets up a layer, takes the weights of a module, or runs only once in an epoch."""
+        class_name, _, method = within.rpartition(".")
         fact = self._facts.functions.get(f"{module}.{within}")
         if fact is not None and _takes_state(fact, method):
             return True
+        if self._is_rare(f"{module}.{class_name}", method):
+            return True
         return is_setup_method(method) and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+
+    def _is_rare(self, path: str, method: str) -> bool:
+        """Whether a method of a class runs only once, or once in an epoch."""
+        fact = self._facts.functions.get(f"{path}.{method}")
+        if fact is None or path not in self._facts.classes:
+            return False
+        if is_rare_hook(method):
+            return self._has_foreign_base(path) or self.framework_base(path) is not None
+        return is_summary(method, fact.parameters) and self._kind_of_class(path).is_metric
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -545,6 +595,8 @@ class Linker:
             tuple(bases),
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
+            is_of_metric=self._kind_of_class(fact.owner).is_metric,
+            is_aside=self._is_in_tokenizer(reading.module, within) or self._is_rare(fact.owner, method),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
@@ -603,6 +655,8 @@ class Linker:
                 receiver, _, method = mention.value.path.rpartition(".")
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
                 if reading.imports_numpy and method in _ALSO_OF_NUMPY and mention.call == CallSite(0, {}):
+                    is_told = False
+                if reading.imports_pandas and method in _ALSO_OF_PANDAS and mention.call == CallSite(0, {}):
                     is_told = False
                 if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed

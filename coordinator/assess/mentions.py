@@ -196,6 +196,7 @@ class FileReading:
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
     imports_numpy: bool = False
+    imports_pandas: bool = False
     star_imports: int = 0
     dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)

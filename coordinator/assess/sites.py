@@ -130,6 +130,11 @@ class UserFunction(NamedTuple):
     is_of_foreign_class: bool = False
     """Whether the method's class inherits from a class of another package, which may itself inherit from a framework's
     class."""
+    is_of_metric: bool = False
+    """Whether the method's class is a metric."""
+    is_aside: bool = False
+    """Whether the function is a method of a tokenizer, which works on the host, or a method that runs once or once in
+    an epoch."""
     has_arrays: bool = False
     """Whether the function takes arrays."""
     returns_numbers: bool = False

@@ -75,6 +75,30 @@ def test_calls_are_found_with_the_certainty_of_their_names(
 
 
 @pytest.mark.parametrize(
+    ("code", "method_names"),
+    [
+        ("import pandas as pd\ndef f(t):\n    return t.column.unique()", []),
+        ("from pandas import Series\ndef f(t):\n    return t.column.unique()", []),
+        ("import pandas as pd\ndef f(t):\n    return t.column.unique(dim=0)", ["torch.Tensor.unique"]),
+        ("def f(t):\n    return t.column.unique()", ["torch.Tensor.unique"]),
+    ],
+)
+def test_a_method_that_columns_of_pandas_have_too_is_not_guessed(code: str, method_names: list[str]) -> None:
+    assert names(code) == method_names
+
+
+def test_a_setter_does_not_hide_the_getter_of_its_property() -> None:
+    code = (
+        "class Scale:\n"
+        "    @property\n    def value(self):\n        return torch.ones(3)\n"
+        "    @value.setter\n    def value(self, value):\n        self._value = value\n"
+        "    @value.deleter\n    def value(self):\n        del self._value\n"
+        "    def total(self):\n        return self.value.sum()\n"
+    )
+    assert ("torch.Tensor.sum", "typed", "called") in functions(code)
+
+
+@pytest.mark.parametrize(
     ("decorator", "function_names"),
     [
         ("@implements(torch.linalg.cholesky)", []),
