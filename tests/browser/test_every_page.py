@@ -101,12 +101,12 @@ MANY_TARGETS = """([targets, name]) =>
 """Repeats the last column of a matrix of two targets until there are this many, and gives every row this name."""
 
 SPLIT_WORDS = r"""[...document.querySelectorAll(".matrix th[scope=row] a")].flatMap(link => [...link.childNodes])
-  .filter(node => node.nodeType === Node.TEXT_NODE && !/\s/.test(node.textContent)).filter(node => {
+  .filter(node => node.nodeType === Node.TEXT_NODE && !/\s|.{18}/.test(node.textContent)).filter(node => {
     const range = document.createRange();
     range.selectNodeContents(node);
     return range.getClientRects().length > 1;
   }).map(node => node.textContent)"""
-"""The pieces of the names in a matrix that stand on more than one line."""
+"""The words of the names in a matrix that stand on more than one line. A word may be split from 18 letters on."""
 
 MISNAMED_CELLS = """[...document.querySelectorAll(".stacked")].filter(table => table.tHead.rows.length === 1).flatMap(
   table => [...table.querySelectorAll("tbody tr")].filter(row => !row.querySelector("[colspan]")).flatMap(
