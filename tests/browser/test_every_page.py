@@ -133,13 +133,14 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
             (name, "desk")
             for name in (
                 *("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations"),
+                "framework in the atlas",
                 *("figures", "report", "the study"),
             )
         ),
         *(
             (name, "phone")
             for name in (
-                *("matrix on device", "function in the atlas", "module in the atlas"),
+                *("matrix on device", "function in the atlas", "framework in the atlas", "module in the atlas"),
                 *("campaigns", "campaign", "function", "function with markup", "outcome", "history", "compared"),
                 *("figures", "report", "the study", "coverage", "operations", "runners", "runner"),
             )
