@@ -146,6 +146,12 @@ async def list_campaigns(engine: AsyncEngine, *, before: int | None, limit: int)
     return CampaignPage(campaigns=campaigns, next=campaigns[-1].id if len(campaigns) == limit else None)
 
 
+async def target_names(engine: AsyncEngine, campaign_ids: Sequence[int]) -> dict[int, list[str]]:
+    """The names by which each of these campaigns' targets can be chosen."""
+    async with engine.connect() as connection:
+        return await targets_store.names_by_campaign(connection, campaign_ids)
+
+
 async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     async with engine.connect() as connection:
         return await _detail(connection, campaign_id)

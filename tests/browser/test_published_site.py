@@ -209,6 +209,8 @@ def test_without_scripts_every_function_is_reached_by_links(browser: Browser, ad
     context = browser.new_context(viewport=DESK, java_script_enabled=False)
     reader = Watched(context.new_page(), address)
     reader.open("/index.html")
+    expect(reader.page.get_by_role("search")).to_be_hidden()
+    assert "The search and the tiles need scripts" in reader.page.inner_text("main")
     reader.page.locator("section[aria-labelledby=torch]").get_by_role("link", name="functions by module").click()
     reader.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
     reader.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()
