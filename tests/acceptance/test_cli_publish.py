@@ -99,7 +99,7 @@ def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Pa
 def functions_of_mark(site: Path, framework: str, letter: str) -> set[str]:
     """The functions with this letter on the front page."""
     text = (site / "index.html").read_text()
-    index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
+    index = json.loads(text.partition("<script type=application/json id=atlas>")[2].partition("</script>")[0])
     own = index[framework]
     words = own["names"].split(" ")
     names = [f"{own['modules'][int(module)]}.{last}" for last, module in zip(*[iter(words)] * 2, strict=True)]
