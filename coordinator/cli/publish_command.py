@@ -14,11 +14,14 @@ from coordinator.atlas.site import site_files
 from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import SHIPPED_DATA, find_evidence
+from coordinator.cli.local import stoppable
 from coordinator.cli.shared_options import DataDir, SignatureOptional, Url
 from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
+
+EVERY_TARGET = "*/*"
 
 
 def publish(
@@ -26,7 +29,9 @@ def publish(
         Path, typer.Argument(metavar="DIR", help="Output folder. A site that Portolan wrote there is replaced.")
     ],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
-    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
+    on: Annotated[
+        str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")
+    ] = EVERY_TARGET,
     data: Annotated[
         Path | None,
         typer.Option(help="A file of `portolan evidence`, or `shipped` for the evidence that ships with Portolan."),
@@ -55,11 +60,17 @@ def publish(
     origin = _predicate(evidence.origin)
     atlas = whole_atlas(replace(evidence, targets=targets, origin=origin))
     if not atlas.frameworks:
+        if on == EVERY_TARGET and not evidence.targets:
+            raise PublicationError(
+                f"there is nothing to publish: the evidence {origin}, and its only targets are CPUs, which an atlas "
+                "does not show, because it compares other devices with them; chart another device"
+            )
         guess = did_you_mean(on, sorted({target.short for target in evidence.targets})) or ";"
         raise PublicationError(
             f"there is no evidence of {on} to publish{guess} chart such a target, or name another with --on"
         )
-    files = write_site(site_files(atlas, published_before(folder)), folder)
+    with stoppable():  # A signal must not leave the unfinished copy of the site behind.
+        files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
     print(f"the evidence {origin}")

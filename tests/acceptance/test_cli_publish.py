@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from html.parser import HTMLParser
@@ -16,11 +18,13 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.atlas.marks import cell_of
+from coordinator.cli import INTERRUPTED
 from coordinator.cli.output import writing
 from protocol.host_only import load_host_only
 from tests import bundles
 from tests.coordinator_process import CoordinatorProcess
-from tests.portolan_process import Portolan
+from tests.portolan_process import COMMAND, Portolan
+from tests.waiting import LIMIT_S, until
 
 MOST_OF_FRONT = 150_000
 MOST_OF_FUNCTION = 60_000
@@ -163,7 +167,27 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
     assert "thesis.tex: the file is not a bundle" in portolan.refused(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex"), "--unsigned"
     )
+    cpu = bundles.make(tmp_path / "cpu.bundle", runs=1)
+    assert "its only targets are CPUs, which an atlas does not show" in portolan.refused(
+        "publish", str(tmp_path / "site"), str(cpu), "--unsigned"
+    )
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_publication_leaves_nothing_behind(
+    portolan: Portolan, tmp_path: Path, number: signal.Signals
+) -> None:
+    place = tmp_path / "published"
+    publishing = subprocess.Popen([*COMMAND, "publish", str(place / "site")], env=portolan.variables)
+    try:
+        until(lambda: any(place.glob("*.part/index.html")), "the first files of the site")
+        publishing.send_signal(number)
+        assert publishing.wait(LIMIT_S) == INTERRUPTED
+    finally:
+        publishing.kill()
+        publishing.wait()
+    assert list(place.iterdir()) == []
 
 
 def test_of_a_coordinator_without_a_campaign_it_is_said_that_the_evidence_ships(
