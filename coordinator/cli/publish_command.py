@@ -21,17 +21,13 @@ from coordinator.figures.formats import join_words, plural
 from coordinator.targets.selectors import Selector
 from protocol.function_names import did_you_mean
 
-EVERY_TARGET = "*/*"
-
 
 def publish(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Output folder. A site that Portolan wrote there is replaced.")
     ],
     bundles: Annotated[list[Path] | None, typer.Argument(metavar="BUNDLE…", help="Files of `portolan-runner`.")] = None,
-    on: Annotated[
-        str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")
-    ] = EVERY_TARGET,
+    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Only these targets, such as torch/*.")] = "*/*",
     data: Annotated[
         Path | None,
         typer.Option(help="A file of `portolan evidence`, or `shipped` for the evidence that ships with Portolan."),
@@ -55,16 +51,13 @@ def publish(
     selector = Selector.parse(on)
     has_files = bool(bundles) or data not in (None, SHIPPED_DATA)
     accepted_signers = _signers(has_files, signers, revoked, accept_unsigned)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or (), accepted_signers, is_completed=False)
+    evidence = find_evidence(
+        data, url, data_dir, selector, bundles or (), accepted_signers, is_completed=False, with_cpu=True
+    )
     targets = tuple(target for target in evidence.targets if selector.matches(target))
     origin = _predicate(evidence.origin)
     atlas = whole_atlas(replace(evidence, targets=targets, origin=origin))
     if not atlas.frameworks:
-        if on == EVERY_TARGET and not evidence.targets:
-            raise PublicationError(
-                f"there is nothing to publish: the evidence {origin}, and its only targets are CPUs, which an atlas "
-                "does not show, because it compares other devices with them; chart another device"
-            )
         guess = did_you_mean(on, sorted({target.short for target in evidence.targets})) or ";"
         raise PublicationError(
             f"there is no evidence of {on} to publish{guess} chart such a target, or name another with --on"

@@ -167,11 +167,20 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
     assert "thesis.tex: the file is not a bundle" in portolan.refused(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex"), "--unsigned"
     )
-    cpu = bundles.make(tmp_path / "cpu.bundle", runs=1)
-    assert "its only targets are CPUs, which an atlas does not show" in portolan.refused(
-        "publish", str(tmp_path / "site"), str(cpu), "--unsigned"
-    )
     assert not (tmp_path / "site").exists()
+
+
+def test_the_cpu_is_in_a_published_atlas_as_in_that_of_a_coordinator(
+    portolan: Portolan, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    bundle = bundles.make(tmp_path / "cpu.bundle", runs=1)
+    output = portolan.ask("publish", str(tmp_path / "alone"), str(bundle), "--unsigned")
+    assert " on hazards@1.0/cpu\n" in output
+    assert "as long as on the CPU" not in (tmp_path / "alone" / "functions" / "hazards.add.html").read_text()
+    other = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+    other.ask("import", str(bundle), "--unsigned")
+    output = other.ask("publish", str(tmp_path / "site"), "--on", "hazards/cpu")
+    assert " on hazards@1.0/cpu\n" in output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -206,6 +206,7 @@ def test_a_file_of_revoked_keys_that_has_no_keys_is_named(lab: Lab) -> None:
     revoked = lab.folder / "revoked_keys"
     revoked.write_text("# none yet\n")
     lab.publish("--revoked", str(revoked))
+    shutil.rmtree(lab.site)
     revoked.write_text("the key of last year\n")
     assert f"{revoked} is not a list of keys: write one public key per line" in lab.refused("--revoked", str(revoked))
 
