@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from types import FrameType
+
+STDERR = 2
+"""The file descriptor of standard error."""
 
 
 class FirstInterrupt:
@@ -36,4 +38,4 @@ class FirstInterrupt:
         self.give_back()
         if self._notice is not None:
             # A print could fail here, because the signal may have come in the middle of another print.
-            os.write(sys.__stderr__.fileno(), f"{self._notice}\n".encode())
+            os.write(STDERR, f"{self._notice}\n".encode())
