@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from protocol.enums import FORM_ONLY, GRADIENT, REAL, RECOMPILED, REFUSES, CaseKind, InputKind, TimedCases, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
-from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
+from protocol.option_limits import MAX_ARGUMENTS, MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 
 LONGEST = 120
 """The maximum number of characters of an id or a function in a message."""
@@ -35,6 +35,7 @@ value."""
 
 
 Keyword = Annotated[str, Field(max_length=MAX_KEYWORD, pattern=NO_NUL)]
+Position = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,2}$")]
 
 
 class CallOptions(Message):
@@ -42,6 +43,9 @@ class CallOptions(Message):
 
     positional: Count
     """The number of positional arguments. For a method, the object itself is not counted."""
+    arguments: dict[Position, Value] = Field(default_factory=dict, max_length=MAX_ARGUMENTS)
+    """The values of positional arguments by number: ``{"2": [3, 3]}`` for ``pool(x, (3, 3))``. Only plain values are
+    given: numbers, strings, booleans, null, and lists of these."""
     keywords: dict[Keyword, Value] = Field(default_factory=dict, max_length=MAX_KEYWORDS)
     receiver: Value = None
     """The object whose method is called; null for a function, or if it is unknown."""

@@ -3,7 +3,8 @@ pictures with this script.
 
 The tests use the same views of every page. As a command, this script starts an instance in a separate folder, charts a
 few functions of the targets, and writes the desktop views to docs/images/. With ``--data-dir`` it uses the newest
-campaign of an existing instance, and charts nothing. This script runs in ``.venv``.
+campaign of an existing instance, and charts nothing. The picture of the atlas is always of a new instance, which shows
+the evidence that ships. This script runs in ``.venv``.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ PAGES = {
     "figures": "/campaigns/{campaign}/figures",
 }
 """The pages in the README."""
+BEGINS_AT = {"atlas": "#tensorflow", "matrix": ".matrix", "figures": "figure"}
+"""The part of the page with which the picture begins."""
 MOST_BYTES = 200_000
 COLORS = (256, 128, 64, 32)
 
@@ -55,6 +58,9 @@ def main() -> None:
     path = chromium.find()
     if path is None:
         sys.exit(f"screenshots: {chromium.MISSING}")
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with _folder(None) as folder, _instance(folder, "") as url:
+        _take_all(path, url, ["atlas"])
     with _folder(options_of_command.data_dir) as folder, _instance(folder, options_of_command.targets) as url:
         if options_of_command.data_dir is None:
             print("screenshots: charting", options_of_command.targets, flush=True)
@@ -69,13 +75,16 @@ def main() -> None:
                 "--functions",
                 " ".join(FUNCTIONS),
             )
-        IMAGES.mkdir(parents=True, exist_ok=True)
-        with chromium.launch(path) as browser:
-            page = browser.new_page(device_scale_factor=1.5)
-            campaign = _newest_campaign(url)
-            for _, scheme in views(page, ["desk"]):
-                for name, address in PAGES.items():
-                    _take(page, url + address.format(campaign=campaign), IMAGES / f"{name}-{scheme}.png")
+        _take_all(path, url, ["matrix", "figures"], _newest_campaign(url))
+
+
+def _take_all(chromium_path: str, url: str, names: Iterable[str], campaign: int | None = None) -> None:
+    with chromium.launch(chromium_path) as browser:
+        page = browser.new_page(device_scale_factor=1.5)
+        for _, scheme in views(page, ["desk"]):
+            for name in names:
+                address = url + PAGES[name].format(campaign=campaign)
+                _take(page, address, BEGINS_AT[name], IMAGES / f"{name}-{scheme}.png")
 
 
 def views(page: Page, windows: Iterable[str] = WINDOWS) -> Iterator[tuple[str, str]]:
@@ -96,13 +105,13 @@ def _newest_campaign(url: str) -> int:
     return int(campaigns[0]["id"])
 
 
-def _take(page: Page, address: str, path: Path) -> None:
+def _take(page: Page, address: str, begins_at: str, path: Path) -> None:
     page.goto(address, wait_until="load")
     figures = page.locator("[data-figure]")
     if figures.count():
         figures.first.scroll_into_view_if_needed()
         figures.first.locator(".interactive").wait_for()
-        page.evaluate("document.querySelector('figure').scrollIntoView()")
+    page.evaluate("selector => document.querySelector(selector).scrollIntoView()", begins_at)
     path.write_bytes(optimize(page.screenshot()))
     print(f"screenshots: {path.relative_to(ROOT)}, {path.stat().st_size:,} bytes", flush=True)
 

@@ -4,12 +4,12 @@ true.
 The truth is a whole run: each model makes a forward pass and a training step on the target, as under ``assess
 --whole``. A whole run has these events, each counted once per model: a function raised an error or fell back on the
 target; the command ended early without either; or values (of the forward pass, the gradient, or the running statistics
-after the step) differ from the CPU's values by more than ``MOST_ERROR``.
+after the step) differ from the CPU's values by more than ``MOST_ERROR``, and by more than rounding explains.
 
 There are two kinds of predictions. The recording predicts the findings of the same command, whose calls are replayed.
 The source predicts the findings of ``assess PACKAGE``, from the evidence that ships with Portolan. Of these, only
-findings in a file of which the forward pass calls a function count, and none in a layer that the model does not have.
-Conditions, notes and slow functions predict nothing.
+findings in a file of which the forward pass calls a function count, and none in a layer that the model does not have,
+or in a function that the program does not call. Conditions, notes and slow functions predict nothing.
 
 An event and a prediction match if their kinds and the parts of their functions' names after the last dot are equal. A
 layer counts as its function. A whole run sees the backward pass as one call, so every prediction for a gradient matches

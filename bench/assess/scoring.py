@@ -102,19 +102,19 @@ def predictions_of_recording(assessment: Assessment, replays: TargetEvidence) ->
 
 
 def predictions_of_source(
-    report: Mapping[str, Any], unused_classes: Mapping[str, Collection[str]]
+    report: Mapping[str, Any], unused_names: Mapping[str, Collection[str]]
 ) -> Iterable[Prediction]:
-    """The predictions of a JSON report: its findings with a site in one of the files, outside of unused classes."""
+    """The predictions of a JSON report: its findings with a site in one of the files, outside of unused layers and
+    functions."""
 
     def is_of_model(place: Mapping[str, Any]) -> bool:
-        unused_layers = unused_classes.get(place["path"])
-        return unused_layers is not None and place["within"].partition(".")[0] not in unused_layers
+        names = unused_names.get(place["path"])
+        return names is not None and place["within"].partition(".")[0] not in names
 
     for finding in report["findings"]:
         is_predicting = finding["weight"] == Weight.finding and finding["kind"] in PREDICTING
         if is_predicting and any(map(is_of_model, finding["places"])):
-            is_backward = "gradient" in finding["case"]
-            yield prediction(finding["function"], Kind(finding["kind"]), is_backward=is_backward)
+            yield prediction(finding["function"], Kind(finding["kind"]), is_backward=finding["backward"])
 
 
 def prediction(function: str, kind: Kind, *, is_backward: bool) -> Prediction:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from coordinator.assess.evidence import CaseEvidence
-from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, given_keywords, matching
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite, calls_of, given_keywords, matching
 from protocol.enums import GRADIENT
 
 FEWEST_PASSING = 2
@@ -35,13 +35,11 @@ def _keywords(
 ) -> Iterator[str]:
     """Advice to omit one keyword of the call, or to pass another of its values."""
     for name in sorted(call.keywords):
-        rest = {other: value for other, value in call.keywords.items() if other != name}
-        if (count := passing(matching(CallSite(call.positional, rest), usual), is_failing)) is not None:
+        if (count := passing(matching(call.without(name), usual), is_failing)) is not None:
             yield f"passes without {name} ({count})"
         for value in _values(name, usual):
-            other_call = CallSite(call.positional, {**rest, name: value})
             is_other = call.keywords[name] is UNKNOWN_VALUE or call.keywords[name] != value
-            count = passing(matching(other_call, usual), is_failing)
+            count = passing(matching(call.with_keyword(name, value), usual), is_failing)
             if is_other and count is not None:
                 yield f"passes with {name}={value!r} ({count})"
 
@@ -50,7 +48,7 @@ def _values(name: str, cases: Iterable[CaseEvidence]) -> list[object]:
     """The values of a keyword in the cases, if they are plain JSON values."""
     values_by_text: dict[str, object] = {}
     for case in cases:
-        for call in (case.options.calls if case.options else None) or ():
+        for call in calls_of(case):
             if name in given_keywords(call) and not isinstance(call.keywords[name], (dict, list)):
                 values_by_text.setdefault(repr(call.keywords[name]), call.keywords[name])
     return [values_by_text[text] for text in sorted(values_by_text)]

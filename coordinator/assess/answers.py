@@ -110,11 +110,11 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
         missing = f"no case of {function} on {target.target} is in {question.dtype}: {there}"
         return Answer(function, target.target, None, 0, 0, (missing,))
     dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})
-    site = Site("", 1, 0, function, Certainty.resolved, Use.called, question.call, "", dtypes=dtypes)
+    site = Site("", 1, 0, function, Certainty.resolved, Use.called, question.call, "forward", dtypes=dtypes)
+    # A program may also compute gradients.
+    source = AssessedSource((site,), modules={"": "program"}, differentiated=frozenset({"program.forward"}))
     findings = [
-        finding
-        for finding in assess(AssessedSource((site,)), target, names).findings
-        if finding.verdict.meets is not Meets.not_met
+        finding for finding in assess(source, target, names).findings if finding.verdict.meets is not Meets.not_met
     ]
     # Whether the host refuses the call's arguments is a different question.
     worst = next((finding.verdict for finding in findings if finding.verdict.kind is not Kind.accepts), None)
@@ -130,7 +130,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     return Answer(
         function=function,
         target=target.target,
-        works=None if worst and worst.weight is not Weight.finding else worst is None,
+        works=None if worst and (worst.weight is not Weight.finding or worst.is_of_backward_pass) else worst is None,
         failing=worst.failing if worst else 0,
         of=worst.of if worst else len(usual),
         sentences=tuple(f"{function} {kind_sentence(finding)}" for finding in findings),

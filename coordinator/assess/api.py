@@ -28,9 +28,10 @@ router = RestRouter(tags=["assessment"])
 async def evidence(
     context: Context,
     target: Annotated[Text, Query(max_length=100, description="a selector, such as `torch/xla` or `*/*`")] = "*/*",
+    with_cpu: Annotated[bool, Query(description="also the CPU, with which the other targets are compared")] = False,
 ) -> Response:
-    """Return the newest outcome of each case on each target except the CPU, from all campaigns."""
-    targets = await service.evidence(context.engine, Selector.parse(target))
+    """Return the newest outcome of each case on each target, from all campaigns."""
+    targets = await service.evidence(context.engine, Selector.parse(target), with_cpu=with_cpu)
     return Response(evidence_file.document_of(targets, datetime.now(UTC)), media_type="application/json")
 
 

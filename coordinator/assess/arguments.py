@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from coordinator.assess.values import Items, Thing
@@ -23,6 +23,7 @@ DTYPE_NAMES: Mapping[str, str] = {
 BASIC = "basic"
 """The kind of an index without arrays."""
 USUAL_DTYPE = "float32"
+MOST_SHARED_CALLS = 10_000
 CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
 """Methods of PyTorch's arrays that are named after the dtype that they return."""
 
@@ -61,18 +62,19 @@ def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
 def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
     if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
         return None
-    if not keywords and not node.keywords:
-        return _plain_call(len(positional))
-    return CallSite(
-        len(positional), {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
-    )
+    literals = ((number, _literal(argument)) for number, argument in enumerate(node.args, 1))
+    arguments = {number: value for number, value in literals if value is not UNKNOWN_VALUE}
+    if not keywords and not node.keywords and not any(isinstance(value, list) for value in arguments.values()):
+        # With the type, because True equals 1.
+        return _plain_call(len(positional), *((number, type(value), value) for number, value in arguments.items()))
+    options = {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}
+    return CallSite(len(positional), options, arguments)
 
 
-@cache
-def _plain_call(positional: int) -> CallSite:
-    """A call without keywords. Most calls have no keywords, so calls with equal numbers of arguments share one
-    object."""
-    return CallSite(positional, {})
+@lru_cache(maxsize=MOST_SHARED_CALLS)
+def _plain_call(positional: int, *arguments: tuple[int, type[Any], Any]) -> CallSite:
+    """A call without keywords and lists. Most calls are of this form, so equal calls share one object."""
+    return CallSite(positional, {}, {number: value for number, _, value in arguments})
 
 
 def _literal(node: ast.expr) -> Any:

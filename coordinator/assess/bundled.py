@@ -68,8 +68,10 @@ class _Read:
         return _Suite(header.runner.framework, header.runner.version, header.suite.name, header.suite.revision)
 
 
-def from_bundles(paths: Iterable[Path], signers: Mapping[Path, str | None] | None = None) -> tuple[TargetEvidence, ...]:
-    """Read the evidence about all targets except the CPU, with latencies relative to the CPU.
+def from_bundles(
+    paths: Iterable[Path], signers: Mapping[Path, str | None] | None = None, *, with_cpu: bool = False
+) -> tuple[TargetEvidence, ...]:
+    """Read the evidence about all targets, without the CPU unless ``with_cpu``, with latencies relative to the CPU.
 
     ``signers`` has the verified signer of each bundle, None for an unsigned one. Without ``signers``, no signature
     was verified. Raises ``BundleError``, which names the file, if a bundle is incomplete.
@@ -81,7 +83,11 @@ def from_bundles(paths: Iterable[Path], signers: Mapping[Path, str | None] | Non
     on_host: dict[_Suite, Mapping[str, float]] = {
         bundle.suite: bundle.levels for bundle in bundles if bundle.header.runner.device == HOST
     }
-    return merge_charts(_chart_of(bundle, on_host.get(bundle.suite, {})) for bundle in bundles if not _is_host(bundle))
+    return merge_charts(
+        _chart_of(bundle, {} if _is_host(bundle) else on_host.get(bundle.suite, {}))
+        for bundle in bundles
+        if with_cpu or not _is_host(bundle)
+    )
 
 
 def _is_host(bundle: _Read) -> bool:

@@ -24,9 +24,10 @@ from coordinator.errors import AssessmentError
 from coordinator.operating_system.free_memory import return_free_memory
 from protocol.model import first_fault
 
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 """The version of the format. It is increased when older versions of Portolan cannot read new files. Version 2 added
-cases with the result ``accepted``. Older versions ignore the optional operations of cases."""
+cases with the result ``accepted``, and version 3 the values of positional arguments. Older versions ignore the optional
+operations of cases."""
 SHIPPED = files("coordinator.assess") / "data" / "evidence.json.gz"
 _MAKE = "portolan evidence FILE BUNDLE…"
 
@@ -48,7 +49,7 @@ class EvidenceDocument:
     """The version of Portolan that wrote the file."""
     targets: tuple[TargetEvidence, ...]
     type: Literal["portolan-evidence"] = "portolan-evidence"
-    format: Literal[1, 2] = FORMAT
+    format: Literal[1, 2, 3] = FORMAT
 
 
 _DOCUMENT = TypeAdapter(EvidenceDocument)

@@ -19,6 +19,7 @@ from coordinator.assess.names import Names
 from coordinator.assess.repetition import is_repeated_name
 from coordinator.assess.sites import AssessedSource, Certainty, Guard, Site, Use, function_of
 from coordinator.assess.verdicts import SLOW, Kind, Meets, SiteVerdict, Weight, verdicts_on
+from coordinator.catalogue.usage.resolver import is_class
 from coordinator.results.conditions import CallSite
 
 
@@ -100,9 +101,14 @@ def assess(
         charted_uses[site.function] += 1
         call = None if site.use is Use.named or site.call is None else charted_name.call(site.call)
         # A function occurs at thousands of sites, but in only a few forms.
-        key = (site.function, _form(call), site.dtypes)
+        has_gradient = _has_gradient(site, source)
+        key = (site.function, _form(call), site.dtypes, has_gradient)
         if key not in verdicts:
-            verdicts[key] = tuple(verdicts_on(site.function, charted_name.name, call, site.dtypes, target, slow))
+            verdicts[key] = tuple(
+                verdicts_on(
+                    site.function, charted_name.name, call, site.dtypes, target, slow, has_gradient=has_gradient
+                )
+            )
         is_recorded = site.certainty is Certainty.recorded
         not_on_device = (
             ""
@@ -123,6 +129,13 @@ def assess(
     return Assessment(
         tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
     )
+
+
+def _has_gradient(site: Site, source: AssessedSource) -> bool:
+    """Whether a training step also runs the backward pass of a call. Modules train, wherever they are created."""
+    is_recorded = site.certainty is Certainty.recorded
+    is_trained = is_class(site.function) or function_of(site, source.modules) in source.differentiated
+    return site.has_gradient and is_trained and not is_recorded
 
 
 def _doubts(site: Site) -> tuple[bool, bool, bool]:
@@ -166,7 +179,8 @@ def _note(verdict: SiteVerdict, why: str) -> SiteVerdict:
 def _form(call: CallSite | None) -> object:
     if call is None:
         return None
-    return call.positional, tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
+    keywords = tuple(sorted((name, repr(value)) for name, value in call.keywords.items()))
+    return call.positional, keywords, tuple((number, repr(value)) for number, value in call.arguments.items())
 
 
 def rank(finding: Finding) -> tuple[object, ...]:

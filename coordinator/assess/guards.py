@@ -58,13 +58,13 @@ def guard_of(test: ast.expr) -> Guard | None:
     return None
 
 
-def guard_of_else(test: ast.expr) -> Guard | None:
-    """The guard for the code that runs if a condition does not hold."""
+def guard_of_else(test: ast.expr, guard: Guard | None) -> Guard | None:
+    """The guard for the code that runs if a condition does not hold. ``guard`` is the guard for the code under the
+    condition."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and _holds_only_in_export(test.operand):
         return Guard(GuardKind.export, test.lineno, one_line(test))
-    if _holds_only_in_export(test):
+    if guard is not None and guard.kind is GuardKind.export:
         return None
-    guard = guard_of(test)
     if guard is None or not guard.device:
         return guard
     if isinstance(test, ast.BoolOp):

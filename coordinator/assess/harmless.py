@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from coordinator.assess.sites import GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind
@@ -13,7 +15,7 @@ ON_HOST = "its arrays stay on the host, as far as the source shows"
 UNREACHABLE = "the code takes another branch on this device"
 OTHER_DEVICE = "the code calls it only for another kind of device"
 IN_TESTS = "it is in the code's own tests"
-AT_SETUP = "it is in code that sets a module up, or reads or writes its state"
+AT_SETUP = "it runs once or once in an epoch: it sets a module up, reads or writes its state, or ends an epoch"
 PREPARES_DATA = "it is in code that prepares data, which usually runs on the host"
 SHOWS = "it is in code that prints, plots or logs"
 GOES_TO_HOST = "its result is moved to the host immediately"
@@ -29,6 +31,9 @@ _DEVICE_WORD = re.compile(r"cuda|cudnn|hpu|ipu|mps|mtia|npu|xpu")
 _DEVICE_FUNCTION = re.compile(r"(?:^|[._])(hpu|ipu|mps|mtia|npu|xpu)(?:$|[._])")
 """Matches the names of functions for one kind of device. ``cuda`` is excluded, because a program that moves to another
 device also moves the functions that it names after CUDA."""
+_FLASH_ATTENTION = re.compile(r"FlashAttention|flash_attn|flash_attention")
+"""Code that uses the package ``flash-attn``, which works only with CUDA. Models have other attention for other
+devices."""
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|test_utils)/")
 _TEST_FILE = re.compile(r"(?:^|/)(?:\w+_test|conftest)\.py$")
 _PERHAPS_TEST_FILE = re.compile(r"(?:^|/)test_\w+\.py$")
@@ -40,6 +45,19 @@ _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
 )
+_INITIALIZER = re.compile(r"_?init(?:ialize)?_\w+|(?:\w+_)?init(?:ializer)?_?")
+"""Functions outside of classes that compute the first values of parameters: ``init_phases``, ``orthogonal_init``."""
+_FRAMEWORK_SETUP = re.compile(r"configure_\w+|setup|prepare_data")
+"""Methods that a training framework calls once."""
+_RARE_HOOK = re.compile(
+    r"_?(?:on|before|after)_(?!\w*(?:batch|step|iter|backward|zero_grad))\w*(?:epoch|fit|train|validat\w*|val|test|predict)"
+    r"(?:_(?:start|begin|end))?|\w+_epoch_(?:start|begin|end)"
+)
+"""Methods that a training framework calls once, or once in an epoch: ``on_fit_start``, ``validation_epoch_end``."""
+_METRIC = re.compile(r"\w*Metric")
+"""Classes of metrics. Their method ``compute`` summarizes an epoch, and ``update`` runs for each batch."""
+_TOKENIZER = re.compile(r"\w*Tokenizer(?:Base|Fast)?")
+"""Classes that turn texts or series into the inputs of a model, before these are moved to the device."""
 _STATE_PARAMETER = re.compile(r"(?:^|_)state_dict$|^checkpoint(?:_model|_state)?$|^ckpt$")
 """Matches the names of parameters that take the weights of a module."""
 _LOADING_CODE = re.compile(r"(?:^|[/_])(?:checkpoint|model|state_dict|weights?)_(?:conversion|load(?:er|ing))\.py$")
@@ -67,6 +85,7 @@ _COLLATES = re.compile(r"(?:^|[._])collate(?:$|[._])")
 _SHOWING_WORDS = frozenset(
     (
         "plot",
+        "figure",
         "print",
         "show",
         "visualize",
@@ -93,6 +112,9 @@ _CONSTANTS = frozenset(
     f"tf.{name}" for name in ("constant", "convert_to_tensor", "eye", "fill", "ones", "range", "zeros")
 )
 """Functions that create a constant without taking an array."""
+RECENT = 256
+"""The number of remembered answers about files and functions. The sites of a function follow one another, and so do
+the functions of a file."""
 
 
 def is_for_other_device(function: str, device: str) -> bool:
@@ -111,22 +133,50 @@ def is_test_code(site: Site) -> bool:
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
 
 
+@lru_cache(RECENT)
 def is_test_file(path: str) -> bool:
     """Whether all code of a file is test code."""
     return _TEST_FOLDER.search(path) is not None or _TEST_FILE.search(path) is not None
 
 
+@lru_cache(RECENT)
 def why_aside(path: str, within: str) -> str:
     """The reason, taken from the names of the file and the function, why a function does not run on the device
     repeatedly; empty if the names give none."""
-    if _EXPORT_CODE.search(path):
+    file = _file(path)
+    if file.exports:
         return EXPORTS
-    is_transform = is_transform_file(path) and within.endswith(".__call__")
-    if is_transform or _DATA_CODE.search(path) or _DATA_CLASS.search(within) or _COLLATES.search(within):
+    if file.is_for_flash_attention or _FLASH_ATTENTION.search(within):
+        return OTHER_DEVICE
+    is_transform = file.is_transform and within.endswith(".__call__")
+    if is_transform or file.prepares_data or _DATA_CLASS.search(within) or _COLLATES.search(within):
         return PREPARES_DATA
-    if _MODEL_INPUT_CODE.search(path) and not _OUTPUT_FUNCTION.search(within):
+    if file.makes_model_inputs and not _OUTPUT_FUNCTION.search(within):
         return PREPARES_DATA
-    return SHOWS if _SHOWING_CODE.search(path) or any(map(_shows, within.split("."))) else ""
+    return SHOWS if file.shows or any(map(_shows, within.split("."))) else ""
+
+
+class _File(NamedTuple):
+    """The purposes of a file, as far as its name shows them."""
+
+    exports: bool
+    is_for_flash_attention: bool
+    is_transform: bool
+    prepares_data: bool
+    makes_model_inputs: bool
+    shows: bool
+
+
+@lru_cache(RECENT)
+def _file(path: str) -> _File:
+    return _File(
+        _EXPORT_CODE.search(path) is not None,
+        _FLASH_ATTENTION.search(path.rpartition("/")[2]) is not None,
+        is_transform_file(path),
+        _DATA_CODE.search(path) is not None,
+        _MODEL_INPUT_CODE.search(path) is not None,
+        _SHOWING_CODE.search(path) is not None,
+    )
 
 
 def is_transform_file(path: str) -> bool:
@@ -199,13 +249,34 @@ def _loads_weights(path: str) -> bool:
 
 
 def is_setup_function(path: str) -> bool:
-    return _SETUP_FUNCTION.fullmatch(path.rpartition(".")[2]) is not None
+    name = path.rpartition(".")[2]
+    return _SETUP_FUNCTION.fullmatch(name) is not None or _INITIALIZER.fullmatch(path) is not None
 
 
 def takes_state(parameters: Iterable[str]) -> bool:
     """Whether a function with these parameters reads or writes the weights of a module, as far as their names show:
     ``interpolate_positions(model, state_dict)``."""
     return any(map(_STATE_PARAMETER.search, parameters))
+
+
+def is_rare_hook(method: str) -> bool:
+    """Whether a training framework calls a method with this name only once, or once in an epoch."""
+    return _RARE_HOOK.fullmatch(method) is not None or _FRAMEWORK_SETUP.fullmatch(method) is not None
+
+
+def is_metric(class_names: Iterable[str]) -> bool:
+    """Whether a class with these names, its own and those of its base classes, is a metric."""
+    return any(map(_METRIC.fullmatch, class_names))
+
+
+def is_summary(method: str, parameters: Sequence[str]) -> bool:
+    """Whether a method of a metric summarizes the values that the metric has collected in an epoch."""
+    return method == "compute" and not parameters
+
+
+def is_tokenizer(class_names: Iterable[str]) -> bool:
+    """Whether a class with these names, its own and those of its base classes, is a tokenizer."""
+    return any(map(_TOKENIZER.fullmatch, class_names))
 
 
 def is_setup_method(method: str) -> bool:

@@ -49,6 +49,7 @@ from coordinator.assess.sites import DeviceQuestion, Guard
 from coordinator.assess.values import (
     CALLED,
     ELEMENT,
+    LOOKUPS,
     SUPER,
     Alternatives,
     Elements,
@@ -105,6 +106,11 @@ _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
 _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
 """Methods that return the same values in another shape."""
+_NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
+"""Contexts and decorators in which PyTorch computes no gradients."""
+_PROPERTIES = frozenset({"property", "cached_property"})
+_SETTERS = frozenset({"setter", "deleter"})
+"""The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -207,6 +213,8 @@ class SiteResolver(Resolver):
         """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
         self._is_in_option = False
         """Whether the current branch is an entry of a table in the form of conditions."""
+        self._has_gradient = True
+        """Whether gradients may be computed in the current block."""
         self._later_branches: set[int] = set()
         """The ids of the ``elif`` branches that compare the same name as the branch before."""
         self._default_texts: list[Mapping[str, str]] = [{}]
@@ -303,6 +311,7 @@ class SiteResolver(Resolver):
                 id(node) in self._host_bound,
                 self._is_in_option or id(node) in self._options,
                 bool(self._results) and self._results[-1].is_in_loop,
+                self._has_gradient,
             )
         )
 
@@ -326,7 +335,7 @@ class SiteResolver(Resolver):
         match owner:
             case None:
                 is_own = False
-            case Symbol(path) if any(class_path and path == class_path + CALLED for class_path in self._classes):
+            case Symbol(path) if path.endswith(CALLED) and path.removesuffix(CALLED) in self._classes:
                 is_own = True
             case Symbol(path) if not (path.endswith(SUPER) or owner.is_plain_name):
                 is_own = False
@@ -404,6 +413,7 @@ class SiteResolver(Resolver):
     def _import(self, node: ast.Import) -> None:
         super()._import(node)
         self.reading.imports_numpy |= any(alias.name.partition(".")[0] in _NUMPY for alias in node.names)
+        self.reading.imports_pandas |= any(alias.name.partition(".")[0] == "pandas" for alias in node.names)
         for alias in node.names:
             root = alias.name.partition(".")[0]
             if root not in ROOTS:
@@ -416,6 +426,7 @@ class SiteResolver(Resolver):
             return
         module = self._absolute(node)
         self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
+        self.reading.imports_pandas |= not node.level and module.partition(".")[0] == "pandas"
         for alias in node.names:
             if alias.name == "*":
                 self._facts.stars.setdefault(self.reading.module, []).append(module)
@@ -526,7 +537,8 @@ class SiteResolver(Resolver):
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)
         is_option, before_option = self._is_option_branch(node), self._is_in_option
-        with self._under(guard_of(node.test)):
+        guard = guard_of(node.test)
+        with self._under(guard):
             before = dict(self._scopes[-1])
             self._is_in_option = before_option or is_option
             with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
@@ -534,7 +546,7 @@ class SiteResolver(Resolver):
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
-        with self._under(guard_of_else(node.test)), self._block():
+        with self._under(guard_of_else(node.test, guard)), self._block():
             self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
@@ -606,6 +618,19 @@ class SiteResolver(Resolver):
         value = self._annotation(node)
         return OTHER if value is None and self._silently(node) is OTHER else value
 
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        names = {_last_name(_callee_of(item.context_expr)) for item in node.items}
+        with self._computing(gradients=_NO_GRADIENT.isdisjoint(names)):
+            super()._with(node)
+
+    @contextmanager
+    def _computing(self, *, gradients: bool) -> Iterator[None]:
+        """Read code that computes gradients or not. Code around it may already compute none."""
+        before = self._has_gradient
+        self._has_gradient = before and gradients
+        yield
+        self._has_gradient = before
+
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
         with self._block(is_loop=True):
@@ -654,12 +679,13 @@ class SiteResolver(Resolver):
             is_of_class = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
         annotation = self._annotation(node.returns)
-        with self._inside(node.name):
+        has_gradient = _NO_GRADIENT.isdisjoint(decorators)
+        with self._inside(node.name), self._computing(gradients=has_gradient):
             returns = self._enter_function(path, node.args, node.body, receiver)
         if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
             # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
-        is_property = any(name in ("property", "cached_property") for name in decorators)
+        is_property = not _PROPERTIES.isdisjoint(decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
         result = annotation if annotation is not None else either(returns)
         overloads = self._overloads.get(path)
@@ -670,8 +696,10 @@ class SiteResolver(Resolver):
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
+        if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
+            return  # A property's value comes from its getter, which has the same name.
         self._facts.functions[path] = FunctionFact(
-            parameters, result, is_property, owner or "", returns_numbers, device_parameter
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient
         )
 
     def _silently(self, node: ast.expr) -> Binding:
@@ -687,8 +715,7 @@ class SiteResolver(Resolver):
         self._names_replaced = before
         if not isinstance(node, ast.Call) and isinstance(value, str):
             self._note(Form.called, value, node, call=CallSite(1, {}))
-        inner = _callee_of(node)
-        return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+        return _last_name(_callee_of(node))
 
     def _lambda(self, node: ast.Lambda) -> Binding:
         path = f"{self._path}.<lambda {node.lineno}:{node.col_offset}>"
@@ -860,8 +887,15 @@ class SiteResolver(Resolver):
         call = call_site(node, positional, keywords)
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             self._count_by(node.args)
+        if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id == "dict" and keywords:
+            named_values = (element_of(value) if name == "**" else value for name, value in keywords.items())
+            return Elements(either([*named_values, *map(element_of, positional)]))
         if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
             self._note_operation(Form.unary, node, node.func.id, positional[0])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in LOOKUPS:
+            table = self._silently(node.func.value)
+            if isinstance(table, Elements) and table.container is None:
+                return either((element_of(table), *positional[1:2]))
         if isinstance(callee, Builtin):
             return self._built_in(callee.name, node, positional)
         if isinstance(callee, Wrapped):
@@ -1057,9 +1091,10 @@ class SiteResolver(Resolver):
         if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
             return False
         (root,) = self.frameworks
-        thing = array(root, certain=False)
-        result = self._knowledge.result_of_method(Method(thing, name), None, None)
-        return name in self._knowledge.methods[root] and isinstance(result, Thing)
+        if name not in self._knowledge.methods[root]:
+            return False
+        method = Method(array(root, certain=False), name)
+        return isinstance(self._knowledge.result_of_method(method, None, None), Thing)
 
     def _operation(self, node: ast.BinOp) -> Binding:
         if isinstance(node.op, ast.Mod) and _is_text(node.left):
@@ -1106,9 +1141,10 @@ class SiteResolver(Resolver):
 
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
-        with self._under(guard_of(node.test)), self._with_tested_class(node.test):
+        guard = guard_of(node.test)
+        with self._under(guard), self._with_tested_class(node.test):
             value = self._value(node.body)
-        with self._under(guard_of_else(node.test)):
+        with self._under(guard_of_else(node.test, guard)):
             return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:
@@ -1248,6 +1284,11 @@ def _is_text(node: ast.expr) -> bool:
 def _callee_of(decorator: ast.expr) -> ast.expr:
     """The function of a decorator with arguments, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _last_name(node: ast.expr) -> str:
+    """The last part of a dotted name; empty for other expressions."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _selections(node: ast.expr) -> Iterator[ast.expr]:

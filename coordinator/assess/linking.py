@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from sys import intern
 from typing import NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
-from coordinator.assess.harmless import is_setup_method, takes_state
+from coordinator.assess.harmless import (
+    is_metric,
+    is_rare_hook,
+    is_setup_method,
+    is_summary,
+    is_tokenizer,
+    takes_state,
+)
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
@@ -20,6 +28,7 @@ from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
+    LOOKUPS,
     SUPER,
     Alternatives,
     Elements,
@@ -44,6 +53,8 @@ _CALLS = ("forward", "__call__", "call")
 _ALSO_OF_NUMPY = frozenset({"nonzero"})
 """Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
 NumPy's method takes none."""
+_ALSO_OF_PANDAS = frozenset({"unique"})
+"""Methods that columns of pandas have too. A call with arguments is PyTorch's, because pandas' method takes none."""
 MOST_REMEMBERED = 20_000
 """If more symbol values than this are cached, the cache is emptied before the next file. Most symbols are used in only
 one file."""
@@ -64,6 +75,16 @@ class CallEdge(NamedTuple):
     none."""
 
 
+class _ClassKind(NamedTuple):
+    """The kind of a user's class, as far as its names and those of its base classes show."""
+
+    is_tokenizer: bool
+    is_metric: bool
+
+
+_OTHER_CLASS = _ClassKind(is_tokenizer=False, is_metric=False)
+
+
 class _Imports(NamedTuple):
     """The imports between the files of the user's code."""
 
@@ -82,9 +103,17 @@ class Linker:
         self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
         self._aliases = _short_names(self._modules, self._packages)
+        self._definitions = {*facts.classes, *facts.functions, *self._modules}
+        """The paths of the user's classes, functions and modules. One look-up in this set is faster than three."""
+        self._modules_by_name = self._read_names_of_stars()
+        self._sources_of_stars: dict[str, frozenset[str] | None] = {}
+        """The results of ``_read_sources_of_star``."""
         self._knowledge = knowledge
         self._memo: dict[str, Binding] = {}
-        self._calls: dict[str, CallSite] = {}
+        self._calls: dict[str | int, CallSite] = {}
+        """The calls of sites by their texts, or by their numbers of arguments if no value of an argument is known."""
+        self._roles: dict[str, tuple[bool, bool]] = {}
+        """The results of ``_role`` for the functions of the current file."""
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
         different sets."""
@@ -94,6 +123,7 @@ class Linker:
         self._importing = _Imports(frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
+        self._class_kinds: dict[str, _ClassKind] = {}
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -139,11 +169,14 @@ class Linker:
         facts = self._facts
         if path in facts.names:
             return self.value(facts.names[path])
-        if path in facts.classes or path in facts.functions or path in self._modules:
+        if path in self._definitions:
             return Symbol(path)
         if path in self._aliases:
             return self._evaluate(self._aliases[path])
         if path.endswith(CALLED):
+            owner, _, name = path[: -len(CALLED)].rpartition(".")
+            if owner and name in LOOKUPS and isinstance(table := self._evaluate(owner), Elements):
+                return self.value(element_of(table))
             return self._call(path[: -len(CALLED)])
         if path.endswith("]"):
             owner, _, index = path[:-1].rpartition("[")
@@ -185,10 +218,45 @@ class Linker:
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
-            member = self._evaluate(f"{star}.{name}")
-            if member is not None and member is not OTHER:
-                return member
+            if self._may_have(star, name):
+                member = self._evaluate(f"{star}.{name}")
+                if member is not None and member is not OTHER:
+                    return member
         return None
+
+    def _may_have(self, module: str, name: str) -> bool:
+        """Whether a module may define a name or get it by ``import *``.
+
+        A large package imports all names of hundreds of modules. Evaluating a name in each of them would take most of
+        the time and much memory.
+        """
+        if module not in self._sources_of_stars:
+            self._sources_of_stars[module] = self._read_sources_of_star(module)
+        sources = self._sources_of_stars[module]
+        return sources is None or not sources.isdisjoint(self._modules_by_name.get(name, ()))
+
+    def _read_sources_of_star(self, module: str) -> frozenset[str] | None:
+        """The module and all modules from which it directly or indirectly gets names by ``import *``. None if one of
+        them was not read, because it may define any name."""
+        waiting, sources = [module], set[str]()
+        while waiting:
+            current = waiting.pop()
+            if current not in self._modules or current in self._facts.names:
+                return None
+            if current not in sources:
+                sources.add(current)
+                waiting += self._facts.stars.get(current, ())
+        return frozenset(sources)
+
+    def _read_names_of_stars(self) -> dict[str, list[str]]:
+        """For each name, the modules that define it, of those from which another module imports all names."""
+        stars = {module for modules in self._facts.stars.values() for module in modules}
+        modules_by_name: dict[str, list[str]] = defaultdict(list)
+        for path in chain(self._facts.names, self._definitions, self._aliases):
+            module, _, name = path.rpartition(".")
+            if module in stars:
+                modules_by_name[name].append(module)
+        return dict(modules_by_name)
 
     def _member_of_class(self, path: str, name: str, *, is_instance: bool) -> Binding:
         facts = self._facts
@@ -333,18 +401,12 @@ class Linker:
     def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
         self._limit_memory()
+        self._roles.clear()
         for mention in reading.mentions:
             options = self._options(mention)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
             callees = list(filter(None, map(self.function_of, options)))
-            # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets
-            # one site.
-            by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
-            # An array has one class, even if the source allows several. A layer may have been made of any of them.
-            layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
-            is_choice = len({*by_function, *callees, *layers}) > 1
-            for site in by_function.values() or sites[:1]:
-                yield replace(site, is_option=True) if is_choice else site
+            yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in callees:
@@ -397,28 +459,75 @@ class Linker:
             return None
         is_on_host = mention.is_on_host or _makes_on_host(mention, public_name)
         path, line = reading.place(mention.line)
-        shared_call = None if call is None else self._calls.setdefault(repr(call), call)
+        is_in_data_class, is_at_setup = self._role(reading.module, mention.within)
         return Site(
-            path, line, mention.column, public_name, certainty, use, shared_call, mention.within,
+            path, line, mention.column, public_name, certainty, use, self._share_call(call), mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
-            is_on_host=is_on_host or self._is_in_data_class(reading.module, mention.within),
-            is_at_setup=self._is_at_setup(reading.module, mention.within),
+            is_on_host=is_on_host or is_in_data_class,
+            is_at_setup=is_at_setup,
             goes_to_host=mention.goes_to_host,
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
+            has_gradient=mention.has_gradient,
         )  # fmt: skip
 
+    def _share_call(self, call: CallSite | None) -> CallSite | None:
+        """The same call; equal calls share one object."""
+        if call is None:
+            return None
+        # Of most calls only the number of arguments is known. Numbers are compared much faster than the texts of calls.
+        has_values = bool(call.keywords or call.arguments)
+        return self._calls.setdefault(repr(call) if has_values else call.positional, call)
+
+    def _role(self, module: str, within: str) -> tuple[bool, bool]:
+        """Whether a function is a method of a data set or a sampler, and whether it sets up a layer or takes the
+        weights of a module."""
+        path = f"{module}.{within}"
+        if path not in self._roles:
+            self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
+        return self._roles[path]
+
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a data set or a sampler."""
-        return any(base.startswith(DATA_PACKAGE) for base in self._bases_around(module, within))
+        """Whether a function is a method of a data set, a sampler or a tokenizer."""
+        bases = self._bases_around(module, within)
+        return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
+
+    def _is_in_tokenizer(self, module: str, within: str) -> bool:
+        """Whether a function is a method of a tokenizer. A layer with such a name runs on the device."""
+        if not self._kind_of_class(f"{module}.{within.rpartition('.')[0]}").is_tokenizer:
+            return False
+        return not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+
+    def _kind_of_class(self, path: str) -> _ClassKind:
+        """The kind of a class, by the names of the class and of its base classes, including those of other packages."""
+        if path not in self._facts.classes:
+            return _OTHER_CLASS
+        if path not in self._class_kinds:
+            ancestors = tuple(self._ancestors(path))
+            bases = (base for ancestor in ancestors for base in self._facts.classes.get(ancestor, ()))
+            paths = (*ancestors, *(base.path for base in bases if isinstance(base, Symbol)))
+            names = {name.rpartition(".")[2] for name in paths}
+            self._class_kinds[path] = _ClassKind(is_tokenizer(names), is_metric(names))
+        return self._class_kinds[path]
 
     def _is_at_setup(self, module: str, within: str) -> bool:
-        """Whether a function sets up a layer, or takes the weights of a module."""
-        method = within.rpartition(".")[2]
+        """Whether a function sets up a layer, takes the weights of a module, or runs only once in an epoch."""
+        class_name, _, method = within.rpartition(".")
         fact = self._facts.functions.get(f"{module}.{within}")
         if fact is not None and _takes_state(fact, method):
             return True
+        if self._is_rare(f"{module}.{class_name}", method):
+            return True
         return is_setup_method(method) and any(map(self._knowledge.is_layer, self._bases_around(module, within)))
+
+    def _is_rare(self, path: str, method: str) -> bool:
+        """Whether a method of a class runs only once, or once in an epoch."""
+        fact = self._facts.functions.get(f"{path}.{method}")
+        if fact is None or path not in self._facts.classes:
+            return False
+        if is_rare_hook(method):
+            return self._has_foreign_base(path) or self.framework_base(path) is not None
+        return is_summary(method, fact.parameters) and self._kind_of_class(path).is_metric
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -486,12 +595,15 @@ class Linker:
             tuple(bases),
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
+            is_of_metric=self._kind_of_class(fact.owner).is_metric,
+            is_aside=self._is_in_tokenizer(reading.module, within) or self._is_rare(fact.owner, method),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
             is_left_out=not fact.owner
             and reading.module in self._importing.read_in_part
             and name not in self._importing.names,
+            has_gradient=fact.has_gradient,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
@@ -544,6 +656,8 @@ class Linker:
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
                 if reading.imports_numpy and method in _ALSO_OF_NUMPY and mention.call == CallSite(0, {}):
                     is_told = False
+                if reading.imports_pandas and method in _ALSO_OF_PANDAS and mention.call == CallSite(0, {}):
+                    is_told = False
                 if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
@@ -569,6 +683,17 @@ class Linker:
             return None, None
         binary = operators.in_place if mention.form is Form.in_place else operators.binary
         return binary(root, mention.operator, left_is_array=left_array is not None), thing
+
+
+def _sites_of_choice(options: Sequence[Binding], sites: Sequence[Site], callees: Iterable[str]) -> Iterator[Site]:
+    """The sites of a mention that has several possible values, from the sites of all values."""
+    # A passed function may be any of the alternatives, so each gets a site. A value has one class, so it gets one site.
+    by_function = {site.function: site for site in sites if site.certainty is Certainty.resolved}
+    # An array has one class, even if the source allows several. A layer may have been made of any of them.
+    layers = {option.of for option in options if isinstance(option, Thing) and not option.is_array}
+    is_choice = len({*by_function, *callees, *layers}) > 1
+    for site in by_function.values() or sites[:1]:
+        yield replace(site, is_option=True) if is_choice else site
 
 
 def _takes_state(fact: FunctionFact, method: str) -> bool:

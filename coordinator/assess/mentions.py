@@ -99,6 +99,8 @@ class Mention(NamedTuple):
     text selects."""
     is_in_loop: bool = False
     """Whether the mention is in a ``for`` or ``while`` loop of its function."""
+    has_gradient: bool = True
+    """Whether gradients are computed there: not under ``torch.no_grad()`` or ``torch.inference_mode()``."""
 
 
 class FunctionFact(NamedTuple):
@@ -114,6 +116,8 @@ class FunctionFact(NamedTuple):
     """Whether the function returns Python values, such as a number or a text, and no array."""
     device_parameter: int | None = None
     """The number of the parameter ``device`` if its default is the host; otherwise None."""
+    has_gradient: bool = True
+    """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
 
 
 class Passed(NamedTuple):
@@ -192,6 +196,7 @@ class FileReading:
     frameworks: frozenset[str] = frozenset()
     is_package: bool = False
     imports_numpy: bool = False
+    imports_pandas: bool = False
     star_imports: int = 0
     dynamic_names: int = 0
     mentions: Parcel[Mention] = field(default_factory=Parcel)

@@ -42,7 +42,10 @@ class ChartedName:
         compared with the cases."""
         if self.is_class:
             return None
-        return CallSite(call.positional + 1, call.keywords) if self.is_twin else call
+        if not self.is_twin:
+            return call
+        arguments = {number + 1: value for number, value in call.arguments.items()}
+        return CallSite(call.positional + 1, call.keywords, arguments)
 
 
 @dataclass(frozen=True)

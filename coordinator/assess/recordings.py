@@ -56,13 +56,14 @@ def sites_of(call: CallEntry) -> Iterator[Site]:
 
 
 def _call_site(call: CallEntry) -> CallSite:
-    """The number of arguments and the plain keywords of a recorded call, in the same form as for a call in a source."""
+    """The number of arguments and the plain values of a recorded call, in the same form as for a call in a source."""
     written_call: Any = call.call
     match written_call:
         case {"tuple": [list(arguments), {"mapping": list(options)}, *_]}:
             of_method = call.function.split(".")[-2][:1].isupper()
-            positional = len(arguments) - of_method if arguments else 0
-            return CallSite(positional, {str(name): _plain(value) for name, value in options})
+            own_arguments = [_plain(argument) for argument in arguments[of_method:]]
+            plain = {number: value for number, value in enumerate(own_arguments, 1) if value is not UNKNOWN_VALUE}
+            return CallSite(len(own_arguments), {str(name): _plain(value) for name, value in options}, plain)
         case _:
             raise AssessmentError(
                 f"the recording's call {call.case} has no arguments: create the recording again with `{_MAKE}`"
@@ -70,7 +71,7 @@ def _call_site(call: CallEntry) -> CallSite:
 
 
 def _plain(value: Any) -> Any:
-    """A keyword's value as a JSON type; unknown for arrays and other objects."""
+    """An argument's value as a JSON type; unknown for arrays and other objects."""
     if isinstance(value, list):
         members = [_plain(member) for member in value]
         return UNKNOWN_VALUE if UNKNOWN_VALUE in members else members

@@ -64,8 +64,12 @@ TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
 OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
+_LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
+"""Matches the names of functions that compute a loss."""
 _DUNDER = re.compile(r"__\w+__")
-_RARE_DUNDER = re.compile(r"__(?:init|new|eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__")
+_RARE_DUNDER = re.compile(
+    r"__(?:init|new|\w*eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__"
+)
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
 
 
@@ -105,6 +109,28 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
 
 
+def differentiated_functions(graph: CallGraph) -> frozenset[str]:
+    """The names of the user's functions that a training step differentiates: the methods of layers, losses, and the
+    functions that these certainly call."""
+    roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
+    callees = _callees(graph)
+
+    def is_differentiated(name: str) -> bool:
+        return roles.get(name) in _CALLING_ROLES and graph.functions[name].has_gradient
+
+    waiting = [
+        name
+        for name, function in graph.functions.items()
+        if (function.is_of_layer or _LOSS_OR_STEP.fullmatch(name.rpartition(".")[2])) and is_differentiated(name)
+    ]
+    names = set(waiting)
+    while waiting:
+        next_names = set(filter(is_differentiated, callees[waiting.pop()] - names))
+        names |= next_names
+        waiting += next_names
+    return frozenset(names)
+
+
 def _reach(
     graph: CallGraph,
     roles: Mapping[str, FunctionRole],
@@ -141,7 +167,9 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.aside
     if is_transform_file(function.path) and f"{function.owner}.__call__" in functions and not function.is_of_layer:
         return FunctionRole.aside
-    if is_setup_function(method) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
+    if function.is_aside:
+        return FunctionRole.aside
+    if is_setup_function(function.within) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
         return FunctionRole.setup
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
@@ -153,8 +181,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         is_called = not _RARE_DUNDER.fullmatch(method) or (method == "__init__" and function.has_arrays)
         return FunctionRole.entry_point if is_called else FunctionRole.inner
     if function.bases or function.is_of_foreign_class:
-        # The framework may call any method of its class, including those with an underscore.
-        return FunctionRole.entry_point if method.startswith("_") else FunctionRole.hot
+        # The framework may call any method of its class, including those with an underscore. Of a metric, it calls few.
+        return FunctionRole.entry_point if method.startswith("_") or function.is_of_metric else FunctionRole.hot
     if _LOOP.fullmatch(method):
         return FunctionRole.loop
     # The object that a method belongs to may contain arrays.

@@ -213,7 +213,8 @@ def kind_sentence(finding: Finding) -> str:
         case Kind.falls_back:
             verb = "runs on the host"
     where = f": {verdict.condition}" if verdict.condition else ""
-    return f"{verb} in {verdict.failing} of {verdict.of} {verdict.basis}{where}"
+    also = ", and so does the backward pass" if verdict.backward and not verdict.is_of_backward_pass else ""
+    return f"{verb} in {verdict.failing} of {verdict.of} {verdict.basis}{also}{where}"
 
 
 def _kinds(findings: Sequence[Finding]) -> list[Kind]:

@@ -41,10 +41,15 @@ ORIGIN = "from the campaigns of this coordinator"
 """The source of a database's evidence in words."""
 
 
-async def evidence(engine: AsyncEngine, selector: Selector) -> tuple[TargetEvidence, ...]:
-    """The evidence about all matching targets except the CPU, with which the other targets are compared."""
+async def evidence(engine: AsyncEngine, selector: Selector, *, with_cpu: bool = False) -> tuple[TargetEvidence, ...]:
+    """The evidence about all matching targets, without the CPU, with which the other targets are compared, unless
+    ``with_cpu``."""
     async with engine.connect() as connection:
-        charts = [chart for chart in await store.charts(connection) if chart.device != HOST and selector.matches(chart)]
+        charts = [
+            chart
+            for chart in await store.charts(connection)
+            if (with_cpu or chart.device != HOST) and selector.matches(chart)
+        ]
         return await _read(WholeCharts(connection), charts)
 
 

@@ -110,6 +110,8 @@ class Site:
     nn.AvgPool1d}``, by a text in the condition of its branch, or because a name may stand for several functions."""
     is_in_loop: bool = True
     """Whether the site is in a loop of its function."""
+    has_gradient: bool = True
+    """Whether gradients may be computed at the site: not under ``torch.no_grad()``."""
 
 
 class UserFunction(NamedTuple):
@@ -128,6 +130,11 @@ class UserFunction(NamedTuple):
     is_of_foreign_class: bool = False
     """Whether the method's class inherits from a class of another package, which may itself inherit from a framework's
     class."""
+    is_of_metric: bool = False
+    """Whether the method's class is a metric."""
+    is_aside: bool = False
+    """Whether the function is a method of a tokenizer, which works on the host, or a method that runs once or once in
+    an epoch."""
     has_arrays: bool = False
     """Whether the function takes arrays."""
     returns_numbers: bool = False
@@ -136,6 +143,8 @@ class UserFunction(NamedTuple):
     """Whether the function takes the weights of a module, and so probably loads or converts them."""
     is_left_out: bool = False
     """Whether other files import names from the function's file, but neither this function nor the whole module."""
+    has_gradient: bool = True
+    """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
     overrides: str | None = None
     """The user's method that this method overrides."""
     uses: tuple[str, ...] = ()
@@ -197,6 +206,9 @@ class AssessedSource:
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     is_repeated: Mapping[str, bool] = field(default_factory=dict)
     """For each user's function, by the name used in ``calls``: whether it runs again and again on the device."""
+    differentiated: frozenset[str] = frozenset()
+    """The user's functions, by the names used in ``calls``, that a training step differentiates: it also runs the
+    backward passes of their calls."""
     modules: Mapping[str, str] = field(default_factory=dict)
     """The dotted module name of each path. The module name, a dot and ``Site.within`` are the name of a function in
     ``calls``."""

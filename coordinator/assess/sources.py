@@ -19,9 +19,9 @@ from sys import intern
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
-from coordinator.assess.mentions import Facts, FileReading
+from coordinator.assess.mentions import Facts, FileReading, Parcel
 from coordinator.assess.notebooks import code_of, is_old
-from coordinator.assess.repetition import repeated_functions
+from coordinator.assess.repetition import differentiated_functions, repeated_functions
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
@@ -62,7 +62,11 @@ def link_readings(
     """Combine the results of all files. Does no I/O."""
     source, graph = _link(file_readings, knowledge, public, roots)
     repeated_names = repeated_functions(graph, source.sites)
-    return replace(source, is_repeated={name: name in repeated_names for name in graph.functions})
+    return replace(
+        source,
+        is_repeated={name: name in repeated_names for name in graph.functions},
+        differentiated=differentiated_functions(graph),
+    )
 
 
 def _link(
@@ -74,6 +78,11 @@ def _link(
         facts.add(reading.facts)
         readings.append(reading.without_names())
     linker = Linker(facts, readings, knowledge)
+    # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
+    # because the memory is largest at the end of this function.
+    nothing = Facts()
+    for reading in readings:
+        reading.facts = nothing
     sites: list[Site] = []
     calls: dict[str, set[str]] = {}
     handed_on: dict[str, set[str]] = {}
@@ -90,6 +99,7 @@ def _link(
                     handed_on.setdefault(use.caller, set()).add(intern(use.callee))
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
+        reading.mentions = Parcel()
     graph = CallGraph(
         functions=dict(linker.user_functions(readings)),
         calls=_freeze(calls),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from coordinator.catalogue.surfaces import ARRAYS, is_array_class
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Instance, Value
@@ -20,6 +21,8 @@ member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+LOOKUPS = frozenset({"get", "pop"})
+"""The methods of a mapping that return one of its values."""
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
 
 
@@ -31,6 +34,10 @@ class Thing(Instance):
     made_by: CallSite | None = None
     is_on_host: bool = False
     """Whether the source created the array on the host and has not moved it to a device."""
+
+    def __reduce__(self) -> tuple[type[Thing], tuple[object, ...]]:
+        # This is several times as fast as the state of a frozen dataclass with slots, which ``Instance`` has.
+        return Thing, (self.of, self.certain, self.dtype, self.made_by, self.is_on_host)
 
     @property
     def is_array(self) -> bool:
@@ -122,6 +129,7 @@ class HostBatch(Value):
     """The public root of the arrays' framework."""
 
 
+@lru_cache(1024)
 def is_array(name: str) -> bool:
     """Whether instances of the class with this name are arrays or behave like arrays."""
     return is_array_class(name) or name in _LIKE_ARRAYS

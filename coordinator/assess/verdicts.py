@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 from coordinator.assess.advice import advice
 from coordinator.assess.evidence import CaseEvidence, TargetEvidence, mean_ratio
@@ -22,6 +23,7 @@ from coordinator.results.conditions import (
     Aspect,
     CallSite,
     Condition,
+    calls_of,
     condition_of,
     function_condition,
     matching,
@@ -50,6 +52,10 @@ less on values."""
 USUAL_DTYPES = ("float32", "int64", "bool")
 """The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these that the function
 has."""
+
+
+BACKWARD_PASS = "with the backward pass"
+"""The last words of the basis of a verdict about the backward pass."""
 
 
 class Kind(StrEnum):
@@ -111,7 +117,14 @@ class SiteVerdict:
     """The index of the chart that contains ``case``."""
     ratio: float | None = None
     """The ratio of the call's time to its time on the CPU; None unless the call is slow."""
+    backward: bool = False
+    """Whether the backward pass of the call has this result."""
     advice: tuple[str, ...] = ()
+
+    @property
+    def is_of_backward_pass(self) -> bool:
+        """Whether only the backward pass has this result."""
+        return self.basis.endswith(BACKWARD_PASS)
 
     @property
     def share(self) -> float:
@@ -129,12 +142,20 @@ KINDS: Mapping[Kind, IsFailing] = {
 
 
 def verdicts_on(
-    function: str, charted_as: str, call: CallSite | None, dtypes: frozenset[str], target: TargetEvidence, slow: float
+    function: str,
+    charted_as: str,
+    call: CallSite | None,
+    dtypes: frozenset[str],
+    target: TargetEvidence,
+    slow: float,
+    *,
+    has_gradient: bool = False,
 ) -> Iterator[SiteVerdict]:
     """The verdicts about a call, one for each kind of bad result that any case of the function has.
 
     ``call`` is None if the source does not show how the function is called, and ``dtypes`` is empty if it does not show
-    the dtypes. ``slow`` is the factor for slow calls, relative to the target's usual ratio.
+    the dtypes. ``slow`` is the factor for slow calls, relative to the target's usual ratio. ``has_gradient`` is true if
+    the program also runs the backward pass of the call.
     """
     every = target.functions[charted_as]
     cases = judged_cases(every)
@@ -148,6 +169,10 @@ def verdicts_on(
             verdict = bad_end.verdict()
             if verdict.weight is not Weight.finding and (training_cases := cases_in_training(candidates)):
                 verdict = bad_end.in_training(training_cases) or verdict
+            if verdict.weight is not Weight.finding and has_gradient:
+                verdict = bad_end.in_backward_pass() or verdict
+            elif kind is Kind.falls_back and has_gradient:
+                verdict = replace(verdict, backward=bad_end.falls_back_in_backward_pass())
             yield verdict
     if accepted_cases := [case for case in every if case.end == "accepted"]:
         yield _acceptance(function, charted_as, accepted_cases)
@@ -196,8 +221,10 @@ def _is_extreme(case: CaseEvidence) -> bool:
     return case.case.rpartition("-")[2] in EXTREME_VALUES
 
 
-def _calls(case: CaseEvidence) -> Sequence[CallOptions]:
-    return (case.options.calls or ()) if case.options else ()
+def _shortest_call(cases: Sequence[CaseEvidence]) -> CallSite | None:
+    """The call with the fewest arguments, none of them passed by name; None if every case passes one by name."""
+    counts = [call.positional for case in cases for call in calls_of(case) if not call.keywords]
+    return CallSite(min(counts), {}) if counts else None
 
 
 def _dtypes(case: CaseEvidence) -> frozenset[str]:
@@ -218,10 +245,7 @@ class _Seen:
     dtypes: frozenset[str]
 
     def verdict(self) -> SiteVerdict:
-        like = matching(self.call, self.usual) if self.call is not None else []
-        words = "cases like this call"
-        if not like and self.call is not None:
-            like, words = _agreeing(self.call, self.usual)
+        like, words = self._like()
         if self._do_nearly_all(like):
             return self._met(like, words)
         if self._do_nearly_all(self.usual):
@@ -242,14 +266,92 @@ class _Seen:
 
         A module trains unless the program says otherwise. If the code passes the class on, other code builds the
         module, mostly with the required arguments alone: so the class is compared with the cases of the fewest
-        arguments.
+        arguments. Numbers that the call passes by name (``momentum=0.01``) count as omitted if no case passes any of
+        these names, because a number seldom decides whether a module has buffers.
         """
-        counts = [call.positional for case in training_cases for call in _calls(case) if not call.keywords]
-        call = self.call or (CallSite(min(counts), {}) if counts else None)
+        calls = [call for case in training_cases for call in calls_of(case)]
+        call = self.call or _shortest_call(training_cases)
+        case_keywords = {name for one in calls for name in one.keywords}
+        if (
+            call is not None
+            and case_keywords.isdisjoint(call.keywords)
+            and all(map(_may_be_number, call.keywords.values()))
+        ):
+            call = replace(call, keywords={})
         usual = usual_cases(training_cases, self.dtypes)
         verdict = replace(self, counted=training_cases, usual=usual, call=call).verdict()
         is_finding = verdict.weight is Weight.finding
         return replace(verdict, basis=f"{verdict.basis} in training") if is_finding else None
+
+    def in_backward_pass(self) -> SiteVerdict | None:
+        """The finding from the cases like the call that also run the backward pass; None if they make no finding.
+
+        There is no finding if the forward pass of all these cases has the same result.
+        """
+        backward = self._of_backward_pass()
+        like, words = backward._like_in_backward_pass()
+        if not backward._do_nearly_all(like) or not any(map(self._is_due_to_backward_pass, like)):
+            return None
+        verdict = replace(backward._met(like, f"{words} {BACKWARD_PASS}"), backward=True)
+        return verdict if verdict.weight is Weight.finding else None
+
+    def falls_back_in_backward_pass(self) -> bool:
+        """Whether operations of the backward pass fall back too, in the cases like the call."""
+        backward = self._of_backward_pass()
+        like, _ = backward._like_in_backward_pass()
+        return backward._do_nearly_all(like) and all(set(case.operations) - self._forward_operations for case in like)
+
+    def _of_backward_pass(self) -> _Seen:
+        """The same call, compared with the cases that also run the backward pass."""
+        gradient_cases = [case for case in self.counted if GRADIENT in case.tags]
+        usual = usual_cases([case for case in gradient_cases if not case.tags & (UNUSUAL - {GRADIENT})], self.dtypes)
+        if self.kind is not Kind.falls_back:
+            usual = [case for case in usual if not _is_extreme(case)] or usual
+        return replace(self, counted=gradient_cases, usual=usual, call=self.call or _shortest_call(usual))
+
+    def _like_in_backward_pass(self) -> tuple[list[CaseEvidence], str]:
+        """The cases with the backward pass that resemble the call, and a description of them.
+
+        The usual cases do not count, because there are few cases with the backward pass, and they may have exceptional
+        arguments. But if all cases that share the value of one keyword with the call have the same result, the other
+        arguments do not matter.
+        """
+        like, words = self._like()
+        if self._do_nearly_all(like):
+            return like, words
+        names = {case.case for case in self.counted}
+        for name, value in self.call.keywords.items() if self.call is not None else ():
+            if _is_plain(value):
+                sharing, words_of_keyword = _agreeing(CallSite(0, {name: value}), self.usual)
+                are_several = len({_base_of(case.case, names) for case in sharing}) >= FEWEST_CASES
+                if are_several and self._do_nearly_all(sharing):
+                    return sharing, words_of_keyword
+        # As without the backward pass, a single case like the call is enough if all others have the same result.
+        if like and self._do_nearly_all(self.usual):
+            return list(self.usual), "cases of any kind"
+        return like, words
+
+    @cached_property
+    def _forward_failures(self) -> Sequence[CaseEvidence]:
+        return [case for case in self.counted if GRADIENT not in case.tags and self.is_failing(case)]
+
+    @cached_property
+    def _forward_operations(self) -> frozenset[str]:
+        return frozenset(operation for case in self._forward_failures for operation in case.operations)
+
+    def _is_due_to_backward_pass(self, case: CaseEvidence) -> bool:
+        """Whether a case has the result because of its backward pass: no case without a backward pass has the result
+        because of the same operation or with the same arguments."""
+        names = {other.case for other in self._forward_failures}
+        is_of_forward_pass = _base_of(case.case, names) != case.case
+        return self.is_failing(case) and not is_of_forward_pass and self._forward_operations.isdisjoint(case.operations)
+
+    def _like(self) -> tuple[list[CaseEvidence], str]:
+        """The usual cases that resemble the call, and a description of them."""
+        if self.call is None:
+            return [], ""
+        like = matching(self.call, self.usual)
+        return (like, "cases like this call") if like else _agreeing(self.call, self.usual)
 
     def _do_nearly_all(self, cases: Sequence[CaseEvidence]) -> bool:
         failing = list(filter(self.is_failing, cases))
@@ -342,9 +444,7 @@ def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseE
     passes by position.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
-    agreeing_cases = [
-        case for case in cases if case.options and case.options.calls and _agree(plain, case.options.calls)
-    ]
+    agreeing_cases = [case for case in cases if (calls := calls_of(case)) and _agree(plain, calls)]
     names = {name for case in agreeing_cases for name in plain if _is_plain(_keyword_of(case, name))}
     return agreeing_cases, f"cases with {join_words([f'{name}={plain[name]!r}' for name in sorted(names)])}"
 
@@ -356,12 +456,15 @@ def _agree(plain: Mapping[str, object], calls: Sequence[CallOptions]) -> bool:
 
 
 def _keyword_of(case: CaseEvidence, name: str) -> object:
-    calls = case.options.calls if case.options else None
-    return next((call.keywords[name] for call in calls or () if name in call.keywords), None)
+    return next((call.keywords[name] for call in calls_of(case) if name in call.keywords), None)
 
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, (str, int, float))
+
+
+def _may_be_number(value: object) -> bool:
+    return value is UNKNOWN_VALUE or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 SINGLE = "a single case says so"

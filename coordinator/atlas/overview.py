@@ -68,12 +68,19 @@ class TargetColumn:
         """The marks in words: ``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
-            lowered_count = sum(not cell.failed for cell in self.cells.values())
-            return f"{number(lowered_count)} of {functions} are lowered in every case; none was run"
+            return f"{number(self.rate_of(self.cells).count)} of {functions} are lowered in every case; none was run"
         counts = {mark: f"{number(count)} {_VERBS[mark][count != 1]}" for mark, count in self.counts.items()}
         others = [words for mark, words in counts.items() if self.counts[mark] and mark is not Mark.works]
         rest = f"; {join_words(others)}" if others else ""
         return f"{number(self.counts[Mark.works])} of {functions} {_VERBS[Mark.works][self.rate.n != 1]}{rest}"
+
+    def rate_of(self, functions: Iterable[str]) -> Rate:
+        """The share of these functions that work on the device, counted as in ``sentence``."""
+        cells = [self.cells[name] for name in functions if name in self.cells]
+        if self.evidence.is_lowered:
+            return Rate(sum(not cell.failed for cell in cells), len(cells))
+        marks = [cell.mark for cell in cells if cell.mark is not Mark.host_work]
+        return Rate(marks.count(Mark.works), len(marks))
 
     def letters(self, functions: Iterable[str]) -> str:
         """A text with one letter for each of these functions: its mark."""

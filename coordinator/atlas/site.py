@@ -3,7 +3,6 @@ sites."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from pydantic_core import to_json
 
 from coordinator.atlas.addresses import file_name
 from coordinator.atlas.changes import Changes, changes
+from coordinator.atlas.compact_html import compact_html
 from coordinator.atlas.function_view import function_views
 from coordinator.atlas.overview import Atlas
 from coordinator.atlas.pages import FRONT, Page, environment, pages
@@ -22,9 +22,6 @@ from coordinator.atlas.portability import VERSION, Portability, document_json, p
 
 STATIC = ("atlas.css", "atlas.js", "portolan.css", "rose.svg")
 SCHEMA = "data/portability.schema.json"
-_NEEDLESS = re.compile("</(?:li|td|th|tr|thead|tbody)>\n?")
-"""Matches end tags, which HTML allows to omit and which are 7 % of a site with thousands of tables. It matches nothing
-in text from other people, because templates escape that text."""
 
 
 @dataclass(frozen=True)
@@ -95,4 +92,4 @@ def _render(page: Page, published_at: datetime) -> SiteFile:
             version=version("portolan"),
         )
     )
-    return SiteFile(page.path, _NEEDLESS.sub("", html).encode(errors="backslashreplace"))
+    return SiteFile(page.path, compact_html(html).encode(errors="backslashreplace"))

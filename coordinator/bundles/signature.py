@@ -20,6 +20,10 @@ LONGEST_SIGNATURE = 8192
 """The maximum number of characters of a signature. An RSA key of 16,384 bits makes one of 5,600 characters."""
 HOW_TO_SIGN = f"ssh-keygen -Y sign -n {NAMESPACE} -f KEY"
 """The command that signs a bundle, without the bundle's name."""
+KEY_REVOCATION_LIST = b"SSHKRL\n\0"
+"""The first bytes of a revocation list of ``ssh-keygen -k``."""
+ENCODED_KEY = b"AAAA"
+"""The first characters of every public key, which are the length of its type's name in base64."""
 WITHIN_S = 600.0
 """The time limit for a verification. A bundle of 1 GiB is hashed in seconds, but a disk can be slow."""
 
@@ -80,6 +84,9 @@ class Signers:
         for file in filter(None, (self.allowed, self.revoked)):
             if not file.is_file():
                 raise BundleError(f"the file of keys {file} does not exist: check its name")
+        # With a file of something else, ssh-keygen rejects every signature and gives no reason.
+        if self.revoked is not None and not is_key_list(self.revoked):
+            raise BundleError(f"{self.revoked} is not a list of keys: write one public key per line")
         signature = signature_file(bundle)
         if self.accept_unsigned and not signature.is_file():
             return None
@@ -92,14 +99,34 @@ class Signers:
                 f"{bundle} is signed by a key that {self.allowed} does not list: add the key to {self.allowed} if you "
                 "trust it, or omit the bundle"
             )
-        with open(bundle, "rb") as content:
-            complaint = verify(content, signature, self.allowed, signer, self.revoked)
-        if complaint is not None:
+        complaint = self._complaint(bundle, self.allowed, signer, self.revoked)
+        if complaint is None:
+            return signer
+        # ssh-keygen gives no reason for a revoked key, so the signature is also verified without the revoked keys.
+        if self.revoked is not None and self._complaint(bundle, self.allowed, signer) is None:
             raise BundleError(
-                f"{bundle} has no valid signature of {signer} ({complaint}): check whether the key is revoked "
-                "or expired, or ask for a fresh copy with its signature"
+                f"{bundle} is signed with a key of {signer} that {self.revoked} revokes: ask for a signature with a "
+                "new key, or omit the bundle"
             )
-        return signer
+        raise BundleError(
+            f"{bundle} has no valid signature of {signer} ({complaint}): check whether the key is expired, or ask for "
+            "a fresh copy with its signature"
+        )
+
+    @staticmethod
+    def _complaint(bundle: Path, allowed: Path, signer: str, revoked: Path | None = None) -> str | None:
+        with open(bundle, "rb") as content:
+            return verify(content, signature_file(bundle), allowed, signer, revoked)
+
+
+def is_key_list(file: Path) -> bool:
+    """Whether a file of revoked keys has only public keys, comments and empty lines, or is a revocation list of
+    ``ssh-keygen -k``."""
+    content = file.read_bytes()
+    if content.startswith(KEY_REVOCATION_LIST):
+        return True
+    lines = filter(None, (line.partition(b"#")[0].split() for line in content.splitlines()))
+    return all(any(word.startswith(ENCODED_KEY) for word in words) for words in lines)
 
 
 def find_principal(signature: Path, signers: Path) -> str | None:

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from coordinator.figures.counting import Counts
+from coordinator.figures.formats import duration
 from protocol.enums import TimedCases, TimingPolicy
 
 
@@ -32,6 +33,15 @@ class TimeEstimate(BaseModel):
     seconds: float | None
     measured_jobs: int
     """The number of finished jobs from which the time is estimated."""
+    is_lower_bound: bool = False
+    """Whether the remaining jobs take longer than the finished ones. It is true while a campaign that determines
+    verdicts first runs: its remaining jobs are timed, and timed jobs take longer than the untimed ones before them."""
+
+    @property
+    def words(self) -> str:
+        """The time left: ``3 min 05 s``, ``at least 3 min 05 s``, ``–`` if it is unknown."""
+        is_bound = self.is_lower_bound and self.seconds is not None
+        return f"at least {duration(self.seconds)}" if is_bound else duration(self.seconds)
 
 
 class CampaignTarget(BaseModel):

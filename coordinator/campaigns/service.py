@@ -146,6 +146,12 @@ async def list_campaigns(engine: AsyncEngine, *, before: int | None, limit: int)
     return CampaignPage(campaigns=campaigns, next=campaigns[-1].id if len(campaigns) == limit else None)
 
 
+async def target_names(engine: AsyncEngine, campaign_ids: Sequence[int]) -> dict[int, list[str]]:
+    """The names by which each of these campaigns' targets can be chosen."""
+    async with engine.connect() as connection:
+        return await targets_store.names_by_campaign(connection, campaign_ids)
+
+
 async def detail(engine: AsyncEngine, campaign_id: int) -> CampaignDetail:
     async with engine.connect() as connection:
         return await _detail(connection, campaign_id)
@@ -157,7 +163,9 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
         raise _no_campaign(campaign_id)
     targets = await targets_store.of_campaign(connection, campaign_id)
     progress = await store.read_progress(connection, campaign_id)
-    by_target = [_target(target, progress[target.id], row.elapsed_s) for target in targets]
+    by_target = [
+        _target(target, progress[target.id], row.elapsed_s, verdicts_first=row.verdicts_first) for target in targets
+    ]
     whole = _campaign(row)
     if row.state == "running":
         # Targets run in parallel, so the slowest one determines the time.
@@ -166,6 +174,7 @@ async def _detail(connection: AsyncConnection, campaign_id: int) -> CampaignDeta
         whole["estimate"] = TimeEstimate(
             seconds=max(estimates) if estimates and len(estimates) == len(seconds) else None,
             measured_jobs=whole["counters"].done,
+            is_lower_bound=row.verdicts_first,
         )
     return CampaignDetail.model_validate({**whole, "by_target": by_target})
 
@@ -249,15 +258,22 @@ def estimate_of_part(part: TargetPlan, runs: int, durations: Mapping[int, tuple[
     return TimeEstimate(seconds=len(part.case_ids) * runs * mean_s, measured_jobs=jobs)
 
 
-def estimate_of_rest(counters: Counters, elapsed_s: float, *, is_served: bool = True) -> TimeEstimate:
-    """Estimate the time left from the rate so far. The estimate is unknown while no runner serves the remaining
-    jobs."""
+def estimate_of_rest(
+    counters: Counters, elapsed_s: float, *, is_served: bool = True, verdicts_first: bool = False
+) -> TimeEstimate:
+    """Estimate the time left from the rate so far. The estimate is unknown while no runner serves the remaining jobs.
+
+    If the campaign determines verdicts first, the estimate is a lower bound until the end: the finished jobs contain
+    all untimed ones, and the remaining jobs are timed.
+    """
     left = counters.total - counters.settled
     if left == 0:
         return TimeEstimate(seconds=0.0, measured_jobs=counters.done)
     if counters.done < ENOUGH_JOBS or not is_served:
         return TimeEstimate(seconds=None, measured_jobs=counters.done)
-    return TimeEstimate(seconds=left * elapsed_s / counters.done, measured_jobs=counters.done)
+    return TimeEstimate(
+        seconds=left * elapsed_s / counters.done, measured_jobs=counters.done, is_lower_bound=verdicts_first
+    )
 
 
 def _counters(row: Row[Any]) -> Counters:
@@ -267,12 +283,13 @@ def _counters(row: Row[Any]) -> Counters:
 def _campaign(row: Row[Any]) -> dict[str, Any]:
     counters = _counters(row)
     values = {name: getattr(row, name) for name in Campaign.model_fields if name not in ("counters", "estimate")}
-    return {**values, "counters": counters, "estimate": estimate_of_rest(counters, row.elapsed_s)}
+    estimate = estimate_of_rest(counters, row.elapsed_s, verdicts_first=row.verdicts_first)
+    return {**values, "counters": counters, "estimate": estimate}
 
 
-def _target(target: Target, row: Row[Any], elapsed_s: float) -> CampaignTarget:
+def _target(target: Target, row: Row[Any], elapsed_s: float, *, verdicts_first: bool) -> CampaignTarget:
     counters = _counters(row)
-    estimate = estimate_of_rest(counters, elapsed_s, is_served=row.live_runners > 0)
+    estimate = estimate_of_rest(counters, elapsed_s, is_served=row.live_runners > 0, verdicts_first=verdicts_first)
     return CampaignTarget.model_validate(
         {**row._mapping, **target.model_dump(), "counters": counters, "estimate": estimate}
     )

@@ -123,7 +123,7 @@ def table_head() -> tuple[str, ...]:
     """The column titles of a table of coverages."""
     return (
         *("suite", "release", "functions", "members", "uses", "uses by other names", "guessed uses"),
-        *("host only", "not in it", "uses unresolved"),
+        *("host only", "not in the release", "uses unresolved"),
     )
 
 

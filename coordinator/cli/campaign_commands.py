@@ -11,7 +11,7 @@ from coordinator.campaigns.models import Campaign, CampaignDetail
 from coordinator.cli.output import print_columns, print_json
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import AsJson, CampaignId, SignatureOptional, split, with_client
-from coordinator.figures.formats import duration, plural
+from coordinator.figures.formats import plural
 
 
 @with_client
@@ -46,7 +46,7 @@ def _print_list(campaigns: list[Campaign]) -> None:
                 f"{campaign.counters.settled}/{campaign.counters.total}",
                 str(campaign.counters.failed),
                 str(campaign.counters.incomplete),
-                duration(campaign.estimate.seconds) if campaign.state == "running" else "",
+                campaign.estimate.words if campaign.state == "running" else "",
                 f"{campaign.created_at:%Y-%m-%d %H:%M}",
             )
             for campaign in campaigns
@@ -81,7 +81,7 @@ def _print_one(campaign: CampaignDetail) -> None:
                     str(getattr(target.counters, word))
                     for word in ("passed", "failed", "skipped", "incomplete", "cancelled")
                 ),
-                duration(target.estimate.seconds) if campaign.state == "running" else "",
+                target.estimate.words if campaign.state == "running" else "",
                 str(target.live_runners),
             )
             for target in campaign.by_target

@@ -37,7 +37,7 @@ from coordinator.cli.local import (
     stoppable,
 )
 from coordinator.cli.matrix_printer import answers, of_interest, print_results, print_summary
-from coordinator.cli.outage_watch import OutageWatch
+from coordinator.cli.outage_watch import OutageWatch, perhaps_stored
 from coordinator.cli.processes import ChildProcess
 from coordinator.cli.progress import Board
 from coordinator.cli.report_commands import write_report
@@ -101,6 +101,8 @@ class Demo:
         self.board = board
         self.watch = OutageWatch(board.say, client.url)
         self.campaign: int | None = None
+        self.is_submitting = False
+        """Whether a submission was sent and not answered, so that the campaign may be stored."""
         self._work = work
         # Jobs that an interrupted demo left queued would run before ours.
         self.watch.retry(self._cancel_leftovers)
@@ -146,6 +148,7 @@ class Demo:
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:
         """Submit a campaign on these targets, as soon as the coordinator can be reached."""
         key = token_hex(16)
+        self.is_submitting = True
         while True:
             try:
                 campaign = self.client.submit({"name": NAME, "targets": targets, **self._work}, key)
@@ -154,7 +157,7 @@ class Demo:
                 yield []
                 continue
             self.watch.note_success()
-            self.campaign = campaign.id
+            self.campaign, self.is_submitting = campaign.id, False
             self.board.say(
                 f"campaign {campaign.id}: {plural(campaign.counters.total, 'job')} on {', '.join(targets)}; "
                 f"of each case one run for its verdict, then {plural(campaign.runs - 1, 'timed run')}"
@@ -400,17 +403,19 @@ def _chart_elsewhere(url: str, targets: Sequence[str] | None, work: Work, board:
             assert campaign is not None, "it was submitted, or an error was raised"
             results = demo.results(campaign)
         except KeyboardInterrupt:
-            board.say(_what_continues(demo.campaign, url))
+            board.say(_what_continues(demo, url))
             raise
     results_line = f"  {_program()} results {campaign} --url {url}   every failure"
     login_line = f"  {_program()} login --link {url}   a link that signs a browser in"
     return results, ["To look further:", results_line, login_line]
 
 
-def _what_continues(campaign: int | None, url: str) -> str:
-    if campaign is None:
+def _what_continues(demo: Demo, url: str) -> str:
+    if demo.is_submitting:
+        return f"{perhaps_stored(url)}; the next demo cancels it"
+    if demo.campaign is None:
         return "interrupted; no campaign was submitted"
-    return f"interrupted; campaign {campaign} continues at {url}; the next demo cancels it"
+    return f"interrupted; campaign {demo.campaign} continues at {url}; the next demo cancels it"
 
 
 def _by_framework(targets: Iterable[str]) -> dict[str, list[str]]:

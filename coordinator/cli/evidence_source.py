@@ -30,6 +30,7 @@ def find_evidence(
     signers: Signers | None = None,
     *,
     is_completed: bool = True,
+    with_cpu: bool = False,
 ) -> EvidenceSet:
     """Return the evidence of the bundles or of the file, if they are named; otherwise a coordinator's evidence,
     otherwise the shipped evidence.
@@ -38,11 +39,12 @@ def find_evidence(
     bundles and files are accepted. Bundles need ``signers``. A file is also read without them; then the origin of the
     evidence says that the file is unsigned or not checked. With ``is_completed``, the shipped evidence is added where a
     coordinator has none. If a coordinator has no evidence for the target, the shipped evidence is used even without
-    ``is_completed``.
+    ``is_completed``. The CPU, with which other devices are compared, is left out unless ``with_cpu``; the shipped
+    evidence has none.
     """
     if bundles:
         assert signers is not None
-        return _read_bundles(bundles, signers, selector)
+        return _read_bundles(bundles, signers, selector, with_cpu=with_cpu)
     if data == SHIPPED_DATA:
         return evidence_file.load_shipped()
     if data is not None:
@@ -51,7 +53,7 @@ def find_evidence(
     if not is_named and not _runs_here():
         return evidence_file.load_shipped()
     with connect(url, data_dir) as client:
-        evidence = client.evidence(str(selector))
+        evidence = client.evidence(str(selector), with_cpu=with_cpu)
     if not is_named:
         evidence = replace(evidence, origin=f"{evidence.origin}, the coordinator that runs here")
     if evidence.targets and not is_completed:
@@ -59,12 +61,13 @@ def find_evidence(
     return complete(evidence, evidence_file.load_shipped())
 
 
-def _read_bundles(bundles: Sequence[Path], signers: Signers, selector: Selector) -> EvidenceSet:
+def _read_bundles(bundles: Sequence[Path], signers: Signers, selector: Selector, *, with_cpu: bool) -> EvidenceSet:
     # It imports the reader of bundles and the code that stores outcomes.
     from coordinator.assess.bundled import from_bundles
 
     signer_by_bundle = {bundle: signers.signer_of(bundle) for bundle in bundles}
-    targets = tuple(target for target in from_bundles(bundles, signer_by_bundle) if selector.matches(target))
+    evidence = from_bundles(bundles, signer_by_bundle, with_cpu=with_cpu)
+    targets = tuple(target for target in evidence if selector.matches(target))
     source = f"{len(bundles)} bundles" if len(bundles) > 1 else "a bundle"
     return EvidenceSet(targets, f"from {source}, {_signature(signer_by_bundle.values())}")
 

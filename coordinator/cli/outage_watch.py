@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -95,23 +96,31 @@ def telling_what_continues(url: str, campaign_id: int) -> Iterator[None]:
         raise
 
 
+def perhaps_stored(url: str) -> str:
+    """The sentence about a campaign whose submission was interrupted."""
+    return (
+        f"interrupted before the coordinator answered: if it stored the campaign, `portolan status --url {url}` "
+        "lists it"
+    )
+
+
 @contextmanager
 def submit_and_announce(url: str, submit: Callable[[], CampaignDetail]) -> Iterator[CampaignDetail]:
     """Submit a campaign. When the user presses Ctrl-C from then on, print that the campaign continues, and how to
     follow and stop it.
 
-    Until the coordinator has answered, the number of the campaign is not known, so a first Ctrl-C waits for the answer.
-    A second Ctrl-C ends the command without the number.
+    Until the coordinator has answered, the number of the campaign is not known, so a first Ctrl-C or SIGTERM waits for
+    the answer. A second Ctrl-C ends the command without the number.
     """
-    interrupt = FirstInterrupt()
+    interrupt = FirstInterrupt(
+        signal.SIGINT,
+        signal.SIGTERM,
+        notice="waiting for the coordinator's answer, because the campaign may be stored; Ctrl-C again ends the wait",
+    )
     try:
         campaign = submit()
     except KeyboardInterrupt:
-        print(
-            f"interrupted before the coordinator answered: if it stored the campaign, `portolan status --url {url}` "
-            "lists it",
-            file=sys.stderr,
-        )
+        print(perhaps_stored(url), file=sys.stderr)
         raise
     except BaseException:
         interrupt.give_back()

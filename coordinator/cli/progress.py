@@ -12,9 +12,8 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
 from rich.text import Text
 
-from coordinator.campaigns.models import CampaignTarget
+from coordinator.campaigns.models import CampaignTarget, TimeEstimate
 from coordinator.cli.terminal_console import console
-from coordinator.figures.formats import duration
 
 PLAIN_EVERY_S = 60.0
 """The seconds between lines of a target where bars cannot move, as in a log."""
@@ -23,19 +22,19 @@ RATE_OVER_S = 15.0
 
 def tail(target: CampaignTarget, rate: float | None) -> str:
     """The text after a target's bar: how many cases do not pass, how many jobs finish per second, and the time left."""
-    counters, left_s = target.counters, target.estimate.seconds
+    counters = target.counters
     parts = [f"{counters.failed:,} failing"]
     if counters.incomplete:
         parts.append(f"{counters.incomplete:,} incomplete")
     if counters.settled < counters.total:
         if rate is not None:
             parts.append(f"{rate:.1f}/s")
-        parts.append("no runner serves it now" if target.waits else _time_left(left_s))
+        parts.append("no runner serves it now" if target.waits else _time_left(target.estimate))
     return ", ".join(parts)
 
 
-def _time_left(left_s: float | None) -> str:
-    return "time left unknown" if left_s is None else f"{duration(left_s)} left"
+def _time_left(estimate: TimeEstimate) -> str:
+    return "time left unknown" if estimate.seconds is None else f"{estimate.words} left"
 
 
 class Board:

@@ -14,6 +14,7 @@ from coordinator.atlas.site import site_files
 from coordinator.atlas.whole_atlas import whole_atlas
 from coordinator.bundles.signature import Signers
 from coordinator.cli.evidence_source import SHIPPED_DATA, find_evidence
+from coordinator.cli.local import stoppable
 from coordinator.cli.shared_options import DataDir, SignatureOptional, Url
 from coordinator.errors import PublicationError
 from coordinator.figures.formats import join_words, plural
@@ -50,7 +51,9 @@ def publish(
     selector = Selector.parse(on)
     has_files = bool(bundles) or data not in (None, SHIPPED_DATA)
     accepted_signers = _signers(has_files, signers, revoked, accept_unsigned)
-    evidence = find_evidence(data, url, data_dir, selector, bundles or (), accepted_signers, is_completed=False)
+    evidence = find_evidence(
+        data, url, data_dir, selector, bundles or (), accepted_signers, is_completed=False, with_cpu=True
+    )
     targets = tuple(target for target in evidence.targets if selector.matches(target))
     origin = _predicate(evidence.origin)
     atlas = whole_atlas(replace(evidence, targets=targets, origin=origin))
@@ -59,7 +62,8 @@ def publish(
         raise PublicationError(
             f"there is no evidence of {on} to publish{guess} chart such a target, or name another with --on"
         )
-    files = write_site(site_files(atlas, published_before(folder)), folder)
+    with stoppable():  # A signal must not leave the unfinished copy of the site behind.
+        files = write_site(site_files(atlas, published_before(folder)), folder)
     names = join_words([column.target for framework in atlas.frameworks for column in framework.columns])
     print(f"{folder}: {plural(files, 'file')}, {plural(atlas.functions, 'function')} on {names}")
     print(f"the evidence {origin}")

@@ -307,12 +307,12 @@ class Client:
 
         return self._get(History, f"/history/{quote(framework)}/{quote(function)}")
 
-    def evidence(self, target: str) -> EvidenceSet:
-        """Return all results of campaigns for the targets that a selector matches. If the selector matches no target,
-        the returned set has no targets."""
+    def evidence(self, target: str, *, with_cpu: bool = False) -> EvidenceSet:
+        """Return all results of campaigns for the targets that a selector matches, without the CPU unless ``with_cpu``.
+        If the selector matches no target, the returned set has no targets."""
         from coordinator.assess.evidence_file import read
 
-        content = self.get_bytes("/evidence", {"target": target})
+        content = self.get_bytes("/evidence", {"target": target, "with_cpu": "true" if with_cpu else None})
         return read(content, f"the answer of {self.url}", f"from {self.url}")
 
     def assess(self, source: str, *, on: str = "*/*", name: str = "script.py") -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from coordinator.campaigns.models import CampaignDetail
 from coordinator.catalogue.models import FunctionSample
 from coordinator.cli.http_library import httpx
 from coordinator.cli.matrix_printer import print_results
-from coordinator.cli.outage_watch import OutageWatch, telling_what_continues
+from coordinator.cli.outage_watch import OutageWatch, submit_and_announce, telling_what_continues
 from coordinator.cli.progress import Board
 from coordinator.cli.rest_client import Client
 from coordinator.cli.shared_options import present, split, with_client
@@ -137,8 +138,8 @@ def submit(
         print(f"estimated time: {'unknown' if seconds is None else duration(seconds)}")
         _say_not_charted(plan.not_charted)
         return
-    campaign = _submit(client, request)
-    print(campaign.id, flush=True)
+    with submit_and_announce(client.url, partial(_submit, client, request)) as campaign:
+        print(campaign.id, flush=True)
     _say_not_charted(campaign.not_charted)
     if not wait and not fail_on:
         return

@@ -24,7 +24,7 @@ async def healthz(subject: Subject) -> None:
 
 
 async def secret(subject: Subject) -> None:
-    """The runner answers 401 to every /v1 request without its secret or with another secret, even a similar one."""
+    """The runner answers 401 to every /v1 request without its secret or with a wrong secret, even a similar one."""
     calls: list[tuple[str, str, dict[str, Any]]] = [
         ("GET", "/v1/runner", {}),
         ("GET", "/v1/catalogue", {}),
@@ -68,7 +68,7 @@ async def runner(subject: Subject) -> None:
 
 
 async def catalogue(subject: Subject) -> None:
-    """GET /v1/catalogue returns suites with their revisions. Within a suite, each case has another id."""
+    """GET /v1/catalogue returns suites with their revisions. No two cases of a suite have the same id."""
     runner_catalogue = await _read(subject, "/v1/catalogue", Catalogue)
     if not runner_catalogue.suites:
         raise BrokenError("the runner's catalogue has no suite: add at least one")

@@ -69,7 +69,8 @@ async def alone(subject: Subject) -> None:
 
 
 async def kills(subject: Subject) -> None:
-    """The runner kills a hung case at most 5 s after timeout_s. It ends as failed (timed_out). The next job runs."""
+    """The runner kills a hung case at most 5 s after timeout_s. The case ends as failed (timed_out), and the next job
+    runs."""
     for _ in range(TRIES):
         late_s = await _seconds_past_deadline(subject)
         if late_s <= LATE_S:

@@ -44,7 +44,7 @@ async def check_numbers(subject: Subject) -> None:
 
 
 async def resume(subject: Subject) -> None:
-    """A stream requested with after=N begins with event N+1, and repeats unacknowledged events unchanged."""
+    """A stream that is requested with after=N begins with event N+1, and repeats unacknowledged events unchanged."""
     first = await subject.run(subject.job(), subject.job())
     for offset in (0, 1, len(first) - 1):
         after = first[offset - 1].n if offset else subject.acknowledged
@@ -91,7 +91,7 @@ async def stay_open(subject: Subject) -> None:
 
 
 async def bounds(subject: Subject) -> None:
-    """If after is larger than the number of the last event, the runner answers 422 to the request for a stream."""
+    """If the parameter after is larger than the number of the last event, GET /v1/events is answered with 422."""
     ahead = subject.last + AHEAD
     require(f"GET /v1/events after {ahead}, which was never issued", await subject.events_status(ahead), 422)
 
@@ -188,8 +188,8 @@ def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
 
 
 async def history(subject: Subject) -> None:
-    """On all streams of the check: no gaps, no number with two events, no attempt that finished twice or ran without a
-    started event."""
+    """The streams of the whole check have no gap and no number with two events. No attempt finished twice, or ran
+    without a started event."""
     await subject.run()
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
@@ -201,7 +201,7 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """The runner discards acknowledged events. It answers 410 to a request for a stream that would begin with one."""
+    """The runner discards acknowledged events. If a requested stream would begin with such an event, it answers 410."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"GET /v1/events after {n - 1}, with events up to {n} acknowledged"
@@ -245,8 +245,8 @@ async def again(subject: Subject) -> None:
 
 
 async def newer(subject: Subject) -> None:
-    """When an older attempt is acknowledged, the runner keeps a newer attempt of the job. If the newer attempt is
-    posted again, it gets the status known."""
+    """If an older attempt of a job is acknowledged, the runner keeps the newer attempt. The newer attempt gets the
+    status known if it is posted again."""
     older = subject.job()
     newer = older.replace(attempt=2)
     async with subject.stream() as stream:

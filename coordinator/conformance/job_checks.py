@@ -48,8 +48,8 @@ async def receipts(subject: Subject) -> None:
 
 
 async def check_repeat(subject: Subject) -> None:
-    """If an unacknowledged attempt is posted again, or twice in one POST, it gets the status known and runs only
-    once."""
+    """An unacknowledged attempt that is posted again gets the status known and runs only once. The same holds for an
+    attempt that is twice in one POST."""
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
@@ -59,7 +59,7 @@ async def check_repeat(subject: Subject) -> None:
 
 
 async def stale(subject: Subject) -> None:
-    """An attempt that is older than one that the runner has gets the status stale_attempt and does not run."""
+    """If the runner has a newer attempt of a job, an older attempt gets the status stale_attempt and does not run."""
     job = subject.job(attempt=2)
     older = job.replace(attempt=1)
     await subject.queue(job)
@@ -70,8 +70,8 @@ async def stale(subject: Subject) -> None:
 
 
 async def other_case(subject: Subject) -> None:
-    """If a job has the id of a job that the runner has, but another suite, case or run, it gets the status other_case
-    and is not accepted."""
+    """A job with the id of a known job, but a different suite, case or run, gets the status other_case. The runner does
+    not accept it."""
     job = subject.job()
     newer = job.replace(run=2, attempt=2)
     others = {"run": job.replace(run=2), "run, as a newer attempt": newer}

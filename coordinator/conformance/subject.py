@@ -85,7 +85,7 @@ class Subject:
     def case_with_tag(self, tag: ConformanceTag) -> CheckCase:
         case = next((case for case in self.cases if tag in case.tags), None)
         if case is None:
-            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}: add one to run this check")
+            raise NotRunError(f"no case of the runner's catalogue has the tag {tag}: add a case with this tag")
         return case
 
     def require_one_slot(self, consequence: str = "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -202,14 +202,17 @@ def row(key: tuple[str, str, int], condition: FunctionCondition, target_labels: 
 def option_words(options: Mapping[str, Any]) -> str:
     """A case's options in words, call by call: ``float16 and int64; 2 positional, axis=-1``."""
     calls = options.get("calls") or []
-    call_texts = [
-        ", ".join([f"{call['positional']} positional", *map(_keyword, call.get("keywords", {}).items())])
-        for call in calls
-    ]
+    call_texts = [", ".join([f"{call['positional']} positional", *map(_argument, _arguments(call))]) for call in calls]
     return "; ".join(filter(None, [join_words(options.get("dtypes", [])), *dict.fromkeys(call_texts)]))
 
 
-def _keyword(item: tuple[str, Any]) -> str:
+def _arguments(call: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments of a call whose values are known, by number or by keyword."""
+    yield from ((f"argument {number}", value) for number, value in call.get("arguments", {}).items())
+    yield from call.get("keywords", {}).items()
+
+
+def _argument(item: tuple[str, Any]) -> str:
     name, value = item
     if not isinstance(value, dict):
         return f"{name}={json.dumps(value)}"

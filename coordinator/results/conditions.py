@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
 from functools import cached_property
 from math import comb
@@ -338,6 +338,14 @@ class CallSite:
     """The number of positional arguments. For a method, the object itself is not counted."""
     keywords: Mapping[str, Any]
     """Keyword values by name, as in JSON. A value that the source does not show is ``UNKNOWN_VALUE``."""
+    arguments: Mapping[int, Any] = field(default_factory=dict)
+    """The values of positional arguments by number, from 1, as in JSON. Only values that the source shows."""
+
+    def without(self, keyword: str) -> CallSite:
+        return replace(self, keywords={name: value for name, value in self.keywords.items() if name != keyword})
+
+    def with_keyword(self, keyword: str, value: Any) -> CallSite:
+        return replace(self, keywords={**self.keywords, keyword: value})
 
 
 class Unknown(Enum):
@@ -349,19 +357,58 @@ class Unknown(Enum):
 
 UNKNOWN_VALUE = Unknown.computed
 """The value of a keyword that is computed in the call."""
+FEWEST_CLOSER = 2
+"""The minimum number of cases with a call's positional values from which only these cases are compared with the call. A
+finding needs the same number of failing cases."""
 
 
 def matching(site: CallSite, cases: Iterable[Case]) -> list[Case]:
     """The cases whose calls all resemble the user's call: the number of arguments and the keywords are the same, and no
-    known value differs.
+    known keyword value differs.
+
+    If several of these cases also have the call's strings and booleans as positional arguments, only they are returned;
+    and if several of them have its numbers too, only those. Numbers are mostly sizes, which differ without effect, so a
+    case is not excluded by a number alone.
 
     A case with several calls can fail at any of them. So it is no evidence if one of its calls differs.
     """
-    return [
-        case
-        for case in cases
-        if case.options is not None and case.options.calls and all(_is_alike(site, call) for call in case.options.calls)
-    ]
+    alike = [case for case in cases if (calls := calls_of(case)) and all(_is_alike(site, call) for call in calls)]
+    for is_compared in (_is_choice, _is_number):
+        own_values = {number: value for number, value in site.arguments.items() if is_compared(value)}
+        closer = [case for case in alike if all(_has_values(call, own_values) for call in calls_of(case))]
+        if own_values and len(closer) >= FEWEST_CLOSER:
+            alike = closer
+    return alike
+
+
+def calls_of(case: EndedCase) -> Sequence[CallOptions]:
+    """The calls of a case; empty if they are unknown."""
+    return (case.options.calls or ()) if case.options else ()
+
+
+def _is_choice(value: Any) -> bool:
+    return isinstance(value, str | bool)
+
+
+def _is_number(value: Any) -> bool:
+    return not _is_choice(value) and value is not None
+
+
+def _has_values(call: CallOptions, values: Mapping[int, Any]) -> bool:
+    return all(
+        str(number) in call.arguments and _are_equal(_one_number(call.arguments[str(number)]), _one_number(value))
+        for number, value in values.items()
+    )
+
+
+def _are_equal(value: Any, of_case: Any) -> bool:
+    # In Python, True equals 1.
+    return isinstance(value, bool) is isinstance(of_case, bool) and value == of_case
+
+
+def _one_number(value: Any) -> Any:
+    """The number itself for a list of equal numbers, because a size of ``[3, 3]`` can be passed as 3."""
+    return value[0] if isinstance(value, list) and value and all(member == value[0] for member in value) else value
 
 
 def _is_alike(site: CallSite, call: CallOptions) -> bool:

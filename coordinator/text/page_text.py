@@ -24,12 +24,17 @@ _MISLEADING = re.compile(
 
 LONGEST_PIECE = 32
 """The number of characters after which a word can be wrapped anywhere."""
+LONGEST_WORD = 18
+"""The same for a name that can also be wrapped between the words of CamelCase."""
 # No break after a dot before a digit: it is a part of a number or version.
 _IN_NAME = re.compile(r"[_:@/](?=\w)|\.(?=[^\W\d])")
 _IN_TEXT = re.compile(r"[_:@/,;=(\[](?=\w)|\.(?=[^\W\d])")
+_IN_CAMEL_CASE = re.compile(rf"{_IN_NAME.pattern}|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONG_WORD = re.compile(r"(\S{25,})")
 _MARK = "\0"
-_LONG_PIECE = re.compile(rf"[^\s{_MARK}]{{{LONGEST_PIECE}}}(?=[^\s{_MARK}])")
+_LONG_PIECE, _LONG_PIECE_IN_WORD = (
+    re.compile(rf"[^\s{_MARK}]{{{most}}}(?=[^\s{_MARK}])") for most in (LONGEST_PIECE, LONGEST_WORD)
+)
 
 
 def page_text(text: str) -> str:
@@ -44,6 +49,11 @@ def breakable(name: str) -> Markup:
     return _with_breaks(page_text(name), _IN_NAME)
 
 
+def breakable_words(name: str) -> Markup:
+    """A name that can also be wrapped between the words of CamelCase, for a column next to many others."""
+    return _with_breaks(page_text(name), _IN_CAMEL_CASE, _LONG_PIECE_IN_WORD)
+
+
 def breakable_text(text: str) -> Markup:
     """A message that is wrapped between its words. Only a word that is too long for a narrow column, such as a path,
     can also be wrapped after its dots and other signs."""
@@ -53,11 +63,11 @@ def breakable_text(text: str) -> Markup:
     )
 
 
-def _with_breaks(word: str, sign: re.Pattern[str]) -> Markup:
+def _with_breaks(word: str, sign: re.Pattern[str], long_piece: re.Pattern[str] = _LONG_PIECE) -> Markup:
     # Columns of tables are as wide as their longest piece, so a piece without a sign must end somewhere. The mark is
     # not in the word, because page_text has replaced it.
     word_with_marks = sign.sub(rf"\g<0>{_MARK}", word)
-    pieces = _LONG_PIECE.sub(rf"\g<0>{_MARK}", word_with_marks).split(_MARK)
+    pieces = long_piece.sub(rf"\g<0>{_MARK}", word_with_marks).split(_MARK)
     return Markup("<wbr>").join(pieces)
 
 

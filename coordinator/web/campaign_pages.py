@@ -16,12 +16,19 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from coordinator.access.caller import CurrentCaller, needs
 from coordinator.access.roles import Role
 from coordinator.campaigns import service
-from coordinator.campaigns.models import CampaignDetail, CampaignTarget, Counters, RecentFailure, VerdictCount
+from coordinator.campaigns.models import (
+    CampaignDetail,
+    CampaignTarget,
+    Counters,
+    RecentFailure,
+    TimeEstimate,
+    VerdictCount,
+)
 from coordinator.campaigns.store import LONGEST_SAID
 from coordinator.catalogue.coverage import sentence
 from coordinator.catalogue.sample import sample_sentence
 from coordinator.figures.counting import ANYWHERE, ON_DEVICE, SIDE_BY_SIDE
-from coordinator.figures.formats import duration, number
+from coordinator.figures.formats import number
 from coordinator.http.context import Context
 from coordinator.http.parameters import CampaignId, CampaignNumber
 from coordinator.http.routers import PageRouter
@@ -53,7 +60,8 @@ class CampaignProgress:
 
     percent: float
     per_second: float | None
-    seconds_left: float | None
+    estimate: TimeEstimate
+    """The time left; without a time if no job is left."""
     said: str
 
 
@@ -169,7 +177,7 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     return Overview(
         campaign=campaign,
         freshness=freshness,
-        progress=progress(campaign.counters, elapsed_s, campaign.estimate.seconds),
+        progress=progress(campaign.counters, elapsed_s, campaign.estimate),
         targets=tuple(_line(campaign, target, verdicts, elapsed_s) for target in campaign.by_target),
         causes=causes(campaign_id, verdicts),
         failed_lately=group_failures(failures)[:GROUPS],
@@ -179,17 +187,17 @@ async def overview(engine: AsyncEngine, campaign_id: int) -> Overview:
     )
 
 
-def progress(counters: Counters, elapsed_s: float, seconds_left: float | None) -> CampaignProgress:
+def progress(counters: Counters, elapsed_s: float, estimate: TimeEstimate) -> CampaignProgress:
     left = counters.total - counters.done - counters.cancelled
     sentence = f"{number(counters.done)} of {number(counters.total)} jobs are done"
     if counters.cancelled:
         sentence += f", {number(counters.cancelled)} were cancelled"
-    if left and seconds_left is not None:
-        sentence += f"; about {duration(seconds_left)} left"
+    if left and estimate.seconds is not None:
+        sentence += f"; {'' if estimate.is_lower_bound else 'about '}{estimate.words} left"
     return CampaignProgress(
         percent=100 * (counters.done + counters.cancelled) / counters.total if counters.total else 0.0,
         per_second=counters.done / elapsed_s if counters.done and elapsed_s > 0 else None,
-        seconds_left=seconds_left if left else None,
+        estimate=estimate if left else estimate.model_copy(update={"seconds": None}),
         said=f"{sentence}.",
     )
 
@@ -250,7 +258,7 @@ def _line(
                 lowerings += [row.lowering] * row.functions
     return TargetLine(
         target=target,
-        progress=progress(counters, elapsed_s, target.estimate.seconds),
+        progress=progress(counters, elapsed_s, target.estimate),
         functions=functions,
         bar=rated_functions[ON_DEVICE.name],
         answer=ports_in_short(rated_functions[ANYWHERE.name], rated_functions[ON_DEVICE.name]),
@@ -272,7 +280,7 @@ def _row(line: TargetLine) -> dict[str, Any]:
         },
         "lowering": line.lowering,
         "jobs_per_second": line.progress.per_second,
-        "seconds_left": line.progress.seconds_left,
+        "seconds_left": line.progress.estimate.seconds,
         "live_runners": target.live_runners,
         "notes": "; ".join(target.notes),
     }

@@ -31,6 +31,8 @@ router = PageRouter()
 
 MOST = 200
 """The maximum number of functions under one heading. JSON and csv have all."""
+OFFERED = 50
+"""The number of campaigns that the form offers, newest first."""
 Side = Annotated[Text, Query(max_length=300)]
 
 
@@ -38,8 +40,18 @@ Side = Annotated[Text, Query(max_length=300)]
 async def compare(
     request: Request, context: Context, rule: FunctionRuleParameter, a: Side = "", b: Side = ""
 ) -> Response:
-    recent_campaigns = (await campaigns.list_campaigns(context.engine, before=None, limit=50)).campaigns
-    form: dict[str, Any] = {"a": a, "b": b, "rule": rule, "rules": RULES, "campaigns": recent_campaigns}
+    offered = await campaigns.list_campaigns(context.engine, before=None, limit=OFFERED)
+    recent_campaigns = offered.campaigns
+    targets_of = await campaigns.target_names(context.engine, [campaign.id for campaign in recent_campaigns])
+    form: dict[str, Any] = {
+        "a": a,
+        "b": b,
+        "rule": rule,
+        "rules": RULES,
+        "campaigns": recent_campaigns,
+        "targets_of": targets_of,
+        "has_older": offered.next is not None,
+    }
     if not (a and b):
         return page(
             request, "compare.html", {"campaigns": [campaign.id for campaign in recent_campaigns]}, error=None, **form

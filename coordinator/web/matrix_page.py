@@ -35,6 +35,12 @@ router = PageRouter()
 
 ROWS = 100
 """The number of functions per page."""
+USUAL_QUERIES = (
+    ("fails:", "fail"),
+    ("falls-back:", "fall back"),
+    ("slower:>10", "take over 10 times as long as on the CPU"),
+)
+"""Queries that the page offers as links, with the verb of their sentence."""
 QueryText = Annotated[Text, Query(max_length=1000)]
 
 
@@ -73,9 +79,11 @@ async def matrix(
         rules=RULES,
         other_label=other_rule(rule).label,
         per_page=ROWS,
+        fit_class=fit_class,
         error=error,
         q=q,
         examples=EXAMPLES,
+        usual_queries=USUAL_QUERIES,
         sample=await _sample_sentence(context.engine, campaign_id, part),
         coverage=[sentence(coverage) for coverage in await of_matrix(context.engine, campaign_id, part.suite)],
     )
@@ -116,6 +124,12 @@ def tables(part: MatrixPage, rule: CountingRule) -> Iterator[FrameworkTable]:
         yield FrameworkTable(framework, targets, tuple(modules))
 
 
+def fit_class(targets: int) -> str:
+    """The CSS class of a matrix with this number of targets: how wide the window must be so that the matrix fits. A
+    matrix that does not fit is scrolled within a frame."""
+    return next((f" {name}" for most, name in _FITS.items() if targets <= most), "")
+
+
 def _cell_counts(row: MatrixRow, target: Target, rule: CountingRule) -> tuple[Any, ...]:
     cell = row.cells.get(target.id)
     return (target, cell, *by_two_rules(cell, rule)) if cell else (target, None, None, None)
@@ -151,6 +165,8 @@ def _lines(part: MatrixPage) -> Iterator[list[Any]]:
             yield [*values, "; ".join(target.sentences), *figures, cell.fails_on]
 
 
+_FITS = {2: "fits-phone", 4: "fits-tablet", 7: "fits-desk"}
+"""The CSS classes by the greatest number of targets."""
 _OF_ROW = ("framework", "module", "function")
 _OF_TARGET = ("target", "hardware", "environment", "suite_revision", "simulated")
 _LISTS = ("failed_inputs", "passed_inputs")

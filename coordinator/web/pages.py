@@ -60,7 +60,13 @@ def function_address(campaign_id: int, framework: str, function: str) -> str:
     return f"/campaigns/{campaign_id}/functions/{quote(framework)}/{quote(function)}"
 
 
-templates.tests["lowered"] = is_lowered
+def is_timed(times: Any) -> bool:
+    """Whether a case or cell has a time of a call."""
+    return any(getattr(times, name) is not None for name in _TIMES)
+
+
+_TIMES = ("first_cold_ms", "later_cold_ms", "low_ms", "steady_ms")
+templates.tests |= {"lowered": is_lowered, "timed": is_timed}
 templates.globals |= {"form_token": form_token, "function_address": function_address, "unconfirmed": UNCONFIRMED}
 install(templates)
 _streaming = templates.overlay(enable_async=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import json
 import math
 import tempfile
@@ -23,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from protocol.option_limits import MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
+from protocol.option_limits import MAX_ARGUMENTS, MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
 from runners.suite.cases import Case, just_call
 from runners.suite.examples import Example
 from runners.suite.frozen import FrozenArguments, Named, Slot, decode, pack_of
@@ -212,12 +213,25 @@ def _written_call(call: _Call) -> tuple[dict[str, Any], bool]:
         name[:MAX_KEYWORD]: _shorten(_to_json(value)) for name, value in list(call.keywords.items())[:MAX_KEYWORDS]
     }
     record: dict[str, Any] = {"positional": len(call.arguments)}
+    if arguments := _plain_arguments(call.arguments):
+        record["arguments"] = arguments
     if keywords:
         record["keywords"] = keywords
     if call.receiver is not None:
         record["receiver"] = _to_json(call.receiver)
     is_cut = any(isinstance(value, dict) and SHORTENED in value for value in keywords.values())
     return record, is_cut or len(call.keywords) > MAX_KEYWORDS
+
+
+def _plain_arguments(arguments: Sequence[Any]) -> dict[str, Any]:
+    """Return the plain values among positional arguments by number, from 1. Long values are left out."""
+    values = ((str(number), _to_json(argument)) for number, argument in enumerate(arguments, 1))
+    short_values = ((number, value) for number, value in values if _is_plain(value) and _shorten(value) == value)
+    return dict(itertools.islice(short_values, MAX_ARGUMENTS))
+
+
+def _is_plain(value: Any) -> bool:
+    return all(map(_is_plain, value)) if isinstance(value, list) else not isinstance(value, dict)
 
 
 def _to_json(value: Any) -> Any:

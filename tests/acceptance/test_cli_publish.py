@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from html.parser import HTMLParser
@@ -16,11 +18,13 @@ import pytest
 
 from coordinator.assess import evidence_file
 from coordinator.atlas.marks import cell_of
+from coordinator.cli import INTERRUPTED
 from coordinator.cli.output import writing
 from protocol.host_only import load_host_only
 from tests import bundles
 from tests.coordinator_process import CoordinatorProcess
-from tests.portolan_process import Portolan
+from tests.portolan_process import COMMAND, Portolan
+from tests.waiting import LIMIT_S, until
 
 MOST_OF_FRONT = 150_000
 MOST_OF_FUNCTION = 60_000
@@ -99,7 +103,7 @@ def test_every_function_that_touches_a_device_has_its_page_and_its_data(site: Pa
 def functions_of_mark(site: Path, framework: str, letter: str) -> set[str]:
     """The functions with this letter on the front page."""
     text = (site / "index.html").read_text()
-    index = json.loads(text.partition('<script type="application/json" id="atlas">')[2].partition("</script>")[0])
+    index = json.loads(text.partition("<script type=application/json id=atlas>")[2].partition("</script>")[0])
     own = index[framework]
     words = own["names"].split(" ")
     names = [f"{own['modules'][int(module)]}.{last}" for last, module in zip(*[iter(words)] * 2, strict=True)]
@@ -164,6 +168,35 @@ def test_what_cannot_be_published_is_said_in_one_line_and_nothing_is_written(
         "publish", str(tmp_path / "site"), str(tmp_path / "thesis" / "thesis.tex"), "--unsigned"
     )
     assert not (tmp_path / "site").exists()
+
+
+def test_the_cpu_is_in_a_published_atlas_as_in_that_of_a_coordinator(
+    portolan: Portolan, coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    bundle = bundles.make(tmp_path / "cpu.bundle", runs=1)
+    output = portolan.ask("publish", str(tmp_path / "alone"), str(bundle), "--unsigned")
+    assert " on hazards@1.0/cpu\n" in output
+    assert "as long as on the CPU" not in (tmp_path / "alone" / "functions" / "hazards.add.html").read_text()
+    other = Portolan(tmp_path / "data", PORTOLAN_URL=coordinator.url)
+    other.ask("import", str(bundle), "--unsigned")
+    output = other.ask("publish", str(tmp_path / "site"), "--on", "hazards/cpu")
+    assert " on hazards@1.0/cpu\n" in output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_publication_leaves_nothing_behind(
+    portolan: Portolan, tmp_path: Path, number: signal.Signals
+) -> None:
+    place = tmp_path / "published"
+    publishing = subprocess.Popen([*COMMAND, "publish", str(place / "site")], env=portolan.variables)
+    try:
+        until(lambda: any(place.glob("*.part/index.html")), "the first files of the site")
+        publishing.send_signal(number)
+        assert publishing.wait(LIMIT_S) == INTERRUPTED
+    finally:
+        publishing.kill()
+        publishing.wait()
+    assert list(place.iterdir()) == []
 
 
 def test_of_a_coordinator_without_a_campaign_it_is_said_that_the_evidence_ships(

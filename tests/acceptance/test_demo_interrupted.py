@@ -15,6 +15,8 @@ from coordinator.cli.outage_watch import GIVE_UP_S
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.portolan_process import Portolan, Up
+from tests.slow_answer import SlowAnswer
+from tests.waiting import until
 
 NOBODY = "http://127.0.0.1:9"
 
@@ -56,6 +58,20 @@ def test_a_demo_that_waits_for_a_runner_says_that_no_campaign_was_submitted(
     assert demo.stop(signal.SIGINT) == INTERRUPTED, demo.said
     assert "interrupted; no campaign was submitted" in demo.said
     assert coordinator.http.get("/campaigns").json()["campaigns"] == before
+
+
+@pytest.mark.usefixtures("demo")
+def test_a_demo_that_is_interrupted_during_its_submission_says_that_a_campaign_may_be_stored(
+    coordinator: CoordinatorProcess, tmp_path: Path
+) -> None:
+    slow = SlowAnswer(coordinator.url)
+    demo = Portolan(tmp_path, PORTOLAN_URL=slow.url).demo("--url", slow.url, "--targets", "bay/cpu")
+    until(slow.answer_waits.is_set, "the answer to the submission")
+    assert demo.stop(signal.SIGINT) == INTERRUPTED, demo.said
+    slow.close()
+    assert f"if it stored the campaign, `portolan status --url {slow.url}` lists it; the next demo" in demo.said
+    newest = coordinator.http.get("/campaigns").json()["campaigns"][0]
+    assert (newest["name"], newest["state"]) == ("demo", "running")
 
 
 def test_a_coordinator_that_is_not_there_is_not_waited_for(tmp_path: Path) -> None:

@@ -194,7 +194,21 @@ def test_a_revoked_key_is_refused(lab: Lab) -> None:
     lab.publish("--revoked", str(revoked))
     shutil.rmtree(lab.folder / "site")
     revoked.write_text(lab.public(lab.key))
-    assert f"no valid signature of {LAB}" in lab.refused("--revoked", str(revoked))
+    refusal = f"{lab.bundle} is signed with a key of {LAB} that {revoked} revokes"
+    assert refusal in lab.refused("--revoked", str(revoked))
+    key_list = lab.folder / "revocation_list"
+    subprocess.run(["ssh-keygen", "-q", "-k", "-f", str(key_list), f"{lab.key}.pub"], check=True)
+    assert f"{key_list} revokes" in lab.refused("--revoked", str(key_list))
+
+
+def test_a_file_of_revoked_keys_that_has_no_keys_is_named(lab: Lab) -> None:
+    lab.sign(lab.key)
+    revoked = lab.folder / "revoked_keys"
+    revoked.write_text("# none yet\n")
+    lab.publish("--revoked", str(revoked))
+    shutil.rmtree(lab.site)
+    revoked.write_text("the key of last year\n")
+    assert f"{revoked} is not a list of keys: write one public key per line" in lab.refused("--revoked", str(revoked))
 
 
 def test_options_of_signatures_that_cannot_hold_are_refused(lab: Lab) -> None:

@@ -3,17 +3,13 @@ it."""
 
 from __future__ import annotations
 
-import contextlib
 import re
 import signal
-import socket
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -22,6 +18,7 @@ from coordinator.cli import INTERRUPTED
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import ListingRunner, cases
 from tests.portolan_process import COMMAND, Portolan
+from tests.slow_answer import SlowAnswer
 from tests.waiting import until
 
 STOP_LIMIT_S = 30.0
@@ -29,6 +26,7 @@ FUNCTION = "torch.renorm"
 PROGRAM = "import torch\n\n\ndef shorten(x: torch.Tensor) -> torch.Tensor:\n    return torch.renorm(x, 2, 0, 1)\n"
 
 
+SUBMISSION = ("--suite", "paper", "--targets", "torch/xla", "--runs", "1")
 ASSESS_AND_CHART = ("train.py", "--on", "torch/xla", "--data", "evidence.json", "--chart")
 
 
@@ -51,46 +49,6 @@ def _runner(coordinator: CoordinatorProcess) -> Iterator[None]:
     runner.stop()
 
 
-class SlowAnswer:
-    """A port that leads to a coordinator, and that passes the answer to a submission on only after ``release``."""
-
-    def __init__(self, url: str) -> None:
-        self._to = (urlsplit(url).hostname, urlsplit(url).port)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._released = threading.Event()
-        self.answer_waits = threading.Event()
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def release(self) -> None:
-        self._released.set()
-
-    def close(self) -> None:
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(self._to)
-            is_submission = threading.Event()
-            for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=self._carry, args=(source, sink, is_submission), daemon=True).start()
-
-    def _carry(self, source: socket.socket, sink: socket.socket, is_submission: threading.Event) -> None:
-        with contextlib.suppress(OSError):  # The other thread of the connection may have closed the socket.
-            while data := source.recv(65536):
-                if data.startswith(b"POST /api/v1/campaigns "):
-                    is_submission.set()
-                elif data.startswith(b"HTTP/1.1 ") and is_submission.is_set():
-                    self.answer_waits.set()
-                    self._released.wait(STOP_LIMIT_S)
-                sink.sendall(data)
-        sink.close()
-
-
 def write_program_without_evidence(folder: Path) -> None:
     (folder / "train.py").write_text(PROGRAM)
     (target,) = [target for target in evidence_file.load_shipped().targets if target.framework == "torch"]
@@ -110,7 +68,7 @@ def start(portolan: Portolan, log: Path, *arguments: str) -> subprocess.Popen[by
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("submit", ("--suite", "paper", "--targets", "torch/xla", "--runs", "1", "--wait")),
+        ("submit", (*SUBMISSION, "--wait")),
         ("assess", ASSESS_AND_CHART),
     ],
 )
@@ -137,23 +95,37 @@ def test_a_campaign_that_continues_is_named_with_commands_for_its_coordinator(
 
 
 @pytest.mark.usefixtures("_runner")
-@pytest.mark.parametrize("interrupts", [1, 2])
+@pytest.mark.parametrize(
+    ("command", "options", "signals"),
+    [
+        ("assess", ASSESS_AND_CHART, (signal.SIGINT,)),
+        ("assess", ASSESS_AND_CHART, (signal.SIGINT, signal.SIGINT)),
+        ("submit", SUBMISSION, (signal.SIGINT,)),
+        ("submit", SUBMISSION, (signal.SIGTERM,)),
+        ("submit", SUBMISSION, (signal.SIGINT, signal.SIGINT)),
+        ("submit", (*SUBMISSION, "--wait"), (signal.SIGINT,)),
+    ],
+)
 def test_a_campaign_is_named_that_was_stored_while_its_command_was_interrupted(
-    coordinator: CoordinatorProcess, tmp_path: Path, interrupts: int
+    coordinator: CoordinatorProcess,
+    tmp_path: Path,
+    command: str,
+    options: tuple[str, ...],
+    signals: tuple[signal.Signals, ...],
 ) -> None:
     write_program_without_evidence(tmp_path)
     slow, log = SlowAnswer(coordinator.url), tmp_path / "log.txt"
     portolan = Portolan(tmp_path, PORTOLAN_URL=slow.url)
-    submitting = start(portolan, log, "assess", *ASSESS_AND_CHART)
+    submitting = start(portolan, log, command, *options)
     try:
         until(lambda: slow.answer_waits.is_set() or submitting.poll() is not None, "the answer to the submission")
         assert slow.answer_waits.is_set(), log.read_text()
-        submitting.send_signal(signal.SIGINT)
-        if interrupts == 1:
+        submitting.send_signal(signals[0])
+        until(lambda: "waiting for the coordinator's answer" in log.read_text(), "the notice of the first signal")
+        for number in signals[1:]:
+            submitting.send_signal(number)
+        if len(signals) == 1:
             slow.release()
-        else:
-            until_caught(submitting.pid)
-            submitting.send_signal(signal.SIGINT)
         assert submitting.wait(STOP_LIMIT_S) == INTERRUPTED, log.read_text()
     finally:
         slow.release()
@@ -164,15 +136,9 @@ def test_a_campaign_is_named_that_was_stored_while_its_command_was_interrupted(
     expected = (
         f"campaign {newest['id']} continues: follow it with `portolan status {newest['id']} --url {slow.url}`, "
         f"stop it with `portolan cancel {newest['id']} --url {slow.url}`\n"
-        if interrupts == 1
+        if len(signals) == 1
         else f"if it stored the campaign, `portolan status --url {slow.url}` lists it\n"
     )
     assert log.read_text().endswith(expected)
     assert newest["state"] == "running"
     portolan.ask("cancel", str(newest["id"]), "--url", coordinator.url)
-
-
-def until_caught(pid: int) -> None:
-    """Wait until a process has handled its first Ctrl-C: no signal is pending, and it waits again."""
-    status = Path(f"/proc/{pid}/status")
-    until(lambda: "ShdPnd:\t0000000000000000" in status.read_text() and "S (sleeping)" in status.read_text(), "Ctrl-C")

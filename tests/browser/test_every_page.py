@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from coordinator.atlas.addresses import framework_path, function_path, module_path, target_path
+from coordinator.text.page_text import breakable_words
 from scripts import screenshots
 from tests.browser.conftest import House
 from tests.browser.told_runner import ENDLESS, MARKUP
@@ -91,11 +92,21 @@ PAGES: dict[str, Address] = {
 FIGURES = {"figures": 100}
 """If a page draws every kind of figure, one such page is enough."""
 
-SIX_TARGETS = """[...document.querySelectorAll(".matrix tr")].filter(row => row.cells.length === 3).forEach(row => {
-  for (let number = 0; number < 4; number++) row.append(row.cells[2].cloneNode(true));
+MANY_TARGETS = """([targets, name]) =>
+[...document.querySelectorAll(".matrix tr")].filter(row => row.cells.length === 3).forEach(row => {
+  while (row.cells.length <= targets) row.append(row.cells[2].cloneNode(true));
   [...row.querySelectorAll(".target")].forEach(target => { target.innerHTML = "tensorflow@<wbr>2.21.0/<wbr>xla"; });
+  [...row.querySelectorAll("th[scope=row] a")].forEach(link => { link.innerHTML = name; });
 })"""
-"""Repeats the last column of a matrix of two targets until there are six."""
+"""Repeats the last column of a matrix of two targets until there are this many, and gives every row this name."""
+
+SPLIT_WORDS = r"""[...document.querySelectorAll(".matrix th[scope=row] a")].flatMap(link => [...link.childNodes])
+  .filter(node => node.nodeType === Node.TEXT_NODE && !/\s|.{18}/.test(node.textContent)).filter(node => {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range.getClientRects().length > 1;
+  }).map(node => node.textContent)"""
+"""The words of the names in a matrix that stand on more than one line. A word may be split from 18 letters on."""
 
 MISNAMED_CELLS = """[...document.querySelectorAll(".stacked")].filter(table => table.tHead.rows.length === 1).flatMap(
   table => [...table.querySelectorAll("tbody tr")].filter(row => !row.querySelector("[colspan]")).flatMap(
@@ -122,13 +133,14 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
             (name, "desk")
             for name in (
                 *("campaign", "matrix on device", "function", "history", "runners", "coverage", "operations"),
+                "framework in the atlas",
                 *("figures", "report", "the study"),
             )
         ),
         *(
             (name, "phone")
             for name in (
-                *("matrix on device", "function in the atlas", "module in the atlas"),
+                *("matrix on device", "function in the atlas", "framework in the atlas", "module in the atlas"),
                 *("campaigns", "campaign", "function", "function with markup", "outcome", "history", "compared"),
                 *("figures", "report", "the study", "coverage", "operations", "runners", "runner"),
             )
@@ -141,12 +153,31 @@ def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, 
     assert visit.cut_tables() == []
 
 
-def test_a_matrix_of_six_targets_is_as_wide_as_the_window_at_most(visit: Watched, house: House) -> None:
+@pytest.mark.parametrize("targets", [6, 7])
+@pytest.mark.parametrize(
+    "name", ["tf.lookup.KeyValueTensorInitializer", "RelaxedOneHotCategorical", "ascontiguousarray"]
+)
+def test_a_matrix_of_many_targets_is_as_wide_as_the_window_and_splits_no_word(
+    visit: Watched, house: House, targets: int, name: str
+) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["desk"])
     visit.open(PAGES["matrix on device"](house))
-    visit.page.evaluate(SIX_TARGETS)
-    assert visit.page.locator(".matrix thead th").count() == 7
+    visit.page.evaluate(MANY_TARGETS, [targets, str(breakable_words(name))])
+    assert visit.page.locator(".matrix thead th").count() == 1 + targets
     assert visit.cut_tables() == []
+    assert visit.page.evaluate(SPLIT_WORDS) == []
+
+
+@pytest.mark.parametrize("window", screenshots.WINDOWS)
+def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(visit: Watched, house: House, window: str) -> None:
+    visit.page.set_viewport_size({**screenshots.WINDOWS[window], "height": 400})
+    visit.open(f"/campaigns/{house.low}/matrix")
+    visit.page.locator(".matrix tbody tr").last.scroll_into_view_if_needed()
+    assert visit.page.evaluate("scrollY") > 0
+    head = visit.page.locator(".matrix thead th").last.bounding_box()
+    assert head is not None
+    assert abs(head["y"]) < 1
+    assert visit.page.evaluate(SPLIT_WORDS) == []
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from coordinator.atlas import site as site_module
 from coordinator.atlas.publication import publish
 from coordinator.atlas.site import site_files
 from scripts.screenshots import WINDOWS
@@ -122,6 +124,44 @@ def test_a_reader_follows_what_changed_from_the_front_to_the_older_version(
     assert reader.faults == []
 
 
+READ = """html => {
+  const page = new DOMParser().parseFromString(html, "text/html");
+  const nodes = [];
+  const read = node => {
+    const text = (node.data ?? "").replace(/\\s+/g, " ").trim();
+    if (text) nodes.push(text);
+    // A header cell has the same scope without the attribute.
+    const attributes = [...(node.attributes ?? [])].filter(one => one.name !== "scope");
+    if (node.attributes) nodes.push([node.nodeName, ...attributes.map(one => `${one.name}=${one.value}`)].join(" "));
+    node.childNodes.forEach(read);
+    if (node.attributes) nodes.push(`end of ${node.nodeName}`);
+  };
+  read(page.documentElement);
+  return nodes;
+}"""
+
+
+def test_a_browser_builds_the_same_page_from_compact_html(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    compact_pages = html_pages()
+    monkeypatch.setattr(site_module, "compact_html", str)
+    whole_pages = html_pages()
+    page = browser.new_page()
+    assert len(whole_pages) > 10
+    for path, html in whole_pages.items():
+        assert page.evaluate(READ, compact_pages[path]) == page.evaluate(READ, html), path
+        assert len(compact_pages[path]) < len(html)
+    page.close()
+
+
+def html_pages() -> dict[str, str]:
+    old = charted_target({"torch.a": ["failed", "passed"], "torch.nn.B": ["passed"]}, "2.8.0")
+    operations = ("aten::isin", "aten::<b>")
+    messages = [replace(case("0", "failed"), said='</p>\n<p class="note"> is not <td>', operations=operations)]
+    new = target({"torch.a": [*messages, replace(case("1", "fell_back"), operations=operations)]})
+    files = site_files(atlas(old, new), [], published_at=datetime(2026, 1, 1, tzinfo=UTC))
+    return {file.path: file.content.decode() for file in files if file.path.endswith(".html")}
+
+
 @pytest.fixture(scope="module")
 def address_of_operations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site whose evidence names operations."""
@@ -209,6 +249,8 @@ def test_without_scripts_every_function_is_reached_by_links(browser: Browser, ad
     context = browser.new_context(viewport=DESK, java_script_enabled=False)
     reader = Watched(context.new_page(), address)
     reader.open("/index.html")
+    expect(reader.page.get_by_role("search")).to_be_hidden()
+    assert "The search and the tiles need scripts" in reader.page.inner_text("main")
     reader.page.locator("section[aria-labelledby=torch]").get_by_role("link", name="functions by module").click()
     reader.page.get_by_role("link", name="torch.nn.functional", exact=True).click()
     reader.page.get_by_role("link", name="torch.nn.functional.relu", exact=True).click()

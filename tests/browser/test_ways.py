@@ -123,8 +123,8 @@ def test_a_runner_is_checked_and_then_registered(visit: Watched, house: House) -
 def test_two_campaigns_are_compared(visit: Watched, house: House) -> None:
     page = visit.page
     visit.open("/compare")
-    page.get_by_label("A, before").fill(str(house.high))
-    page.get_by_label("B, after").fill(str(house.low))
+    page.get_by_label("A, before").select_option(str(house.high))
+    page.get_by_label("B, after").select_option(str(house.low))
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("High water against Low water <b>& bold</b>")
     bucket = page.get_by_role("region", name="Passes on A, fails on B: tales@1.0/cpu", exact=True)

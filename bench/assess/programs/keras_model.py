@@ -1,4 +1,4 @@
-"""Runs a forward pass and a training step of a Keras model: ``python keras_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a Keras model: ``python keras_model.py NAME FOLDER [float64]``.
 
 Weights and inputs come from NumPy, so that they are equal on every device. Each run writes its values into a folder of
 its own within ``FOLDER``, named by its number.
@@ -23,7 +23,8 @@ MODELS = Path(__file__).parent.parent / "models.toml"
 CLASSES = 10
 
 
-def main(name: str, folder: str) -> None:
+def main(name: str, folder: str, dtype: str = "float32") -> None:
+    keras.config.set_floatx(dtype)
     document = tomllib.loads(MODELS.read_text())
     entry = document["models"][name]
     out = Path(folder) / str(len(list(Path(folder).iterdir())))
@@ -32,7 +33,8 @@ def main(name: str, folder: str) -> None:
     keras.utils.set_random_seed(0)
     model = BUILDERS[entry["builder"]](keras.Input(shape[1:], dtype="int32" if input_name.endswith("ids") else None))
     load_weights(model)
-    inputs = tf.constant(array(input_name, shape))
+    values = array(input_name, shape)
+    inputs = tf.constant(values.astype(dtype) if values.dtype.kind == "f" else values)
     np.save(out / "forward.npy", model(inputs, training=False).numpy())
     np.save(out / "gradient.npy", train(model, inputs))
     np.save(out / "statistics.npy", flat_statistics(model))

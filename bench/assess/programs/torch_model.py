@@ -1,4 +1,4 @@
-"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER``.
+"""Runs a forward pass and a training step of a model: ``python torch_model.py NAME FOLDER [float64]``.
 
 The program is written for any device: the model is created on the default device, and the inputs are moved to the
 device of the model's parameters. Weights and inputs come from NumPy, so that they are equal on every device. Each run
@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from importlib import import_module
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -27,23 +28,30 @@ NONE = "@none"
 """The word in ``models.toml`` that stands for None, because TOML has no such value."""
 
 
-def main(name: str, folder: str) -> None:
+def main(name: str, folder: str, dtype_name: str = "float32") -> None:
     document = tomllib.loads(MODELS.read_text())
     entry = document["models"][name]
     package = document["packages"][entry["package"]]
     out = Path(folder) / str(len(list(Path(folder).iterdir())))
     out.mkdir()
     torch.manual_seed(0)
-    model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
+    with entered_code() as code_of_set_up:
+        model = build(entry["builder"], {**package["options"], **entry.get("options", {})})
     load_weights(model)
+    dtype = getattr(torch, dtype_name)
+    model.to(dtype)
     device = next(model.parameters()).device
     inputs = {key: torch.from_numpy(value).to(device) for key, value in arrays(entry.get("inputs", package["inputs"]))}
+    inputs = {key: value.to(dtype) if value.is_floating_point() else value for key, value in inputs.items()}
     model.eval()
-    with torch.no_grad(), entered_files() as files:
+    with torch.no_grad(), entered_code() as code_of_forward_pass:
         scores = scores_of(model(**inputs))
-    (out / "files.json").write_text(json.dumps(unused_classes(model, files)))
     np.save(out / "forward.npy", scores.detach().cpu().numpy())
-    train(model, inputs)
+    with entered_code() as code_of_training:
+        train(model, inputs)
+    files = {code.co_filename for code in code_of_forward_pass}
+    all_code = code_of_set_up | code_of_forward_pass | code_of_training
+    (out / "files.json").write_text(json.dumps(unused_names(model, files, all_code)))
     np.save(out / "gradient.npy", flat_gradient(model))
     np.save(out / "statistics.npy", flat_statistics(model))
 
@@ -122,27 +130,32 @@ def flat_statistics(model: torch.nn.Module) -> np.ndarray[Any, Any]:
 
 
 @contextlib.contextmanager
-def entered_files() -> Iterator[set[str]]:
-    """Collects the files of the functions that are called within the context."""
-    files: set[str] = set()
-    sys.setprofile(lambda frame, event, _: files.add(frame.f_code.co_filename) if event == "call" else None)
+def entered_code() -> Iterator[set[CodeType]]:
+    """Collects the code of the functions that are called within the context."""
+    code: set[CodeType] = set()
+    sys.setprofile(lambda frame, event, _: code.add(frame.f_code) if event == "call" else None)
     try:
-        yield files
+        yield code
     finally:
         sys.setprofile(None)
 
 
-def unused_classes(model: torch.nn.Module, files: Set[str]) -> Mapping[str, list[str]]:
-    """For each of these files, except torch's: its module classes that the model does not have."""
+def unused_names(model: torch.nn.Module, files: Set[str], all_code: Set[CodeType]) -> Mapping[str, list[str]]:
+    """For each of these files, except torch's: its module classes that the model does not have, and its functions that
+    were not called."""
     model_classes = {class_ for module in model.modules() for class_ in type(module).__mro__}
     modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+
+    def is_unused(member: object) -> bool:
+        if inspect.isclass(member):
+            return issubclass(member, torch.nn.Module) and member not in model_classes
+        return inspect.isfunction(member) and inspect.unwrap(member).__code__ not in all_code
+
     return {
         file: [
             name
-            for name, class_ in inspect.getmembers(modules[file], inspect.isclass)
-            if class_.__module__ == modules[file].__name__
-            and issubclass(class_, torch.nn.Module)
-            and class_ not in model_classes
+            for name, member in vars(modules[file]).items()
+            if getattr(member, "__module__", None) == modules[file].__name__ and is_unused(member)
         ]
         for file in sorted(files)
         if file in modules and modules[file].__name__.partition(".")[0] != "torch"

@@ -93,9 +93,7 @@ def uses_of(source: bytes, methods: Mapping[str, frozenset[str]]) -> Uses:
     return uses
 
 
-_LITERALS = (
-    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Compare,
-)  # fmt: skip
+_LITERALS = (ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Compare)
 
 
 class Resolver:
@@ -262,6 +260,8 @@ class Resolver:
         """Visit an expression, and return what is known about its value. A chain of attributes is one use of its last
         attribute."""
         kind = type(node)
+        if kind is ast.Constant:
+            return OTHER
         if kind is ast.Name:
             return self._name(node, outer)  # type: ignore[arg-type]
         if kind is ast.Attribute:

@@ -74,6 +74,8 @@ function show(text) {
 
 function wire_search() {
   const field = document.getElementById("find");
+  // On a published site nobody answers this form without scripts, so it is hidden until they run.
+  field.form.hidden = false;
   field.addEventListener("input", () => show(field.value));
   field.form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -299,10 +299,28 @@ def test_what_cannot_be_compared_is_said_beside_the_form(
     assert 'name="a"' in answer.text
 
 
-def test_without_two_sides_the_compare_page_asks_for_them(browser: httpx.Client, campaign: int) -> None:
+def test_the_compare_page_offers_each_campaign_and_each_of_its_targets(
+    browser: httpx.Client, campaign: int, later: int
+) -> None:
     answer = browser.get("/compare")
     assert answer.status_code == 200
-    assert f"/campaigns/{campaign}" in answer.text
+    assert "<input" not in answer.text.partition("<form")[2].partition("</form>")[0], "nobody must type a number"
+    for side in "ab":
+        options = offered_sides(answer.text, side)
+        assert {str(campaign), str(later), f"{campaign}:hazards@1.0/cpu", f"{later}:hazards@1.0/cpu"} <= options.keys()
+        assert options[f"{campaign}:hazards@1.0/cpu"].startswith(f"{campaign}: ")
+
+
+def test_the_compare_page_keeps_a_side_that_it_does_not_offer(browser: httpx.Client, campaign: int, later: int) -> None:
+    answer = browser.get("/compare", params={"a": f"{campaign}:hazards/cpu", "b": later})
+    assert f"<option selected>{campaign}:hazards/cpu</option>" in answer.text
+    assert f'<option value="{later}" selected>' in answer.text
+
+
+def offered_sides(html: str, side: str) -> dict[str, str]:
+    """The text of each option of a side's field, by its value."""
+    field = html.partition(f'<select id="{side}" name="{side}" required>')[2].partition("</select>")[0]
+    return dict(re.findall(r'<option value="([^"]+)"[^>]*>([^<]+)</option>', field))
 
 
 def test_a_regression_fails_the_build(

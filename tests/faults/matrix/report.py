@@ -12,9 +12,10 @@ from tests.faults.matrix.trial import Verdict
 
 HEAD = """# Fault matrix
 
-A *trial* runs real campaigns while a program causes faults. It has one coordinator (sometimes two), one PostgreSQL,
-three scripted runners on two targets, and one real runner. Every connection goes through a relay that can disturb the
-connection. This page is the report of the trials of this command; the same seed gives the same schedule of faults:
+A *trial* runs real campaigns while a program causes faults. A trial has one coordinator (sometimes two), one
+PostgreSQL, three scripted runners on two targets, and one real runner. Every connection goes through a relay that can
+disturb the connection. This page is the report of the following command. The same seed gives the same schedule of
+faults. *Not possible here* marks faults that the machine of the report could not cause.
 
 ```
 python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md

@@ -104,7 +104,13 @@ def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
         function: str, kind: str, *, weight: str = "finding", path: str = "a.py", within: str = "Used.forward"
     ) -> dict[str, Any]:
         places = [{"path": path, "within": within}]
-        return {"function": function, "kind": kind, "case": f"{function}/gradient", "weight": weight, "places": places}
+        return {
+            "function": function,
+            "kind": kind,
+            "weight": weight,
+            "places": places,
+            "backward": function != "torch.i",
+        }
 
     report = {
         "findings": [
@@ -116,11 +122,14 @@ def test_a_source_predicts_its_findings_in_the_files_of_the_model() -> None:
             finding("torch.f", "wrong"),
             finding("torch.g", "fails", within="Unused.forward"),
             finding("torch.h", "fails", within="helper"),
+            finding("torch.i", "fails"),
+            finding("torch.j", "fails", within="uncalled"),
         ]
     }
-    assert set(predictions_of_source(report, {"a.py": ["Unused"]})) == {
+    assert set(predictions_of_source(report, {"a.py": ["Unused", "uncalled"]})) == {
         prediction("torch.a", is_backward=True),
         prediction("torch.h", is_backward=True),
+        prediction("torch.i"),
         prediction(VALUES, Kind.wrong),
     }
 
@@ -136,6 +145,28 @@ def test_an_error_is_relative_and_infinite_for_other_shapes_and_for_no_numbers()
     assert relative_error(ones[:3], ones) == float("inf")
     assert relative_error(np.nan * ones, ones) == float("inf")
     assert relative_error(0 * ones, 0 * ones) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "rounding", "is_wrong"),
+    [
+        ("gradient", 0.0, True),
+        ("gradient", 1e-5, True),
+        ("gradient", 1e-3, False),
+        ("forward", 1e-3, False),
+        ("statistics", 1e-3, True),
+    ],
+)
+def test_values_are_right_if_rounding_explains_their_error(
+    name: str, rounding: float, is_wrong: bool, tmp_path: Path
+) -> None:
+    ones = np.ones(4)
+    factors = {"0": 1.0, "1": 1.01, "exact/0": 1 + rounding}
+    for folder_name, factor in factors.items():
+        (tmp_path / folder_name).mkdir(parents=True)
+        for value_name in trial.MOST_ERROR if folder_name != "exact/0" or rounding else ():
+            np.save(tmp_path / folder_name / f"{value_name}.npy", factor * ones if value_name == name else ones)
+    assert trial.has_wrong_values(tmp_path, tmp_path / "exact") is is_wrong
 
 
 def test_sixty_models_are_listed_each_for_a_program_that_is_there() -> None:
@@ -161,6 +192,7 @@ def test_a_step_whose_file_is_there_is_not_repeated(tmp_path: Path, monkeypatch:
         Path(arguments[arguments.index("--out") + 1]).write_text(whole(exit_code=None).model_dump_json())
 
     monkeypatch.setattr(trial, "_run", note)
+    monkeypatch.setattr(trial, "_run_exactly", lambda *_: None)
     for missing_file, expected_steps in (
         ("", ["record", "run", "watch"]),
         ("run", ["watch"]),

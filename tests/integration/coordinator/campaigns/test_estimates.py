@@ -65,3 +65,9 @@ def test_the_time_left_is_unknown_while_no_runner_serves_the_rest(
     counters = Counters(total=100, done=done, passed=done, failed=0, skipped=0, incomplete=0, cancelled=0)
     assert done >= ENOUGH_JOBS
     assert estimate_of_rest(counters, 10.0, is_served=is_served).seconds == seconds
+
+
+@pytest.mark.parametrize(("done", "words"), [(50, "at least 10 s"), (100, "0 s"), (1, "–")])
+def test_the_time_left_is_a_lower_bound_while_timed_runs_follow_untimed_ones(done: int, words: str) -> None:
+    counters = Counters(total=100, done=done, passed=done, failed=0, skipped=0, incomplete=0, cancelled=0)
+    assert estimate_of_rest(counters, 10.0, verdicts_first=True).words == words

@@ -26,12 +26,13 @@ def case(
     dtype: str = "float32",
     positional: int = 1,
     keywords: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
     ending: Ending = Ending.raised,
     cause: Cause = Cause.not_implemented,
     judged_by: Judge | None = Judge.numpy,
     ratio: float | None = None,
 ) -> CaseEvidence:
-    calls = [CallOptions(positional=positional, keywords=dict(keywords or {}))]
+    calls = [CallOptions(positional=positional, arguments=dict(arguments or {}), keywords=dict(keywords or {}))]
     return CaseEvidence(
         end=end,
         options=CaseOptions(kind="value", dtypes=[dtype], calls=calls),
@@ -69,6 +70,7 @@ def site(
     *,
     positional: int | None = 1,
     keywords: Mapping[str, Any] | None = None,
+    arguments: Mapping[int, Any] | None = None,
     guards: Sequence[Guard] = (),
     dtypes: Sequence[str] = (),
     certainty: Certainty = Certainty.resolved,
@@ -84,7 +86,7 @@ def site(
         function=function,
         certainty=certainty,
         use=use,
-        call=None if positional is None else CallSite(positional, keywords or {}),
+        call=None if positional is None else CallSite(positional, keywords or {}, arguments or {}),
         within=within,
         guards=tuple(guards),
         dtypes=frozenset(dtypes),

@@ -3,11 +3,14 @@ Portolan."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from coordinator.assess import evidence_file
 from coordinator.assess.answers import Question, answer
 from coordinator.assess.evidence import EvidenceSet
 from coordinator.atlas.marks import Mark, cell_of
 from coordinator.targets.selectors import Selector
+from protocol.enums import GRADIENT
 from tests.unit.coordinator.assess.cases import case, several, target
 
 
@@ -23,6 +26,16 @@ def test_a_single_case_in_a_dtype_is_no_yes_if_cases_in_other_dtypes_fall_back()
     assert reply.sentences[0] == "only 1 case of torch.multinomial is in float16, and it passes"
     assert "runs on the host in 3 of 6 usual cases" in reply.sentences[1]
     assert answer(Question("torch.cumsum", Selector.parse("torch/xla"), "float16"), evidence).word == "yes"
+
+
+def test_an_answer_depends_on_gradients_if_only_the_backward_pass_falls_back() -> None:
+    backward_cases = [
+        replace(one, operations=("glu_backward",)) for one in several(2, "gradient", "fell_back", GRADIENT)
+    ]
+    evidence = EvidenceSet((target({"torch.glu": [*several(3, "plain"), *backward_cases]}),), "from a file")
+    reply = answer(Question("torch.glu", Selector.parse("torch/xla")), evidence)
+    assert (reply.word, reply.failing, reply.of) == ("it depends", 2, 2)
+    assert reply.sentences == ("torch.glu runs on the host in 2 of 2 cases like this call with the backward pass",)
 
 
 def test_no_function_works_that_the_atlas_marks_as_failing_or_falling_back() -> None:

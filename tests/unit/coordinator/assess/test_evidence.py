@@ -309,7 +309,7 @@ def document_with(**members: object) -> bytes:
         (b"", "is not an evidence file of Portolan"),
         (b"\x1f\x8b\x08", "is not an evidence file of Portolan"),
         (b'{"type": "portolan-bundle", "format": 1, "portolan": "0.1"}', "is not an evidence file of Portolan"),
-        (document_with(format=3, portolan="9.9", targets="otherwise"), "has format 3 (made by portolan 9.9)"),
+        (document_with(format=4, portolan="9.9", targets="otherwise"), "has format 4 (made by portolan 9.9)"),
         (document_with(targets=[{"framework": "torch"}]), "was changed and is not valid evidence (targets.0."),
         (
             document_with(targets=[{**json.loads(document_with())["targets"][0], "charts": []}]),

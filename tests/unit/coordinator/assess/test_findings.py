@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from coordinator.assess.evidence import CaseEvidence
 from coordinator.assess.findings import Assessment, Finding, assess
 from coordinator.assess.names import Names
+from coordinator.assess.report import kind_sentence
 from coordinator.assess.sites import Certainty, Guard, GuardKind, Site, Use
 from coordinator.assess.verdicts import Kind, Meets, Weight
 from coordinator.results.conditions import UNKNOWN_VALUE
@@ -287,6 +290,18 @@ def test_a_method_has_the_cases_of_the_function_that_does_the_same() -> None:
     assert only(assessment_of(cases, site("torch.Tensor.topk", positional=2))).verdict.weight is Weight.note
 
 
+def test_a_methods_arguments_are_those_after_the_first_of_the_function_that_does_the_same() -> None:
+    of_function = [
+        *several(2, "three", "failed", positional=2, arguments={"2": 3}),
+        *several(2, "one", positional=2, arguments={"2": 1}),
+    ]
+    weights = [
+        only(assessment_of({"torch.topk": of_function}, site("torch.Tensor.topk", arguments={1: k}))).verdict.weight
+        for k in (3, 1, 5)
+    ]
+    assert weights == [Weight.finding, Weight.note, Weight.condition]
+
+
 def test_a_method_that_each_case_of_its_class_calls_has_the_cases_of_the_class() -> None:
     cases = {"torch.optim.Adam": several(3, "usual", "failed", positional=2)}
     step = only(assessment_of(cases, site("torch.optim.Adam.step", positional=0))).verdict
@@ -381,9 +396,127 @@ def test_a_module_whose_buffers_are_wrong_in_training_is_a_finding(call: Site, w
     assert verdict.basis.endswith("in training") == (weight is Weight.finding)
 
 
+@pytest.mark.parametrize(
+    ("keywords", "weight"),
+    [
+        ({"momentum": UNKNOWN_VALUE}, Weight.finding),
+        ({"eps": 1e-3, "momentum": 0.01}, Weight.finding),
+        ({"track": False}, Weight.condition),
+        ({"kind": "running"}, Weight.condition),
+    ],
+)
+def test_a_number_passed_by_name_does_not_decide_whether_a_module_has_buffers(
+    keywords: dict[str, object], weight: Weight
+) -> None:
+    # The passing case, which has four arguments, differs from the failing ones in its dtypes too.
+    cases = [one if "/4" in one.case else _in(one, ["float32", "int64"]) for one in normalization()]
+    verdict = only(assessment_of(cases, site(positional=1, keywords=keywords))).verdict
+    assert (verdict.kind, verdict.weight) == (Kind.wrong, weight)
+
+
 def test_a_module_whose_buffers_are_right_in_some_cases_like_the_call_is_no_finding() -> None:
     right = case("1-train-nan-buffers", "passed", "train", "buffers")
     assert only(assessment_of(normalization(right))).verdict.weight is not Weight.finding
+
+
+BACKWARD, FORWARD = "aten::foo_backward", "aten::foo"
+
+
+def falling_back(name: str, *operations: str, backward: bool = True, **options: Any) -> CaseEvidence:
+    tags = (GRADIENT,) if backward else ()
+    return replace(case(name, "fell_back", *tags, **options), operations=operations)
+
+
+def in_trained_function(cases: Sequence[CaseEvidence], call: Site) -> Finding:
+    assessed_source = source(call, differentiated=frozenset({"train.step"}))
+    return only(assess(assessed_source, target({call.function: cases}), Names(frozenset({call.function}))))
+
+
+def backward_cases(*operations: str, **options: Any) -> list[CaseEvidence]:
+    return [
+        *several(3, "usual", **options),
+        *(falling_back(f"float32-{number}-gradient", *operations, **options) for number in range(2)),
+    ]
+
+
+def test_a_call_of_which_the_backward_pass_falls_back_is_a_finding_where_a_step_trains() -> None:
+    finding = in_trained_function(backward_cases(BACKWARD), site())
+    verdict = finding.verdict
+    assert (verdict.kind, verdict.weight, verdict.backward) == (Kind.falls_back, Weight.finding, True)
+    assert kind_sentence(finding) == "runs on the host in 2 of 2 cases like this call with the backward pass"
+
+
+def test_a_module_of_which_the_backward_pass_is_wrong_is_a_finding_wherever_it_is_named() -> None:
+    wrong = [
+        case(
+            f"float32-{number}-train-gradient",
+            "failed",
+            GRADIENT,
+            positional=0,
+            ending=Ending.mismatched,
+            cause=Cause.assertion,
+        )
+        for number in range(2)
+    ]
+    call = site("torch.nn.Foo", positional=None, use=Use.named, within="")
+    verdict = in_trained_function([*several(3, "usual", positional=0), *wrong], call).verdict
+    assert (verdict.kind, verdict.weight, verdict.backward) == (Kind.wrong, Weight.finding, True)
+
+
+@pytest.mark.parametrize(
+    ("cases", "call"),
+    [
+        (backward_cases(BACKWARD), site(within="helper")),
+        (backward_cases(BACKWARD), replace(site(), has_gradient=False)),
+        (backward_cases(BACKWARD, positional=7), site()),
+        (backward_cases(BACKWARD)[:-1], site()),
+        ([*backward_cases(FORWARD, BACKWARD), falling_back("odd", FORWARD, backward=False)], site()),
+        ([*backward_cases(), *(falling_back(f"float32-{number}", backward=False) for number in range(2))], site()),
+    ],
+    ids=[
+        "not trained",
+        "no gradient",
+        "other arguments",
+        "a single case",
+        "operation of the forward pass",
+        "same case",
+    ],
+)
+def test_a_backward_pass_that_falls_back_elsewhere_is_no_finding(cases: Sequence[CaseEvidence], call: Site) -> None:
+    assert in_trained_function(cases, call).verdict.weight is not Weight.finding
+
+
+@pytest.mark.parametrize(
+    ("mode", "weight"), [("bilinear", Weight.finding), ("area", Weight.note), ("nearest", Weight.note)]
+)
+def test_one_shared_keyword_is_enough_if_all_cases_with_it_have_the_result(mode: str, weight: Weight) -> None:
+    cases = [
+        *several(3, "usual", keywords={"mode": "bilinear", "scale": None}),
+        falling_back("float32-0-gradient", BACKWARD, keywords={"mode": "bilinear", "corners": True}),
+        falling_back("float32-1-gradient", BACKWARD, keywords={"mode": "bilinear", "corners": False}),
+        falling_back("float32-2-gradient", BACKWARD, keywords={"mode": "nearest"}),
+        case("float32-3-gradient", "passed", GRADIENT, keywords={"mode": "area", "corners": True}),
+    ]
+    call = site(positional=2, keywords={"mode": mode, "corners": True, "size": UNKNOWN_VALUE})
+    assert in_trained_function(cases, call).verdict.weight is weight
+
+
+def test_a_single_case_like_the_call_is_enough_if_all_backward_passes_have_the_result() -> None:
+    cases = [
+        *several(3, "usual", keywords={"alpha": 2.0}),
+        falling_back("float32-0-gradient", BACKWARD),
+        falling_back("float32-1-gradient", BACKWARD, keywords={"alpha": 2.0}),
+    ]
+    finding = in_trained_function(cases, site())
+    assert kind_sentence(finding) == "runs on the host in 2 of 2 cases of any kind with the backward pass"
+
+
+def test_a_finding_about_a_fallback_says_whether_the_backward_pass_falls_back_too() -> None:
+    forward_cases = [falling_back(f"usual-{number}", FORWARD, backward=False) for number in range(2)]
+    both = in_trained_function([*forward_cases, *backward_cases(FORWARD, BACKWARD)[3:]], site())
+    assert kind_sentence(both) == "runs on the host in 2 of 2 cases like this call, and so does the backward pass"
+    forward = in_trained_function([*forward_cases, *backward_cases(FORWARD)[3:]], site())
+    assert kind_sentence(forward) == "runs on the host in 2 of 2 cases like this call"
 
 
 def test_a_class_that_keeps_no_buffers_by_default_is_no_finding_where_it_is_passed_on() -> None:

@@ -48,6 +48,14 @@ def test_test_code_is_known_by_its_folder_or_its_file(path: str, within: str, is
     assert is_test_code(site(path=path, within=within)) is is_test
 
 
+@pytest.mark.parametrize(
+    ("path", "within"),
+    [("net.py", "FlashAttention2.forward"), ("flash_attention_utils.py", "unpad"), ("net.py", "flash_attn_varlen")],
+)
+def test_a_place_in_code_for_flash_attention_is_a_note(path: str, within: str) -> None:
+    assert judge(site(path=path, within=within)) == (Weight.note, OTHER_DEVICE)
+
+
 def test_a_place_in_tests_is_a_note_unless_tests_are_all_there_is() -> None:
     in_tests = site(path="tests/test_a.py")
     assert judge(in_tests, site(line=9)) == (Weight.note, IN_TESTS)

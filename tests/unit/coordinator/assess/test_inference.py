@@ -75,6 +75,30 @@ def test_calls_are_found_with_the_certainty_of_their_names(
 
 
 @pytest.mark.parametrize(
+    ("code", "method_names"),
+    [
+        ("import pandas as pd\ndef f(t):\n    return t.column.unique()", []),
+        ("from pandas import Series\ndef f(t):\n    return t.column.unique()", []),
+        ("import pandas as pd\ndef f(t):\n    return t.column.unique(dim=0)", ["torch.Tensor.unique"]),
+        ("def f(t):\n    return t.column.unique()", ["torch.Tensor.unique"]),
+    ],
+)
+def test_a_method_that_columns_of_pandas_have_too_is_not_guessed(code: str, method_names: list[str]) -> None:
+    assert names(code) == method_names
+
+
+def test_a_setter_does_not_hide_the_getter_of_its_property() -> None:
+    code = (
+        "class Scale:\n"
+        "    @property\n    def value(self):\n        return torch.ones(3)\n"
+        "    @value.setter\n    def value(self, value):\n        self._value = value\n"
+        "    @value.deleter\n    def value(self):\n        del self._value\n"
+        "    def total(self):\n        return self.value.sum()\n"
+    )
+    assert ("torch.Tensor.sum", "typed", "called") in functions(code)
+
+
+@pytest.mark.parametrize(
     ("decorator", "function_names"),
     [
         ("@implements(torch.linalg.cholesky)", []),
@@ -209,7 +233,7 @@ def test_a_layer_is_used_where_it_is_called_with_the_arguments_that_made_it() ->
         ("torch.nn.Conv2d", Certainty.typed),
         ("torch.nn.AdaptiveAvgPool2d", Certainty.typed),
     ]
-    assert forward_sites[1].call == CallSite(3, {"padding_mode": "circular"})
+    assert forward_sites[1].call == CallSite(3, {"padding_mode": "circular"}, {1: 3, 2: 8, 3: 3})
 
 
 @pytest.mark.parametrize(
@@ -253,11 +277,15 @@ def test_a_name_that_says_what_a_value_is_does_not_use_it(code: str) -> None:
         ),
         ("torch.sum(a, dim=n)", CallSite(1, {"dim": UNKNOWN_VALUE})),
         ("torch.sum(a, dtype=torch.float64)", CallSite(1, {"dtype": UNKNOWN_VALUE})),
+        ("torch.sum(a, 1, True)", CallSite(3, {}, {2: 1, 3: True})),
+        ("torch.sum(a, True, 1)", CallSite(3, {}, {2: True, 3: 1})),
+        ("torch.sum(a, (0, 1), keepdim=True)", CallSite(2, {"keepdim": True}, {2: [0, 1]})),
+        ("torch.sum(a, (0, n))", CallSite(2, {})),
         ("torch.sum(*a)", None),
         ("torch.sum(a, **n)", None),
     ],
 )
-def test_a_call_keeps_its_arity_and_its_literal_keywords(call: str, expected_call: CallSite | None) -> None:
+def test_a_call_keeps_its_arity_and_its_literals(call: str, expected_call: CallSite | None) -> None:
     (site,) = sites(call)
     assert site.call == expected_call
 
@@ -853,6 +881,42 @@ def test_a_site_is_in_a_loop_of_its_own_function() -> None:
 )
 def test_an_entry_of_a_table_is_an_option(code: str, is_option: bool) -> None:
     assert next(site.is_option for site in sites(code) if site.function == "torch.nn.MaxPool1d") is is_option
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "{'batch': nn.BatchNorm2d, 'layer': nn.LayerNorm}",
+        "dict(batch=nn.BatchNorm2d, layer=nn.LayerNorm)",
+        "dict({'batch': nn.BatchNorm2d}, layer=nn.LayerNorm)",
+        "dict(layer=nn.LayerNorm, **{'batch': nn.BatchNorm2d})",
+    ],
+)
+def test_a_class_from_a_table_may_be_any_of_its_entries(table: str) -> None:
+    for lookup in ("NORMS[name]", "NORMS.get(name)", "NORMS.pop(name, None)"):
+        make = f"def make(name):\n    norm = {lookup}\n    return norm(3)\n"
+        for code in (f"NORMS = {table}\n{make}", f"{make}NORMS = {table}\n"):
+            made_sites = [site for site in sites(code) if site.within == "make"]
+            assert {site.function for site in made_sites} == {"torch.nn.BatchNorm2d", "torch.nn.LayerNorm"}, code
+            assert all(site.is_option for site in made_sites)
+
+
+@pytest.mark.parametrize(
+    ("code", "has_gradient"),
+    [
+        ("x.sum()", True),
+        ("with torch.no_grad():\n        x.sum()", False),
+        ("with torch.inference_mode(), open(x):\n        x.sum()", False),
+        ("with torch.no_grad():\n        with torch.device('cpu'):\n            x.sum()", False),
+        ("with torch.no_grad():\n        pass\n    x.sum()", True),
+        ("with torch.enable_grad():\n        x.sum()", True),
+    ],
+)
+def test_code_without_gradients_is_known(code: str, has_gradient: bool) -> None:
+    read = f"def f(x: torch.Tensor):\n    {code}\n"
+    assert [site.has_gradient for site in sites(read) if site.function == "torch.Tensor.sum"] == [has_gradient]
+    for decorator in ("torch.no_grad()", "torch.inference_mode()"):
+        assert not any(site.has_gradient for site in sites(f"@{decorator}\n{read}") if site.within == "f")
 
 
 CHAIN = (

@@ -127,8 +127,8 @@ def test_recorded_calls_are_sites_whose_arguments_are_known() -> None:
     calls = [call(name, "a", 3, call=recorded_arguments) for name in ("torch.foo", "torch.Tensor.foo")]
     of_function, of_method = source_of(recording(*calls)).sites
     keywords = {"mode": "a", "size": [1, 2], "out": UNKNOWN_VALUE, "dtype": UNKNOWN_VALUE}
-    assert of_function.call == CallSite(3, keywords)
-    assert of_method.call == CallSite(2, keywords)
+    assert of_function.call == CallSite(3, keywords, {2: 1, 3: [1, 2]})
+    assert of_method.call == CallSite(2, keywords, {1: 1, 2: [1, 2]})
     assert of_function.dtypes == {"float32"}
     assert (of_function.path, of_function.line) == ("train.py", 3)
 

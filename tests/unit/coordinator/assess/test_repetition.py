@@ -116,6 +116,65 @@ def test_helpers_of_transforms_that_are_called_prepare_data(
     assert ("nms" in repeated_names(code, path)) is is_repeated
 
 
+METRIC = "from torchmetrics import Metric\nclass Precision(Metric):\n"
+PIPELINE = "import lightning\nclass Pipeline(lightning.LightningModule):\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_repeated"),
+    [
+        (METRIC + "    def compute(self):\n        return _rank(1)", False),
+        (
+            METRIC + "    def rank(self, x):\n        return _rank(x)\n    def compute(self):\n        self.rank(1)",
+            False,
+        ),
+        (METRIC + "    def compute(self, x):\n        return _rank(x)", True),
+        (METRIC + "    def update(self, x):\n        return _rank(x)", True),
+        (METRIC.replace("Metric", "Loss") + "    def compute(self):\n        return _rank(1)", True),
+        ("class OwnMetric:\n    def compute(self):\n        return _rank(1)", False),
+        (PIPELINE + "    def on_validation_epoch_end(self):\n        return _rank(1)", False),
+        (PIPELINE + "    def configure_model(self):\n        return _rank(1)", False),
+        (PIPELINE + "    def on_fit_start(self):\n        return _rank(1)", False),
+        (PIPELINE + "    def on_train_batch_end(self):\n        return _rank(1)", True),
+        ("class Pipeline:\n    def after_epoch(self):\n        return _rank(1)", True),
+        ("class Own(torch.autograd.Function):\n    def setup_context(ctx, x, y):\n        return _rank(1)", True),
+    ],
+)
+def test_methods_that_run_once_in_an_epoch_are_not_repeated(code: str, is_repeated: bool) -> None:
+    names = repeated_names(code + "\ndef _rank(x): ...")
+    assert ("_rank" in names) is is_repeated
+
+
+@pytest.mark.parametrize(
+    ("bases", "is_repeated"), [("transformers.Tokenizer", False), ("Own", False), ("nn.Module", True), ("object", True)]
+)
+def test_a_tokenizer_that_is_no_layer_works_on_the_host(bases: str, is_repeated: bool) -> None:
+    name = "Bins" if bases != "nn.Module" else "BinsTokenizer"
+    code = (
+        "import transformers\nclass OwnTokenizer: ...\nclass Own(OwnTokenizer): ...\n"
+        f"class {name}({bases}):\n    def encode(self, x: torch.Tensor):\n        return torch.bucketize(x, x)\n"
+    )
+    assert (f"{name}.encode" in repeated_names(code)) is is_repeated
+    (site,) = read_code({"main.py": IMPORTS + code}).sites
+    assert site.is_on_host is not is_repeated
+
+
+@pytest.mark.parametrize(
+    ("name", "is_repeated"), [("init_phases", False), ("orthogonal_init_", False), ("initial_phases", True)]
+)
+def test_functions_that_initialize_parameters_run_once(name: str, is_repeated: bool) -> None:
+    assert (name in repeated_names(f"def {name}(x: torch.Tensor): ...")) is is_repeated
+    assert "Cache.init_phases" in repeated_names("class Cache:\n    def init_phases(self, x: torch.Tensor): ...")
+
+
+def test_code_for_the_package_of_flash_attention_is_not_repeated() -> None:
+    code = (
+        NET.replace("Net", "FlashAttention2")
+        + "    def forward(self, x):\n        return _unpad(x)\ndef _unpad(x): ..."
+    )
+    assert not repeated_names(code)
+
+
 def test_a_function_that_takes_weights_is_not_repeated_and_what_it_calls_is_not_either() -> None:
     code = "def load(model, state_dict):\n    return fill(state_dict)\ndef fill(x: torch.Tensor): ..."
     assert not repeated_names(code)
@@ -144,3 +203,18 @@ def test_a_function_that_no_file_imports_or_calls_is_not_repeated_if_others_of_i
     files = {"package/__init__.py": "", **files}
     repeated = repeated_function_names(read_code(files))
     assert {name for name in ("crop", "pad", "update_box") if f"package.boxes.{name}" not in repeated} == unused_names
+
+
+def test_a_training_step_differentiates_layers_and_losses_and_what_they_call() -> None:
+    code = (
+        "def scale(x):\n    return x.sum()\n"
+        "def unused(x):\n    return x.sum()\n"
+        "@torch.no_grad()\ndef measure(x):\n    return scale(x) + unused(x)\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n        unused(torch.ones(3))\n"
+        "    def forward(self, x):\n        return self.helper(x) + measure(x)\n"
+        "    def helper(self, x):\n        return scale(x)\n"
+        "def ctc_loss(x):\n    return x.mean()\n"
+    )
+    names = read_code({"main.py": IMPORTS + code}).differentiated
+    assert names == {"main.scale", "main.Net.forward", "main.Net.helper", "main.ctc_loss"}

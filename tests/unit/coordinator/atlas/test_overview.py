@@ -71,3 +71,28 @@ def test_work_of_the_host_is_in_no_rate() -> None:
     assert torch.columns[0].letters(torch.functions) == "hwf"
     assert (torch.columns[0].rate.count, torch.columns[0].rate.n) == (1, 2)
     assert torch.columns[0].sentence == "1 of 2 charted functions work; 1 fails and 1 is work of the host"
+
+
+def test_a_module_has_the_rate_of_its_functions_that_are_charted() -> None:
+    (torch,) = atlas(
+        charted_target({"torch.nn.a": ["passed"], "torch.nn.b": ["passed", "failed"], "torch.fft.c": ["failed"]}),
+        charted_target({"torch.nn.d": ["passed"]}, device="cuda"),
+    ).frameworks
+    rates = {
+        (column.evidence.device, module): column.rate_of(names)
+        for column in torch.newest
+        for module, names in torch.modules.items()
+    }
+    assert {place: (rate.count, rate.n) for place, rate in rates.items()} == {
+        ("xla", "torch.nn"): (1, 2),
+        ("xla", "torch.fft"): (0, 1),
+        ("cuda", "torch.nn"): (1, 1),
+        ("cuda", "torch.fft"): (0, 0),
+    }
+
+
+def test_a_lowered_target_has_the_rate_of_the_functions_that_are_lowered_in_every_case() -> None:
+    (torch,) = atlas(charted_target({"torch.a": ["passed"], "torch.b": ["failed"]}, device="tpu-lowered")).frameworks
+    rate = torch.columns[0].rate_of(torch.functions)
+    assert (rate.count, rate.n) == (1, 2)
+    assert torch.columns[0].sentence == "1 of 2 charted functions are lowered in every case; none was run"

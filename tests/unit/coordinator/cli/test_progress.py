@@ -22,12 +22,13 @@ def target(
     failed_jobs: int = 1,
     incomplete: int = 0,
     left_s: float | None = None,
+    is_lower_bound: bool = False,
     live_runners: int = 1,
 ) -> CampaignTarget:
     counters = Counters.model_construct(
         done=done_jobs, total=total, failed=failed_jobs, incomplete=incomplete, cancelled=0
     )
-    estimate = TimeEstimate(seconds=left_s, measured_jobs=0)
+    estimate = TimeEstimate(seconds=left_s, measured_jobs=0, is_lower_bound=is_lower_bound)
     return CampaignTarget.model_construct(
         target=name, environment=environment, live_runners=live_runners, counters=counters, estimate=estimate
     )
@@ -35,7 +36,9 @@ def target(
 
 def test_a_tail_says_failing_rate_and_time_left() -> None:
     assert tail(target(4, left_s=3.0), 2.0) == "1 failing, 2.0/s, 3 s left"
+    assert tail(target(4, left_s=3.0, is_lower_bound=True), 2.0) == "1 failing, 2.0/s, at least 3 s left"
     assert tail(target(4), None) == "1 failing, time left unknown"
+    assert tail(target(4, is_lower_bound=True), None) == "1 failing, time left unknown"
     assert tail(target(10), 2.0) == "1 failing"
 
 

@@ -216,6 +216,43 @@ def test_a_call_is_compared_with_the_cases_that_are_like_it(site: CallSite, ends
     assert [case.end for case in matching(site, WHERE)] == ends
 
 
+def pooling(end: End, *arguments: Any) -> EndedCase:
+    plain_arguments = {str(number): value for number, value in enumerate(arguments, 2) if value is not UNKNOWN_VALUE}
+    call = CallOptions(positional=1 + len(arguments), arguments=plain_arguments)
+    return EndedCase(end, CaseOptions(calls=[call]))
+
+
+SIZES = [
+    *[pooling("passed", [1, 1])] * 2,
+    *[pooling("fell_back", 3)] * 3,
+    pooling("failed", 4),
+    pooling("failed", [3, 4]),
+]
+MODES = [*[pooling("passed", 1, "mean")] * 2, *[pooling("failed", 2, "sum")] * 2, pooling("fell_back", 3, "last")]
+
+
+@pytest.mark.parametrize(
+    ("cases", "arguments", "ends"),
+    [
+        (SIZES, {2: 1}, ["passed"] * 2),
+        (SIZES, {2: [1, 1]}, ["passed"] * 2),
+        (SIZES, {2: [3, 3]}, ["fell_back"] * 3),
+        (SIZES, {2: 4}, [case.end for case in SIZES]),
+        (SIZES, {2: 7}, [case.end for case in SIZES]),
+        (SIZES, {2: True}, [case.end for case in SIZES]),
+        (SIZES, {}, [case.end for case in SIZES]),
+        (MODES, {3: "mean"}, ["passed"] * 2),
+        (MODES, {2: 2, 3: "mean"}, ["passed"] * 2),
+        (MODES, {3: "last"}, [case.end for case in MODES]),
+    ],
+)
+def test_a_call_is_compared_with_cases_of_its_positional_values_if_there_are_several(
+    cases: list[EndedCase], arguments: dict[int, Any], ends: list[str]
+) -> None:
+    positional = cases[0].options.calls[0].positional if cases[0].options and cases[0].options.calls else 0
+    assert [case.end for case in matching(CallSite(positional, {}, arguments), cases)] == ends
+
+
 def test_a_case_that_calls_in_two_ways_is_no_evidence_of_one() -> None:
     calls = [CallOptions(positional=1), CallOptions(positional=3)]
     assert matching(CallSite(1, {}), [EndedCase("failed", CaseOptions(calls=calls))]) == []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from coordinator.text.page_text import LONGEST_PIECE, breakable, breakable_text
+from coordinator.text.page_text import LONGEST_PIECE, LONGEST_WORD, breakable, breakable_text, breakable_words
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,22 @@ from coordinator.text.page_text import LONGEST_PIECE, breakable, breakable_text
 )
 def test_a_name_breaks_between_its_words(name: str, html: str) -> None:
     assert breakable(name) == html
+
+
+@pytest.mark.parametrize(
+    ("name", "html"),
+    [
+        ("KeyValueTensorInitializer", "Key<wbr>Value<wbr>Tensor<wbr>Initializer"),
+        ("nn.SmoothL1Loss", "nn.<wbr>Smooth<wbr>L1<wbr>Loss"),
+        ("LSTMCell", "LSTM<wbr>Cell"),
+        ("LPPool2d", "LP<wbr>Pool2d"),
+        ("dense_to_ragged_batch", "dense_<wbr>to_<wbr>ragged_<wbr>batch"),
+        ("randperm", "randperm"),
+        ("x" * 40, f"{'x' * LONGEST_WORD}<wbr>{'x' * LONGEST_WORD}<wbr>xxxx"),
+    ],
+)
+def test_a_name_in_a_narrow_column_breaks_between_the_words_of_camel_case(name: str, html: str) -> None:
+    assert breakable_words(name) == html
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_an_object_is_the_receiver_of_its_own_method_alone() -> None:
     array = np.ones(3, "float16")
     receiver = {"array": "float16", "shape": [3]}
     for call, expected_call in (
-        (seen_call(array, 0, of_first=True), {"positional": 1, "receiver": receiver}),
+        (seen_call(array, 0, of_first=True), {"positional": 1, "arguments": {"1": 0}, "receiver": receiver}),
         (seen_call(object(), array, of_first=True), {"positional": 1}),
-        (seen_call(array, 0), {"positional": 2}),
+        (seen_call(array, 0), {"positional": 2, "arguments": {"2": 0}}),
     ):
         options = recorded_options(by_hand(), [call])
         assert options == {"dtypes": ["float16"], "calls": [expected_call]}
@@ -102,6 +102,7 @@ def test_a_case_by_hand_says_its_arguments_as_the_device_has_them() -> None:
         "calls": [
             {
                 "positional": 3,
+                "arguments": {"3": 5},
                 "keywords": {"axis": -1, "out": {"array": "float16", "shape": []}, "by": {"object": "numpy.tanh"}},
             }
         ],
@@ -186,7 +187,7 @@ def test_an_example_says_its_calls_by_name() -> None:
 
 def test_an_example_of_a_method_says_its_arguments_after_the_receiver() -> None:
     calls = example("torch.Tensor.sum", "x = torch.ones(2)", "x.sum()", "torch.ones(3).sum(0, True)", "sum(x)")
-    assert calls == [{"positional": 0}, {"positional": 2}]
+    assert calls == [{"positional": 0}, {"positional": 2, "arguments": {"1": 0, "2": True}}]
 
 
 def test_an_example_of_a_name_that_it_imports_or_finds_says_its_calls() -> None:
@@ -195,6 +196,12 @@ def test_an_example_of_a_name_that_it_imports_or_finds_says_its_calls() -> None:
         {"positional": 1, "keywords": {"name": "weight"}}
     ]
     assert example("torch.norm", "def norm(x):\n    return x", "norm(1)") == []
+
+
+def test_plain_values_of_positional_arguments_are_listed_by_number_and_others_are_not() -> None:
+    case = by_hand(np.ones(3), (3, 3), None, "mean", [1, "same"], (1, np.ones(2)), np.float32(2), "x" * 500, 2.5)
+    (call,) = options_of(case)["calls"]
+    assert call == {"positional": 9, "arguments": {"2": [3, 3], "3": None, "4": "mean", "5": [1, "same"], "9": 2.5}}
 
 
 def test_what_is_too_long_or_too_many_is_cut_and_says_so() -> None:
