@@ -16,7 +16,7 @@ from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import LARGE_ELEMENTS, SIZED_LARGE, TAILS
-from freezing.jax.variants import freeze_function
+from freezing.jax.variants import DTYPES, SMALL_DTYPES, freeze_function
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import FrozenCall, program
@@ -24,7 +24,7 @@ from runners.jax.ways import JIT
 from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
-from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
+from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackWriter, packs_in
 from tests.frameworks.common.library import folder_of, wrong_outcomes
 from tests.frameworks.common.running import run
 from tests.frameworks.common.subject import Subject
@@ -34,6 +34,8 @@ LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 LEAST_LARGE = 80
 """The same for large arrays, which fewer functions have."""
+LEAST_SMALL = 500
+"""The same for variants in 16 bits and in small integers."""
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +71,23 @@ def test_a_case_of_a_large_array_has_over_100_000_elements(with_tag: Callable[[s
         assert max(packs.array(digest).size for digest in case["arrays"]) > LARGE_ELEMENTS, case["name"]
 
 
-def test_a_large_array_is_drawn_again_as_it_was(tmp_path: Path) -> None:
-    name = "jax.numpy.sqrt"
-    freeze_function([SIZED_LARGE], Pack(folder_of(FRAMEWORK) / PACK), name, tmp_path / "0000.npz")
-    (new_case,) = Pack(tmp_path / "0000.npz").cases
+def test_hundreds_of_functions_have_variants_in_other_dtypes() -> None:
     cases = Pack(folder_of(FRAMEWORK) / VARIANTS_PACK).cases
-    (frozen_case,) = (case for case in cases if case["function"] == name and case["name"] == new_case["name"])
-    assert new_case == frozen_case
+    assert len({case["function"] for case in cases if case["dtype"] in SMALL_DTYPES}) >= LEAST_SMALL
+
+
+@pytest.mark.parametrize("kind", [SIZED_LARGE, DTYPES])
+def test_a_variant_is_drawn_again_as_it_was(kind: str, tmp_path: Path) -> None:
+    name = "jax.numpy.sqrt"
+    freeze_function([kind], Pack(folder_of(FRAMEWORK) / PACK), name, tmp_path / "0000.npz")
+    new_cases = Pack(tmp_path / "0000.npz").cases
+    assert new_cases
+    cases = Pack(folder_of(FRAMEWORK) / VARIANTS_PACK).cases
+    frozen_cases = {case["name"]: case for case in cases if case["function"] == name}
+    for new_case in new_cases:
+        frozen_case = frozen_cases[new_case["name"]]
+        # The tag "quick" is chosen when the parts are added to the suite.
+        assert new_case == {**frozen_case, "tags": [tag for tag in frozen_case["tags"] if tag != QUICK]}
 
 
 def test_the_file_of_variants_is_small() -> None:
