@@ -54,9 +54,9 @@ _RARE_HOOK = re.compile(
     r"(?:_(?:start|begin|end))?|\w+_epoch_(?:start|begin|end)"
 )
 """Methods that a training framework calls once, or once in an epoch: ``on_fit_start``, ``validation_epoch_end``."""
-_METRIC = re.compile(r"\w*Metric")
+_METRIC = re.compile(r"Metric$")
 """Classes of metrics. Their method ``compute`` summarizes an epoch, and ``update`` runs for each batch."""
-_TOKENIZER = re.compile(r"\w*Tokenizer(?:Base|Fast)?")
+_TOKENIZER = re.compile(r"Tokenizer(?:Base|Fast)?$")
 """Classes that turn texts or series into the inputs of a model, before these are moved to the device."""
 _STATE_PARAMETER = re.compile(r"(?:^|_)state_dict$|^checkpoint(?:_model|_state)?$|^ckpt$")
 """Matches the names of parameters that take the weights of a module."""
@@ -266,7 +266,7 @@ def is_rare_hook(method: str) -> bool:
 
 def is_metric(class_names: Iterable[str]) -> bool:
     """Whether a class with these names, its own and those of its base classes, is a metric."""
-    return any(map(_METRIC.fullmatch, class_names))
+    return any(map(_METRIC.search, class_names))
 
 
 def is_summary(method: str, parameters: Sequence[str]) -> bool:
@@ -276,7 +276,7 @@ def is_summary(method: str, parameters: Sequence[str]) -> bool:
 
 def is_tokenizer(class_names: Iterable[str]) -> bool:
     """Whether a class with these names, its own and those of its base classes, is a tokenizer."""
-    return any(map(_TOKENIZER.fullmatch, class_names))
+    return any(map(_TOKENIZER.search, class_names))
 
 
 def is_setup_method(method: str) -> bool:

@@ -262,7 +262,7 @@ def test_data_of_a_newer_schema_is_refused(portolan: Portolan, project: Path, tm
     newer = tmp_path / "newer.json"
     newer.write_text('{"type": "portolan-evidence", "format": 7, "portolan": "9.0", "targets": "otherwise"}')
     message = portolan.refused("assess", str(project), "--on", "torch/xla", "--data", str(newer))
-    assert "has format 7 (made by portolan 9.0), and this portolan reads formats up to 2: upgrade portolan" in message
+    assert "has format 7 (made by portolan 9.0), and this portolan reads formats up to 3: upgrade portolan" in message
 
 
 def test_data_of_coverage_say_which_places_a_program_reached(
