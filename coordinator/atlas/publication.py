@@ -121,7 +121,7 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
             own = old / place.relative_to(new)
             raise PublicationError(
                 f"{own} was not written by Portolan, and the new site has a file or folder of this name: "
-                "move it to another folder"
+                f"move {own} to another folder"
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_folder:

@@ -93,7 +93,7 @@ class BundleWriter:
         if changes:
             raise BundleError(
                 f"{self.part} was begun with other settings ({'; '.join(changes)}): "
-                "remove it, choose another --out, or repeat the command with its settings"
+                "remove this file, choose another --out, or repeat the command with the settings of the file"
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:

@@ -130,7 +130,8 @@ class SlotState:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether none of its processes is being forked, primed or ended, which would disturb a timed case."""
+        """Whether no process of the slot is being forked, primed or ended. Each of these actions would disturb a timed
+        case."""
         is_making = self.spare is not None and self.spare.is_being_made
         return not (self._left or self._ending or self._dying or is_making)
 

@@ -97,13 +97,13 @@ def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> A
 
 @dataclass(frozen=True)
 class ViewSteps:
-    """The steps that take a view from a contiguous buffer."""
+    """The steps that turn a contiguous buffer into a view."""
 
     buffer_shape: tuple[int, ...]
     index: tuple[slice | int, ...]
     """The slices of the axes of the buffer, and 0 for a last axis of which the view has one element."""
     order: tuple[int, ...]
-    """For each axis of the view that the buffer has, its position among the slices."""
+    """For each axis of the view that is also an axis of the buffer: its position among the slices."""
     added_axes: tuple[int, ...]
     """The axes of the view that the buffer does not have: those with the stride 0, and often those with one element."""
     shape: tuple[int, ...]

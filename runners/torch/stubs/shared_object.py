@@ -188,7 +188,8 @@ def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
 
 
 def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> bytes:
-    """Return the text that a symbol's code points to: its result, or the message that it was called."""
+    """Return the text to which a symbol's code points: the text that the function returns, or the message that the
+    function was called."""
     answer = answers.get(symbol.name)
     if answer is None:
         return message(stub, symbol.name)
