@@ -22,7 +22,7 @@ LIMIT_S = 300.0
 
 
 class NotRunError(Exception):
-    """Celery could not be measured here. The message is the reason."""
+    """Celery could not be measured on this machine. The message is the reason."""
 
 
 @dataclass(frozen=True)

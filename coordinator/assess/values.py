@@ -164,7 +164,7 @@ def either(values: Iterable[Binding]) -> Binding:
 
 
 def _twin(value: Binding) -> Thing | None:
-    """The same array, but with the opposite ``is_on_host``."""
+    """Return the array, but with the opposite value of ``is_on_host``."""
     return replace(value, is_on_host=not value.is_on_host) if isinstance(value, Thing) and value.is_array else None
 
 

@@ -92,7 +92,7 @@ class GatedFunction(ABC):
         return tolerance_of(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
-        """Return the function whose samples this function is called with; None if the samples are its own.
+        """Return the function for which the samples of this function were made; None if the samples are its own.
 
         PyTorch's samples of an operator, for example, are made for the function that its own tests call. A sample
         counts only if the two functions return the same result for it.

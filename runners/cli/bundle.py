@@ -87,7 +87,7 @@ class BundleWriter:
             earlier = BundleHeader.model_validate_json(first)
         except ValidationError:
             raise BundleError(
-                f"{self.part} is not an unfinished bundle of this version: remove it, or choose another --out"
+                f"{self.part} is not an unfinished bundle of this version: remove this file, or choose another --out"
             ) from None
         changes = differences(earlier, header)
         if changes:

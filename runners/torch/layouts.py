@@ -122,7 +122,7 @@ class ViewSteps:
 
     @classmethod
     def _with(cls, of_buffer: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> ViewSteps | None:
-        """Find the steps for a view of which the buffer has these axes.
+        """Find the steps for a view if the buffer has these axes of the view.
 
         The strides of the buffer's axes divide each other. So each is the greatest common divisor of the view's strides
         down to that axis, and the rest of a stride is the step of a slice.
@@ -149,7 +149,7 @@ class ViewSteps:
         return cls(tuple(buffer_shape), tuple(index), order, added_axes, tuple(shape))
 
     def buffer(self, array: Any) -> Any:
-        """Return a buffer on the host, of which this view has the values of the array."""
+        """Return a buffer on the host in which this view has the values of the array."""
         import torch
 
         buffer = torch.zeros(self.buffer_shape, dtype=array.dtype)

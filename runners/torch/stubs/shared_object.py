@@ -59,8 +59,8 @@ def message(stub: Stub, name: str) -> bytes:
 
 
 def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
-    """Return the content of a stub's file. A call of a symbol returns the symbol's result. If it has none, the call
-    prints the symbol's name and ends the process."""
+    """Return the content of a stub's file. A call of a symbol returns the symbol's result. A call of a symbol without a
+    result prints the symbol's name and ends the process."""
     strings = _Strings()
     versions = tuple(dict.fromkeys([*stub.versions, *(symbol.version for symbol in stub.symbols if symbol.version)]))
     numbers = {"": _VERSION_BASE} | {version: number for number, version in enumerate(versions, _VERSION_BASE + 1)}
