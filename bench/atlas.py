@@ -1,9 +1,9 @@
 """``atlas`` measures the atlas of a million outcomes: fifty campaigns of 1,000 functions on 4 devices.
 
 The campaigns chart ten suites, each in five revisions that have the same cases. The newest campaign of each suite is
-the evidence. All older outcomes can differ from this campaign's outcomes. The bench first measures the first build of
-the atlas after the coordinator's start: the duration of the build, and the latency of the front page and of /healthz
-during the build. Then it measures the pages of the finished atlas.
+the evidence. The atlas compares each older outcome with the outcome in the newest campaign of its suite. The bench
+first measures the first build of the atlas after the coordinator's start: the duration of the build, and the latency of
+the front page and of /healthz during the build. Then the bench measures the pages of the finished atlas.
 """
 
 from __future__ import annotations

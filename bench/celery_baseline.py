@@ -22,7 +22,7 @@ LIMIT_S = 300.0
 
 
 class NotRunError(Exception):
-    """Celery could not be measured here. The message is the reason."""
+    """Celery could not be measured on this machine. The message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -96,5 +96,5 @@ def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str
         raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s: run the bench on an idle machine") from error
     if completed_process.returncode:
         last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "no output").splitlines()[-1]
-        raise NotRunError(f"`{' '.join(command)}` failed ({last}): run it to see why")
+        raise NotRunError(f"`{' '.join(command)}` failed ({last}): run this command by itself to see its whole output")
     return completed_process.stdout

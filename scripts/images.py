@@ -70,7 +70,8 @@ def find_needed(names: list[str], services: Mapping[str, Any]) -> list[str]:
 
 
 def bases(targets: Mapping[str, Any], services: Mapping[str, Any]) -> dict[str, str]:
-    """The base images and the other images of the services, with their digests, by variable."""
+    """Return the base images of the services with their digests, as a dictionary whose keys are the build variables
+    that name the images."""
     target = next(iter(targets.values()))
     base_of = dict(zip(BASES, (services["postgres"]["image"], target["args"]["PYTHON"]), strict=True))
     digests = {name: digest_of_registry(image) for name, image in base_of.items() if "@" not in image}

@@ -64,7 +64,7 @@ def run() -> Iterator[Figure]:
 
 
 def _place() -> AbstractContextManager[Path]:
-    """The folder of the files: the one that the person keeps, or a temporary one."""
+    """Return a context that opens the folder of the files: the folder that a person keeps, or a temporary folder."""
     kept_folder = os.environ.get(FOLDER_VARIABLE)
     if not kept_folder:
         return folder()

@@ -111,11 +111,11 @@ def _per_kind(labels: Sequence[Label]) -> dict[str, str]:
 
 
 def check_kept(framework: str) -> Figure:
-    """The share of a framework's labeled cases that are still in its suites, or that a rule has excluded since.
+    """Measure the share of a framework's labeled cases that are still in its suites, or that a rule has excluded since.
 
-    A rule excludes cases whose result is not determined, however they were labeled, and gives the reason in its list.
-    If a labeled case was neither kept nor excluded by a rule, its label is useless, and must be replaced by a new draw.
-    Cases with wrong accusations may be removed without a reason.
+    A rule excludes cases whose result is not determined, whatever their label, and gives the reason in its list. If a
+    labeled case was neither kept nor excluded by a rule, its label is useless, and must be replaced by a new draw. A
+    case may be removed without a reason if its label says that the accusation is wrong.
     """
     mine = [label for label in labels() if label.framework == framework]
     suites = importlib.import_module(f"runners.{framework}").FRAMEWORK.load_suites()

@@ -146,11 +146,9 @@ def _look(kind: type[BoundedProtocol], connections: set[Any], loop: asyncio.Abst
 
 
 def _make_room(connections: Iterable[BoundedProtocol]) -> bool:
-    """Close one of the connections and return whether one could be closed.
-
-    A connection without any request so far is closed first, otherwise an idle one, otherwise one with an incomplete
-    request. Among several, the one that has waited longest is closed.
-    """
+    """Close one of the connections, and return whether a connection could be closed. A connection without any request
+    so far is closed first, otherwise an idle connection, otherwise a connection with an incomplete request. Among
+    several, the connection that has waited longest is closed."""
     could = [
         connection
         for connection in connections

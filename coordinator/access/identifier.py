@@ -85,7 +85,7 @@ class Identifier:
         return await self.of_digest(digest(token))
 
     async def of_digest(self, token_sha256: bytes) -> Caller:
-        """Return the caller of a token of which only the hash is known, for example from a login link."""
+        """Return the caller of a token from the hash of the token. A login link, for example, has only the hash."""
         if self._admin is not None and token_sha256 == self._admin.sha256:
             return self._admin.caller
         row = await self._look_up("token", token_sha256, store.find_token)

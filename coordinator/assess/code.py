@@ -30,7 +30,7 @@ class Code:
         self._lines: dict[str, Sequence[str]] = {}
 
     def line(self, path: str, number: int) -> str:
-        """The line with this path and number; empty if there is none."""
+        """Return the line with this path and number; an empty text if the file has no such line."""
         lines = self._of(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
 

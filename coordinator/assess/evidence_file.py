@@ -70,8 +70,7 @@ def compress(targets: Sequence[TargetEvidence], made_at: datetime) -> bytes:
 
 
 def read(content: bytes, name: str, origin: str) -> EvidenceSet:
-    """Read a document, whether it is compressed or not. Raises ``AssessmentError`` with one line that names the
-    file."""
+    """Read a compressed or uncompressed document. Raises ``AssessmentError`` with one line that names the file."""
     try:
         plain = unpack(content)
         mark = EvidenceMark.model_validate_json(plain)

@@ -215,10 +215,9 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
 
 
 def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:
-    """The reason why a site costs little although its call runs on the host or is slow; empty if there is none.
-
-    ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source shows.
-    """
+    """Return the reason why a site costs little although its call runs on the host or is slow; an empty text if there
+    is no reason. ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source
+    shows."""
     if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:

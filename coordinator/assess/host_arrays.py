@@ -125,7 +125,7 @@ def is_host_operation(*operands: Binding) -> bool:
 
 
 def on_host(value: Binding) -> Binding:
-    """The same value with its arrays on the host."""
+    """Return the value, but with its arrays on the host."""
     match value:
         case Thing() if value.is_array:
             return replace(value, is_on_host=True)
@@ -136,7 +136,8 @@ def on_host(value: Binding) -> Binding:
 
 
 def anywhere(value: Binding) -> Binding:
-    """The same value with its arrays in an unknown place, because a module may move its attributes to a device."""
+    """Return the value, but with its arrays in an unknown place, because a module may move its attributes to a
+    device."""
     match value:
         case Thing():
             return replace(value, is_on_host=False)

@@ -625,7 +625,8 @@ class SiteResolver(Resolver):
 
     @contextmanager
     def _computing(self, *, gradients: bool) -> Iterator[None]:
-        """Read code that computes gradients or not. Code around it may already compute none."""
+        """Read a block of code. Gradients are computed in the block only if they may be computed both in the block
+        itself and in the code around it."""
         before = self._has_gradient
         self._has_gradient = before and gradients
         yield
@@ -922,14 +923,14 @@ class SiteResolver(Resolver):
         return on_host(value) if is_on_host else value
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
-        """Whether the function is a method whose name alone shows that its object is an array."""
+        """Whether the function is a method whose name alone shows that the object of the method is an array."""
         return isinstance(function, ast.Attribute) and any(
             self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
         )
 
     def _is_of_global(self, function: ast.expr) -> bool:
-        """Whether a function is a method of a global: ``cp.unique(x)``, where ``cp`` is a module if it is installed, or
-        ``lib.unique(x)`` after ``lib = cp``."""
+        """Whether a call goes through a global name that may hold a module: ``cp.unique(x)`` after an import of ``cp``
+        that may fail, or ``lib.unique(x)`` after ``lib = cp``."""
         if not (self._within and self._is_told_by_name(function)):
             return False
         owner = function.value
@@ -950,8 +951,8 @@ class SiteResolver(Resolver):
                     self._facts.names[option.path] = OTHER
 
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
-        """Record the attribute that ``self.register_buffer("mask", …)`` creates, and layers that are appended to a
-        list."""
+        """Record the attribute that ``self.register_buffer("mask", …)`` creates, and the layers that a call appends to
+        a list."""
         if isinstance(callee, Symbol) and callee.path.endswith(".append") and positional:
             self._define(callee.path.removesuffix(".append") + ELEMENT, positional[0])
         if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:

@@ -285,8 +285,8 @@ class Linker:
         return None
 
     def framework_base(self, path: str) -> str | None:
-        """The framework class from which a user's class inherits; the first, if there are several; None if there is
-        none."""
+        """Return the framework class from which a user's class inherits. If there are several, return the first; if
+        there is no such class, return None."""
         return next(self._framework_bases(path), None)
 
     def _framework_bases(self, path: str) -> Iterator[str]:
@@ -472,7 +472,7 @@ class Linker:
         )  # fmt: skip
 
     def _share_call(self, call: CallSite | None) -> CallSite | None:
-        """The same call; equal calls share one object."""
+        """Return an equal call. Equal calls share one object."""
         if call is None:
             return None
         # Of most calls only the number of arguments is known. Numbers are compared much faster than the texts of calls.
@@ -480,8 +480,8 @@ class Linker:
         return self._calls.setdefault(repr(call) if has_values else call.positional, call)
 
     def _role(self, module: str, within: str) -> tuple[bool, bool]:
-        """Whether a function is a method of a data set or a sampler, and whether it sets up a layer or takes the
-        weights of a module."""
+        """Return two answers: whether a function is a method of a data set or a sampler, and whether the function sets
+        up a layer or takes the weights of a module."""
         path = f"{module}.{within}"
         if path not in self._roles:
             self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
@@ -493,7 +493,8 @@ class Linker:
         return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
 
     def _is_in_tokenizer(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a tokenizer. A layer with such a name runs on the device."""
+        """Whether a function is a method of a tokenizer. A layer that is named like a tokenizer does not count, because
+        it runs on the device."""
         if not self._kind_of_class(f"{module}.{within.rpartition('.')[0]}").is_tokenizer:
             return False
         return not any(map(self._knowledge.is_layer, self._bases_around(module, within)))

@@ -71,7 +71,8 @@ class LocalResults:
             del self._held[name]
 
     def read(self, name: str, *, is_move: bool) -> None:
-        """Record that the function reads a name. ``is_move`` is true if it moves the value to the host."""
+        """Record that the function reads a name. ``is_move`` says whether the expression that reads the name moves the
+        value to the host."""
         if not is_move:
             self._names_read.add(name)
         result = self._held.get(name)

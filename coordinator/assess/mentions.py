@@ -44,7 +44,7 @@ class Parcel(Generic[Item]):
         return len(self._items)
 
     def change(self, number: int, change: Callable[[Item], Item]) -> None:
-        """Change one of the appended items."""
+        """Replace one of the appended items."""
         self._items[number] = change(self._items[number])
 
     def __iter__(self) -> Iterator[Item]:
@@ -100,7 +100,8 @@ class Mention(NamedTuple):
     is_in_loop: bool = False
     """Whether the mention is in a ``for`` or ``while`` loop of its function."""
     has_gradient: bool = True
-    """Whether gradients are computed there: not under ``torch.no_grad()`` or ``torch.inference_mode()``."""
+    """Whether gradients are computed at the mention: it is not under ``torch.no_grad()`` or
+    ``torch.inference_mode()``."""
 
 
 class FunctionFact(NamedTuple):
@@ -209,7 +210,7 @@ class FileReading:
     """For each line of a notebook's code, the number of the cell and the line in the cell."""
 
     def without_names(self) -> FileReading:
-        """The same reading without its definitions, which were already added to the definitions of all files."""
+        """Return this reading without its definitions, which were already added to the definitions of all files."""
         return replace(self, facts=Facts(passed=self.facts.passed))
 
     def place(self, line: int) -> tuple[str, int]:
@@ -220,7 +221,8 @@ class FileReading:
         return f"{self.path}#{cell}", line
 
     def of_cells(self, places: Sequence[tuple[int, int]], unread: Sequence[UnreadFile]) -> FileReading:
-        """The same reading for a notebook. Each cell of a notebook numbers its lines separately."""
+        """Return this reading as the reading of a notebook: ``places`` has the cell and line for each line of the
+        notebook's code, and ``unread`` the cells that could not be read."""
         reading = replace(self, places=places, unread=list(unread))
         reading.questions = [
             DeviceQuestion(*reading.place(question.line), question.text) for question in self.questions

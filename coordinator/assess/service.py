@@ -42,8 +42,8 @@ ORIGIN = "from the campaigns of this coordinator"
 
 
 async def evidence(engine: AsyncEngine, selector: Selector, *, with_cpu: bool = False) -> tuple[TargetEvidence, ...]:
-    """The evidence about all matching targets, without the CPU, with which the other targets are compared, unless
-    ``with_cpu``."""
+    """Return the evidence about all matching targets. The CPU, with which the other targets are compared, is included
+    only if ``with_cpu`` is true."""
     async with engine.connect() as connection:
         charts = [
             chart
@@ -143,7 +143,7 @@ def _newest_of_each(charts: Iterable[Row[Any]]) -> Iterator[Row[Any]]:
 
 
 def _without_cases(charts: Sequence[Row[Any]]) -> Iterator[TargetEvidence]:
-    """For each target, evidence without functions. It only shows when the target was last charted."""
+    """Yield, for each target, evidence without functions. This is enough to show when the target was last charted."""
     for chart in {_key(chart): chart for chart in reversed(charts)}.values():
         yield _target_of(chart, {})
 

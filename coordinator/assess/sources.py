@@ -241,7 +241,8 @@ def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.So
 
 
 def _package_above(path: Path) -> str:
-    """The dotted name of the package that contains a file or folder, with a dot at its end; empty if there is none."""
+    """Return the dotted name of the package that contains a file or folder, with a dot at its end; an empty text if no
+    package contains it."""
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     parts: list[str] = []
     while (folder / "__init__.py").is_file() and folder.name:

@@ -164,12 +164,12 @@ def either(values: Iterable[Binding]) -> Binding:
 
 
 def _twin(value: Binding) -> Thing | None:
-    """The same array, but with the opposite ``is_on_host``."""
+    """Return the array, but with the opposite value of ``is_on_host``."""
     return replace(value, is_on_host=not value.is_on_host) if isinstance(value, Thing) and value.is_array else None
 
 
 def element_of(value: Binding) -> Binding:
-    """The value of any element of a collection."""
+    """Return the value that stands for every element of a collection."""
     match value:
         case Thing():
             return value if value.is_array else None
@@ -186,7 +186,7 @@ def element_of(value: Binding) -> Binding:
 
 
 def item_of(value: Binding, index: int) -> Binding:
-    """The value of the item at an index, counted from the end if negative."""
+    """Return the value of the item at an index, which counts from the end if it is negative."""
     if isinstance(value, Items):
         return value.values[index] if -len(value.values) <= index < len(value.values) else None
     if isinstance(value, Symbol):

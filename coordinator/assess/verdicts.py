@@ -189,11 +189,11 @@ def judged_cases(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
 
 
 def cases_in_training(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
-    """The cases that show whether a module in training is right, if some cases compare its buffers.
+    """Return the cases that show whether a module in training is right, if some cases compare the module's buffers.
 
     Only in training a module changes its buffers, such as the running statistics of a batch normalization. A case that
-    does not compare them may pass although they are wrong. So such a case counts only if no other case with the same
-    arguments compares them.
+    does not compare the buffers may pass although they are wrong. So this case counts only if no other case with the
+    same arguments compares the buffers.
     """
     names = {case.case for case in cases}
     with_buffers = [case for case in cases if BUFFERS in case.tags]
@@ -302,7 +302,7 @@ class _Seen:
         return backward._do_nearly_all(like) and all(set(case.operations) - self._forward_operations for case in like)
 
     def _of_backward_pass(self) -> _Seen:
-        """The same call, compared with the cases that also run the backward pass."""
+        """Return the call, to be compared with the cases that also run the backward pass."""
         gradient_cases = [case for case in self.counted if GRADIENT in case.tags]
         usual = usual_cases([case for case in gradient_cases if not case.tags & (UNUSUAL - {GRADIENT})], self.dtypes)
         if self.kind is not Kind.falls_back:
@@ -534,11 +534,11 @@ def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvi
 def slowness(
     function: str, charted_as: str, cases: Sequence[CaseEvidence], target: TargetEvidence, slow: float
 ) -> SiteVerdict | None:
-    """The verdict that a call is far slower than other calls on the target; None if it is not.
+    """Return the verdict that a call is far slower than other calls on the target; None if the call is not slower.
 
-    With a compiling framework, every single call has the cost of a dispatch, however little it computes. This cost says
-    nothing about the function. So slowness is measured relative to the target's usual ratio, or to the CPU's own time
-    if the CPU is slower.
+    With a compiling framework, every single call has the cost of a dispatch, even if the call computes little. This
+    cost says nothing about the function. So slowness is measured relative to the target's usual ratio, or to the CPU's
+    own time if the CPU is slower.
     """
     cases_with_ratio = [case for case in cases if case.ratio is not None]
     value = mean_ratio(cases_with_ratio)

@@ -1,4 +1,4 @@
-"""Makes the HTML of a published page smaller. A browser builds the same page from it.
+"""Makes the HTML of a published page smaller. A browser builds the same page from the smaller HTML.
 
 A site has thousands of pages, and each page repeats the same tags. What HTML allows to omit is 15 % of such a site.
 """

@@ -121,7 +121,7 @@ class AtlasKeeper:
                 await asyncio.wait([task])
 
     def _patience_s(self, charts: Charts) -> float | None:
-        """The seconds that a reader waits for a build; None if the reader waits until the build ends.
+        """Return the seconds that a reader waits for a build; None if the reader waits until the build ends.
 
         If the database has evidence, a reader never gets the atlas of the shipped evidence, however long the build
         takes.

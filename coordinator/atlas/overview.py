@@ -55,7 +55,7 @@ class TargetColumn:
     @property
     def differs(self) -> bool:
         """Whether the functions have different marks. If all functions have the same mark, the page shows no picture,
-        because their number says as much."""
+        because the number of functions says the same."""
         return sum(map(bool, self.counts.values())) > 1
 
     @property
@@ -65,7 +65,8 @@ class TargetColumn:
 
     @property
     def sentence(self) -> str:
-        """The marks in words: ``763 of 1,155 charted functions work; 301 work in part, 70 fall back and 21 fail``."""
+        """How many functions work, work in part, fall back and fail, as one sentence: ``763 of 1,155 charted functions
+        work; 301 work in part, 70 fall back and 21 fail``."""
         functions = plural(self.rate.n, "charted function")
         if self.evidence.is_lowered:
             return f"{number(self.rate_of(self.cells).count)} of {functions} are lowered in every case; none was run"

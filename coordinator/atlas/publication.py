@@ -38,7 +38,7 @@ def published_before(folder: Path) -> list[Portability]:
 
 
 def check_folder(folder: Path) -> Manifest | None:
-    """The manifest of the publication in the folder; None if the folder has no publication yet.
+    """Return the manifest of the publication in the folder; None if the folder has no publication yet.
 
     Raises ``PublicationError`` for a folder that contains other files and no publication, and for a mount point,
     because publishing replaces the folder and a mount point cannot be replaced.
@@ -87,11 +87,8 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
 
 def _public_name(error: OSError, folder: Path, new: Path) -> str:
-    """The path for a message about the error.
-
-    For a file in ``new``, which is temporary, it is the final name of the file. If the error names no file, as for a
-    full disk, it is the folder.
-    """
+    """Return the path that a message about the error names. For a file in the temporary folder ``new``, this is the
+    final name of the file. If the error names no file, as for a full disk, this is the folder."""
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return str(folder.parent)  # the new folder could not be created in its parent
     if error.filename is None or Path(error.filename).is_relative_to(new):
@@ -121,7 +118,7 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
             own = old / place.relative_to(new)
             raise PublicationError(
                 f"{own} was not written by Portolan, and the new site has a file or folder of this name: "
-                "move it to another folder"
+                f"move {own} to another folder"
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         if is_folder:
@@ -133,8 +130,8 @@ def _keep_others(old: Path, new: Path, names: frozenset[str]) -> None:
 
 
 def _place_in_use(path: Path) -> Path | None:
-    """The path itself, if it exists. If one of its parent folders is a file, this file. None if the path can be
-    created."""
+    """Return the path itself if it exists, or a parent of the path if this parent is a file. Return None if the path
+    can be created."""
     if path.exists():
         return path
     return next((parent for parent in path.parents if parent.is_file()), None)

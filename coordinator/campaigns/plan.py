@@ -112,8 +112,8 @@ def of_framework(framework: str, targets: Sequence[TargetName]) -> list[TargetNa
     if not own:
         there = ", ".join(map(str, targets))
         raise UnknownNameError(
-            f"the functions of the sample belong to {framework}, but the selected targets do not run it ({there}): "
-            f"select a target such as {framework}/cpu",
+            f"the functions of the sample belong to {framework}, but none of the selected targets runs {framework} "
+            f"({there}): select a target such as {framework}/cpu",
             "targets",
         )
     return own

@@ -22,7 +22,9 @@ async def suite_cases(
     async with engine.connect() as connection:
         suite, cases = await store.suite_cases(connection, suite_id, function, offset=offset, limit=limit)
     if suite is None:
-        raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` shows the stored suites")
+        raise NotFoundError(
+            f"there is no suite {suite_id}: `portolan delete suite` without an id lists the stored suites"
+        )
     following = offset + limit if len(cases) == limit else None
     return SuiteCases.model_validate({**suite._mapping, "cases": [case._mapping for case in cases], "next": following})
 

@@ -103,7 +103,7 @@ def shipped_surface(release: str) -> Surface:
 
 
 def read_shipped_surface(release: str) -> Surface:
-    """Read the surface of a release that ships with Portolan, without caching it."""
+    """Read the surface that ships with Portolan for a release, without caching it."""
     return read_surface(_shipped_file(release).read_bytes(), release)
 
 
@@ -120,7 +120,7 @@ def shipped_entries(release: str) -> Iterator[SurfaceEntry]:
 
 
 def open_surface(name_or_path: str) -> Surface:
-    """Read the surface of a release that ships with Portolan, or a surface file."""
+    """Read a surface: the surface that ships with Portolan for this release, or the surface in this file."""
     if name_or_path in shipped_releases():
         return shipped_surface(name_or_path)
     try:

@@ -135,8 +135,8 @@ class DataDirectory:
 
 
 def find_url(option: str | None, directory: DataDirectory) -> str:
-    """Return the URL of the coordinator: ``option`` if it is set, otherwise the URL from the environment, otherwise
-    that of the local instance.
+    """Return the URL of the coordinator: ``option`` if it is set, otherwise the URL from the environment, otherwise the
+    URL of the local instance.
 
     If ``--data-dir`` was given and ``option`` was not, return the URL of the instance in that directory. Raises
     ``CoordinatorError`` if no instance runs there.

@@ -177,7 +177,7 @@ def _require_operator(client: Client) -> None:
     if caller.role is None or not caller.role.includes(Role.operator):
         raise FleetError(
             f"{caller.name} may not register runners at {client.url}, because this requires the role operator: "
-            "call as the user of `portolan up`, or give another token with `portolan login`"
+            "run this command as the user who started `portolan up`, or give another token with `portolan login`"
         )
 
 

@@ -65,7 +65,9 @@ async def delete_suite(engine: AsyncEngine, suite_id: int) -> StoredSuite:
         await allow_long_statements(connection)
         row = await store.read_suite(connection, suite_id)
         if row is None:
-            raise NotFoundError(f"there is no suite {suite_id}: `portolan delete suite` shows the stored suites")
+            raise NotFoundError(
+                f"there is no suite {suite_id}: `portolan delete suite` without an id lists the stored suites"
+            )
         suite = StoredSuite.model_validate(row._mapping)
         if suite.runners:
             raise ConflictError(

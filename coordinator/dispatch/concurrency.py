@@ -12,8 +12,8 @@ from coordinator.errors import RunnerError
 async def run_until_one_fails(*coroutines: Coroutine[Any, Any, None]) -> None:
     """Run coroutines that never return. When one fails, cancel the others and raise its error.
 
-    If several fail, an error that does not come from the runner is raised. A ``TaskGroup`` is not used: on Python 3.11,
-    a group that fails while it is being cancelled forgets the cancellation, and the task that waits for the end of the
+    If several fail, an error other than ``RunnerError`` is preferred. A ``TaskGroup`` is not used: on Python 3.11, a
+    group that fails while it is being cancelled forgets the cancellation, and the task that waits for the end of the
     session would wait forever.
     """
     tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]

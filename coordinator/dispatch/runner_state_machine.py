@@ -272,8 +272,8 @@ class RunnerState:
         return out
 
     def _on_full(self, now: float, keys: tuple[Key, ...]) -> list[Instruction]:
-        """Handle a full queue. It is normal if our jobs fill it. If another client's jobs fill it, the runner has some
-        time before it is quarantined."""
+        """Handle a full queue. A queue that is full of our jobs is normal. If another client's jobs fill the queue, the
+        runner has some time before it is quarantined."""
         if any(flight.phase != "claimed" for flight in self._flights.values()):
             self._full_since = None
             if keys:
@@ -337,8 +337,8 @@ class RunnerState:
         self._progress_at, self._fruitless = now, 0
 
     def _on_unreadable(self, now: float, key: Key | None, reason: str) -> list[Instruction]:
-        """Handle an unreadable line. The job that it is about ends with an error. A runner that keeps sending such
-        lines is quarantined."""
+        """Handle an unreadable line. The job that the line names ends with an error. A runner that keeps sending
+        unreadable lines is quarantined."""
         self._last_heard = now
         self._unreadable += 1
         out: list[Instruction] = []
@@ -427,9 +427,9 @@ class RunnerState:
     def _past_deadline(self, now: float, key: Key) -> list[Instruction]:
         """End the job that is past its deadline: as a timeout, or as a lost attempt.
 
-        It is a timeout if the runner reports the job as running after its deadline. It is lost if the runner has
-        answered the DELETE and sends other events, but neither reports the job as running nor ends it. Then the report
-        of its end was lost, and nothing shows that the case ran for so long.
+        The job is a timeout if the runner reports it as running after its deadline. The attempt is lost if the runner
+        has answered the request to end the job (DELETE), and later events neither name the job as running nor end it.
+        Then the report of the job's end was probably lost, and it is not known how long the case ran.
         """
         flight = self._flights[key]
         if flight.stopped is None:
@@ -450,8 +450,8 @@ class RunnerState:
         return [lose, self._strike("the runner did not report the end of a job that the coordinator stopped")]
 
     def _give_up_stalled_runner(self, now: float) -> list[Instruction]:
-        """Handle a runner that accepts jobs and starts none. The first of these jobs may be the reason, so it counts as
-        refused."""
+        """Handle a runner that accepts jobs and starts none. The first of these jobs may be the reason, so this job
+        counts as refused."""
         sent_keys = [key for key, flight in self._flights.items() if flight.sent]
         head, *others = [*sent_keys, *(key for key in self._flights if key not in sent_keys)]
         self._flights.clear()

@@ -27,10 +27,10 @@ class SecondShape:
 
 
 def second_shape(first_calls: Iterable[tuple[bool, float | None]]) -> SecondShape | None:
-    """The times over the cases of a function in one campaign; None if no second shape was measured.
+    """Return the times over the cases of a function in one campaign; None if no second shape was measured.
 
-    Each item is a case: whether it has a second shape, and the milliseconds of its first call. If it has a second
-    shape, this is the first call with this shape, otherwise the first call in its process.
+    Each item is a case: whether the case has a second shape, and the milliseconds of its first call. With a second
+    shape, this is the first call with this shape. Otherwise it is the first call in the case's process.
     """
     shapes_ms: list[float] = []
     processes_ms: list[float] = []

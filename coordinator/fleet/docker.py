@@ -352,7 +352,7 @@ def translate_errors(subject: str, *, ending: bool = False) -> Iterator[None]:
             if any(phrase in explanation for phrase in words):
                 raise kind(f"{subject}: {sentence} ({explanation})") from error
         raise EngineError(
-            f"{subject}: the Docker Engine refused ({explanation}): correct this, and repeat the command"
+            f"{subject}: the Docker Engine refused ({explanation}): remove this reason, and repeat the command"
         ) from error
     except requests.exceptions.Timeout as error:
         if ending:

@@ -50,19 +50,16 @@ class RegistryEntry:
 
 @dataclass(frozen=True)
 class Takeover:
-    """The decision about existing registrations: the one that the runner takes over (None for a new one), and the
-    ones to remove."""
+    """The decision about existing registrations: the registration that the runner takes over (None for a new
+    registration), and the registrations to remove."""
 
     keep: int | None
     superseded: tuple[int, ...]
 
 
 def find_doubtful(request: Enrolment, registrations: frozenset[Registration]) -> list[Registration]:
-    """The registrations that may belong to another runner, because only their name or only their URL is that of the
-    request.
-
-    A registration without a name is identified by its URL alone.
-    """
+    """Return the registrations that may belong to another runner, because they have only the name or only the URL of
+    the request. A registration without a name is identified by its URL alone."""
     return [
         registration
         for registration in registrations

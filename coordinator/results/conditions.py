@@ -181,7 +181,7 @@ class FunctionCondition:
 
     @property
     def dtypes_tried(self) -> str:
-        """A predicate about the dtypes that were tried, for a sentence whose subject is the function."""
+        """Return the clause that says which dtypes were tried. In a sentence, its subject is the function."""
         return dtypes_tried(self.dtypes)
 
     @property
@@ -225,7 +225,7 @@ class FunctionCondition:
 
 
 def dtypes_tried(dtypes: Collection[str]) -> str:
-    """A predicate about the dtypes of a function's cases and the usual dtypes that no case has."""
+    """Return the clause that says which dtypes a function's cases have, and which usual dtypes no case has."""
     if not dtypes:
         return "its cases do not say in which dtypes they are"
     missing = [dtype for dtype in USUAL_DTYPES if dtype not in dtypes]
@@ -233,7 +233,7 @@ def dtypes_tried(dtypes: Collection[str]) -> str:
 
 
 def accepted_sentence(cases: int) -> str:
-    """A predicate about a number of silently accepted cases."""
+    """Return the clause that says how many cases were silently accepted."""
     return f"silently accepts what the host refuses in {plural(cases, 'case')}"
 
 

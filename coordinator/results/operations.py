@@ -131,7 +131,8 @@ async def cases_of(engine: AsyncEngine, campaign_id: int, operation: str) -> Ope
     if not rows:
         raise NotFoundError(
             f"no case of campaign {campaign_id} fell back or failed at operation {operation!r} (executions "
-            "on the device are not recorded). Use the framework's own name, such as aten::isin, or none for a list"
+            "on the device are not recorded). Use the framework's own name, such as aten::isin, or "
+            "no name to get a list of all operations"
         )
     return OperationCases(
         campaign_id=campaign_id,

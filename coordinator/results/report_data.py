@@ -190,7 +190,7 @@ class ReportData:
         return labels(self.targets)
 
     def narrow(self, function: str) -> ReportData:
-        """The same data, limited to the functions that a glob matches."""
+        """Return the data, limited to the functions that a glob matches."""
         return replace(
             self,
             verdicts=tuple(row for row in self.verdicts if fnmatchcase(row.function, function)),

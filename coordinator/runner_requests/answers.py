@@ -45,8 +45,8 @@ def raise_for_status(response: httpx.Response, url: str) -> None:
         )
     if response.status_code == 409:
         raise RunnerChangedError(
-            f"since the runner at {url} was last read, it has restarted or serves another suite revision; "
-            f"its answer: {excerpt(response)}"
+            f"the runner at {url} has restarted, or serves another suite revision than before; a coordinator reads "
+            f"the runner again by itself (the runner's answer: {excerpt(response)})"
         )
     if response.status_code == 410:
         raise EventsTrimmedError(

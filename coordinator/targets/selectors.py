@@ -121,7 +121,8 @@ def _select(
         matches = [target for target in targets if Selector.parse(text).matches(target)]
         if not matches:
             there = ", ".join(sorted(str(target) for target in targets)) or nothing
-            raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there})", "targets")
+            hint = "; select one of these targets" if targets else ""
+            raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there}){hint}", "targets")
         target_by_id.update((target.id, target) for target in matches)
     return list(target_by_id.values())
 

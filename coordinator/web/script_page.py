@@ -1,4 +1,5 @@
-"""A script on the front page of the atlas: the functions that it uses, their marks, and the findings about it."""
+"""The assessment of a visitor's script on the front page of the atlas: the functions that the script uses, how well
+each of them works on the targets, and the findings about the script."""
 
 from __future__ import annotations
 

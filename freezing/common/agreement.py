@@ -43,8 +43,8 @@ def judge(
 ) -> tuple[str, Any]:
     """Return the kind of the first reference that agrees with a result, and the expected tree.
 
-    Raise ``UnjudgedError`` if no reference agrees. Raise it also if a reference differs from the result only in which
-    elements are NaN: such a result is not determined. An example is the mean of an empty array.
+    Raise ``UnjudgedError`` if no reference agrees. Also raise ``UnjudgedError`` if a reference differs from the result
+    only in which elements are NaN, because then the result is not determined. An example is the mean of an empty array.
     """
     reason = "there is no reference"
     for kind, reference in references:

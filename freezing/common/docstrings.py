@@ -99,7 +99,8 @@ def _join(prompts: Sequence[_Prompt]) -> Iterator[_Prompt]:
 
 
 def _complete(prompt: _Prompt) -> _Prompt:
-    """Add to a prompt the lines without a prompt that complete its statement. ``doctest`` takes them for output."""
+    """Join to a prompt the following lines that have no prompt but belong to its statement. ``doctest`` mistakes these
+    lines for output."""
     whole = prompt.source + prompt.want
     return _Prompt(whole, "") if prompt.want and _is_open(prompt.source) and _is_whole(whole) else prompt
 

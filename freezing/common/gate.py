@@ -92,7 +92,7 @@ class GatedFunction(ABC):
         return tolerance_of(dtype, result)
 
     def same_as(self) -> Callable[..., Any] | None:
-        """Return the function whose samples this function is called with; None if the samples are its own.
+        """Return the function for which the samples of this function were made; None if the samples are its own.
 
         PyTorch's samples of an operator, for example, are made for the function that its own tests call. A sample
         counts only if the two functions return the same result for it.
@@ -439,8 +439,8 @@ class SampleGate:
             raise LeftOutError("not determined", reason)
 
     def _require_any_zeros(self, sample: Sample, call: str, host_result: Any) -> None:
-        """Raise ``LeftOutError`` if the sign of a zero decides the result of a ``tails`` variant. This sign depends on
-        the order of additions."""
+        """Raise ``LeftOutError`` if the result of a ``tails`` variant (inputs from the tails of a distribution) depends
+        on the sign of a zero, because this sign depends on the order of additions."""
         arrays = [self._pack.array(digest) for digest in sample.arrays]
         if TAILS not in sample.kinds or not any(map(processor.has_zero, arrays)):
             return

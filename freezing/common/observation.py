@@ -50,9 +50,10 @@ NO_VALUES = (ModuleType, FunctionType, BuiltinFunctionType, type)
 
 @dataclass(frozen=True)
 class Unit:
-    """An example, and the public names whose docstrings contain it.
+    """An example, and the public names whose docstrings contain the example.
 
-    ``members`` are the names of attributes of classes. A statement uses such a name if it uses an attribute so called.
+    ``members`` are the names of attributes of classes. A statement uses the name in ``members`` if it uses an attribute
+    of this name.
     """
 
     names: tuple[str, ...]

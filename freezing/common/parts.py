@@ -180,7 +180,7 @@ def list_left_out(left_out: Sequence[Reason], framework: str, version: str) -> s
 
 
 def add_left_out(list_text: str, left_out: Sequence[Reason], framework: str) -> str:
-    """Return the list with further left-out samples."""
+    """Return the text of the list of left-out samples, extended by the samples in ``left_out``."""
     content = json.loads(list_text)
     details = content["left_out"]
     before = {

@@ -243,8 +243,8 @@ class Drawing:
 
 
 def _is_wrong_alike(sample: Sample, case: Mapping[str, Any]) -> bool:
-    """Whether the CPU also gets this case wrong, and the case has the sample's dtype and is a gradient if the sample is
-    one."""
+    """Whether the CPU gets this case wrong too, and the case is like the sample: both have the same dtype, and both or
+    neither are gradients."""
     of_gradient = GRADIENT in case["tags"]
     return WRONG_ON_HOST in case["tags"] and (case["dtype"], of_gradient) == (sample.dtype, GRADIENT in sample.kinds)
 
@@ -289,7 +289,7 @@ def _again(first: Callable[[], Sample], pack: PackWriter) -> Sample:
 
 
 def gradients_of(drawing: Drawing) -> Iterator[Callable[[], Sample]]:
-    """Yield a function for each way in which the function is called. It makes the sample of the gradient."""
+    """For each way in which the function is called, yield a Python function that makes the sample of the gradient."""
     from freezing.jax.derived import DTYPE, differentiate
     from freezing.jax.functions import JaxFunction
 
@@ -323,8 +323,8 @@ def _require_one_result(function: JaxFunction, derive: Derive, pack: PackWriter)
 
 
 def draw_non_finite(drawing: Drawing) -> None:
-    """Draw a call with NaN and infinity that agrees with NumPy. Factorizations are omitted, because their results for
-    these values are not defined."""
+    """Draw a call with NaN and infinity whose result agrees with NumPy's result. Factorizations are omitted, because
+    their results for these values are not defined."""
     from freezing.jax.functions import JaxFunction
 
     function = JaxFunction(drawing.name)
@@ -357,8 +357,8 @@ def _has_no_tails(name: str) -> bool:
 
 
 def draw_tails(drawing: Drawing) -> None:
-    """Draw calls with values from the tails, also of those elements that the CPU gets wrong. SciPy judges them in
-    float64, too."""
+    """Draw calls with values from the tails, including elements that the CPU gets wrong. SciPy also judges them in
+    float64."""
     import jax
     from freezing.jax.derived import DTYPE, WHOLE, in_float64, of_whole_numbers
     from freezing.jax.functions import JaxFunction

@@ -87,13 +87,13 @@ class BundleWriter:
             earlier = BundleHeader.model_validate_json(first)
         except ValidationError:
             raise BundleError(
-                f"{self.part} is not an unfinished bundle of this version: remove it, or choose another --out"
+                f"{self.part} is not an unfinished bundle of this version: remove this file, or choose another --out"
             ) from None
         changes = differences(earlier, header)
         if changes:
             raise BundleError(
                 f"{self.part} was begun with other settings ({'; '.join(changes)}): "
-                "remove it, choose another --out, or repeat the command with its settings"
+                "remove this file, choose another --out, or repeat the command with the settings of the file"
             )
 
     def _whole(self) -> Iterator[tuple[bytes, BundledOutcome]]:

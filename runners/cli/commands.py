@@ -192,11 +192,8 @@ def _set_up(options: argparse.Namespace) -> Iterator[Path]:
 
 
 def _interpreter(options: argparse.Namespace) -> Interpreter:
-    """Choose the Python that runs the framework.
-
-    This is the Python that ``--python`` names. Without this option, it is the Python that runs Portolan if it has the
-    framework, otherwise that of the framework's environment.
-    """
+    """Choose the Python that runs the framework: the Python that ``--python`` names. Without this option, choose the
+    Python that runs Portolan if it has the framework, and otherwise the Python of the framework's environment."""
     framework, device = options.framework, options.device
     frameworks.require_served(framework, device)
     if options.python is not None:

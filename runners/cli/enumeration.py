@@ -91,8 +91,8 @@ def enumerate_surface(framework: str, interpreter: Interpreter, *, silence_s: fl
         if walk.importing is None or walk.importing == framework:
             at = f"importing {walk.importing}" if walk.importing else "listing names"
             raise FrameworkBrokenError(
-                f"{framework} cannot be enumerated in {interpreter.path}, because while {at}, the process {reason}: "
-                "repair this environment, or name another with --python"
+                f"{framework} cannot be enumerated in {interpreter.path}: the process {reason} while {at}; "
+                "repair this environment, or name another one with --python"
             )
         walk.skipped[walk.importing] = reason
     raise FrameworkBrokenError(

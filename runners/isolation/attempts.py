@@ -64,7 +64,7 @@ class Executor(Protocol):
         """Accept tasks. Each task gets a finished event, whatever happens."""
 
     def cancel(self, id: str, attempt: int) -> None:
-        """Stop a task, whether it waits or runs. Does nothing for an unknown task."""
+        """Stop a task that waits or runs. Does nothing for an unknown task."""
 
     async def close(self) -> None:
         """Stop at once and leave no process behind."""

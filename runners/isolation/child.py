@@ -20,7 +20,8 @@ Hear = Callable[[MessageEvent | ChannelLostEvent | ExitedEvent], None]
 
 
 class Child:
-    """Calls ``hear`` for every message of the process, for the loss of its channel, and for its exit."""
+    """One forked process. Calls ``hear`` for every message of the process, for the loss of its channel, and for its
+    exit."""
 
     def __init__(self, number: int, connection: socket.socket, outputs: Sequence[int], room: str, hear: Hear) -> None:
         self.number = number

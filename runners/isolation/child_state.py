@@ -1,4 +1,4 @@
-"""The state of one child as its slot sees it: its cases, and whether it can take another one. Pure."""
+"""The state of one child as its slot sees it: its cases, and whether the child can take another case. Pure."""
 
 from __future__ import annotations
 

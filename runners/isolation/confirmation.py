@@ -50,11 +50,9 @@ def is_crowded(outcome: Outcome) -> bool:
 
 
 def confirm(suspect: Outcome, alone: Outcome, *, earlier: int) -> Outcome:
-    """Return the outcome of the case alone, with evidence of how it failed after other cases.
-
-    Returns ``suspect`` if the run alone has no outcome. It also does so if only the run alone timed out: both runs
-    share one deadline, so such a timeout says nothing about the case.
-    """
+    """Return the outcome of the case alone, with evidence of how the case failed after other cases. Returns ``suspect``
+    if the run alone has no outcome, or if only the run alone timed out. Both runs share one deadline, so a timeout of
+    the run alone says nothing about the case."""
     if alone.ending is Ending.cancelled or suspect.verdict is not Verdict.failed:
         return alone
     if alone.verdict is Verdict.incomplete or (alone.ending is Ending.timed_out is not suspect.ending):

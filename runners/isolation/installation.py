@@ -35,8 +35,9 @@ def stand_ins() -> dict[str, str]:
 def environment_hash(distributions: Iterable[tuple[str, str]], python: str, *, any_build: bool = False) -> str:
     """Return 12 hex digits of a hash over names and versions. The order and the spelling of names do not matter.
 
-    If a lock pins the packages' hashes, packages of equal versions are equal. With ``any_build`` this is unknown, so
-    such an environment has another hash than an environment with the packages of its lock.
+    If a lock pins the packages' hashes, packages of equal versions are equal. With ``any_build``, packages of equal
+    versions may differ. So an environment with ``any_build`` has another hash than an environment with the packages of
+    its lock.
     """
     lines = sorted(
         {f"{name.lower().replace('_', '-').replace('.', '-')}=={version}" for name, version in distributions}

@@ -21,7 +21,7 @@ class SlotLock:
         return bool(self._asking)
 
     def share(self, slot: int) -> bool:
-        """Let the slot work beside others if possible. Returns whether it may work now."""
+        """Let the slot work beside other slots if possible. Returns whether the slot may work now."""
         if slot not in self._sharing:
             if self._alone is not None or self._asking:
                 return False
@@ -29,10 +29,8 @@ class SlotLock:
         return True
 
     def hold_alone(self, slot: int) -> bool:
-        """Let the slot work alone if possible. Returns whether it may work now.
-
-        If not, the slot stops sharing. No other slot can begin before this one has worked.
-        """
+        """Let the slot work alone if possible. Returns whether the slot may work now. If the slot must wait, it stops
+        sharing, and no other slot can begin before this slot has worked."""
         if self._alone == slot:
             return True
         self._sharing.discard(slot)

@@ -130,7 +130,8 @@ class SlotState:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether none of its processes is being forked, primed or ended, which would disturb a timed case."""
+        """Whether no process of the slot is being forked, primed or ended. Each of these actions would disturb a timed
+        case."""
         is_making = self.spare is not None and self.spare.is_being_made
         return not (self._left or self._ending or self._dying or is_making)
 
@@ -471,7 +472,8 @@ class SlotState:
         return [Fork(self.spare.number)]
 
     def _conclude(self, run: Execution, now: float) -> list[SlotInstruction]:
-        """Report the outcome. If something else may have caused it, confirm it first by a second run."""
+        """Report the outcome. If something other than the case may have caused the outcome, first confirm the outcome
+        by a second run."""
         outcome = run.outcome
         assert outcome is not None
         if run.suspect is not None:
@@ -507,11 +509,9 @@ class SlotState:
         return [*out, ReportFinish(run.task, outcome)]
 
     def _overdue(self, run: Execution, now: float) -> Outcome:
-        """The outcome of a case that did not end in time.
-
-        It is a timeout only if no other case can be the reason. Otherwise the case runs again alone for the rest of its
-        time. For this, the first run counts at most its limit, however late the delay was noticed.
-        """
+        """Return the outcome of a case that did not end in time. The outcome is a timeout only if no other case can be
+        the reason. Otherwise the case runs again alone for the rest of its time. The first run uses at most its limit
+        of this time, even if the delay was noticed later."""
         assert run.clock is not None
         elapsed_s = run.clock.elapsed_s(now)
         if self._may_be_disturbed(run):
@@ -600,7 +600,8 @@ def _elapsed_s(run: Execution, now: float) -> float:
 
 
 def _moment(message: Message, now: float) -> float:
-    """Return the time in the child's message, or ``now`` if that is earlier: a later time would delay the deadline."""
+    """Return the time in the child's message, or ``now`` if ``now`` is earlier. A time after ``now`` would delay the
+    deadline."""
     return min(float(message["at"]), now)
 
 

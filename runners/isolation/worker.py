@@ -233,7 +233,7 @@ def print_to(output: int) -> None:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Discard output during the block; the next case has its own output."""
+    """Discard output from now on, so that output of the block does not appear in the output of the next case."""
     with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         print_to(nowhere)

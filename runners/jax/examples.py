@@ -57,8 +57,8 @@ class JaxDialect:
 
 
 def _configuration() -> dict[str, Any]:
-    """Return the process's settings, without the values of scopes that are active now. Values of scopes would hide that
-    an example changed a setting."""
+    """Return the process's settings, without the values that a context manager has set for now. Those values would hide
+    that an example changed a setting."""
     import jax
 
     holders = jax.config._value_holders.items()

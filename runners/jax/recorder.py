@@ -206,7 +206,7 @@ def _is_key(array: Any) -> bool:
 
 
 def _numpy_dtype(array: Any) -> np.dtype[Any]:
-    """Return the dtype in which JAX computes. This dtype may be narrower than that of the NumPy array. For a random
+    """Return the dtype in which JAX computes. This dtype may be narrower than the NumPy array's dtype. For a random
     key, it is the dtype of the key's integers."""
     if _is_key(array):
         return np.dtype("uint32")

@@ -38,7 +38,9 @@ class Command:
     def parse(cls, words: Sequence[str]) -> Command:
         """Parse a command. Raises ``UsageError`` for a command that does not run Python."""
         if not words:
-            raise UsageError("name the command to record after --, for example: -- python train.py --steps 2")
+            raise UsageError(
+                "no command was given: write the command after --, for example: -- python train.py --steps 2"
+            )
         program, *rest = words
         if not _PYTHON.fullmatch(os.path.basename(program)):
             raise UsageError(

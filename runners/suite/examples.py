@@ -127,7 +127,8 @@ class Dialect(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A compiled statement: ``body`` is all of it but a last expression, ``value`` is that expression."""
+    """A compiled statement. ``value`` is the last expression, if the statement ends with one, and ``body`` is the rest
+    of the statement."""
 
     place: int
     body: CodeType
@@ -404,7 +405,7 @@ def kept(settings: Sequence[Setting]) -> Iterator[None]:
 
 
 def with_those_of_python(settings: Sequence[Setting]) -> list[Setting]:
-    """Return the settings of Python and NumPy, followed by these."""
+    """Return the settings of Python and NumPy, followed by the settings in the argument."""
     return [
         Setting("the working directory", os.getcwd, os.chdir),
         Setting("environment variables", lambda: dict(os.environ), _set_environment),

@@ -106,7 +106,8 @@ def encode(tree: Any) -> Any:
 
 
 def decode(written: Any, array: Callable[[Slot], Any], named: Callable[[Named], Any] = lambda value: value) -> Any:
-    """Convert JSON types back to a tree. ``array`` returns the array of a slot, ``named`` the value of a ``Named``."""
+    """Convert JSON types back to a tree. ``array`` returns the array of a ``Slot``, and ``named`` returns the value of
+    a ``Named``."""
     if isinstance(written, list):
         return [decode(member, array, named) for member in written]
     if not isinstance(written, Mapping):
@@ -139,7 +140,8 @@ def as_text(tree: Any) -> str:
 
 
 def stored(values: Array, dtype: str) -> Array:
-    """Convert an array to its stored form: the bits of bfloat16, or any other array in its own dtype."""
+    """Convert an array to its stored form. An array of bfloat16 is stored as its bits; other arrays keep their
+    dtype."""
     if dtype == BFLOAT16:
         bits = to_bfloat16(np.asarray(values)).astype(np.float32).reshape(-1).view(np.uint32)
         return (bits >> np.uint32(16)).astype(np.uint16).reshape(np.shape(values))

@@ -29,7 +29,7 @@ class _Missing:
 
 
 def optional(module: str) -> Any:
-    """Import a module, or return a stand-in for it if its package is not installed."""
+    """Import a module. If the package of the module is not installed, return a stand-in for the module."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

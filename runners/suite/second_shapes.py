@@ -100,7 +100,8 @@ def _pair_cases(function: Function, kept: KeptPair) -> tuple[Case, Case]:
 
 
 def recompiled(first: Case, second: Case, prepare: Prepare) -> Case:
-    """Make a case that makes the call of the first case, then that of the second. ``prepare`` prepares both calls."""
+    """Make a case that makes the call of the first case, and then the call of the second case. ``prepare`` prepares
+    both calls."""
     own, others = _arguments(second), _arguments(first)
     in_place = second.in_place
     if not isinstance(in_place, bool):

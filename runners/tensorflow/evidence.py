@@ -188,8 +188,7 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
 
 
 def _function(name: str) -> Any:
-    """Return the definition of a function that is called like an operation; None if the name is that of an
-    operation."""
+    """Return the definition of a function that is called like an operation; None if the name is an operation's name."""
     if op_def_registry.get(name) is not None:
         return None
     try:
@@ -199,8 +198,8 @@ def _function(name: str) -> Any:
 
 
 def _culprit(function: Any, message: str, kind: str, compiled_kind: str | None) -> Operation | None:
-    """Return the node that failed: the first node without a kernel for its dtypes; if there is none, the node that the
-    error message names; if there is none, the only node."""
+    """Return the node that failed. This is the first node without a kernel for its dtypes. Without such a node, it is
+    the node that the error message names, and otherwise the only node."""
     nodes = list(_nodes(function, kind, compiled_kind, set()))
     operations = [_operation(node.op, *_types_of(node), where) for node, where in nodes]
     for operation in operations:

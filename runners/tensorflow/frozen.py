@@ -57,11 +57,12 @@ class CallOfArguments(FrozenCall):
 def program(
     function: Any, written: str, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A call as a function of the case's arrays that is compiled once. The function that was made last is cached."""
+    """Return a compiled function of the case's arrays that makes the call. The function that was returned last is
+    cached, so it is compiled only once."""
     call = FrozenCall(written)
     return compiled(lambda *arrays: call.way(function, *call.parts(arrays))())
 
 
 def call_of_arguments(function: Function, call: FrozenCall) -> FrozenCall:
-    """The same call, with the arrays as arguments of the compiled function."""
+    """Return the same call, but with the arrays as arguments of the compiled function."""
     return CallOfArguments(call.written)

@@ -97,13 +97,13 @@ def take_view(array: Any, dtype: str | None, strides: Sequence[int] | None) -> A
 
 @dataclass(frozen=True)
 class ViewSteps:
-    """The steps that take a view from a contiguous buffer."""
+    """The steps that turn a contiguous buffer into a view."""
 
     buffer_shape: tuple[int, ...]
     index: tuple[slice | int, ...]
     """The slices of the axes of the buffer, and 0 for a last axis of which the view has one element."""
     order: tuple[int, ...]
-    """For each axis of the view that the buffer has, its position among the slices."""
+    """For each axis of the view that is also an axis of the buffer: its position among the slices."""
     added_axes: tuple[int, ...]
     """The axes of the view that the buffer does not have: those with the stride 0, and often those with one element."""
     shape: tuple[int, ...]
@@ -122,7 +122,7 @@ class ViewSteps:
 
     @classmethod
     def _with(cls, of_buffer: Sequence[int], shape: Sequence[int], strides: Sequence[int]) -> ViewSteps | None:
-        """Find the steps for a view of which the buffer has these axes.
+        """Find the steps for a view if the buffer has these axes of the view.
 
         The strides of the buffer's axes divide each other. So each is the greatest common divisor of the view's strides
         down to that axis, and the rest of a stride is the step of a slice.
@@ -149,7 +149,7 @@ class ViewSteps:
         return cls(tuple(buffer_shape), tuple(index), order, added_axes, tuple(shape))
 
     def buffer(self, array: Any) -> Any:
-        """Return a buffer on the host, of which this view has the values of the array."""
+        """Return a buffer on the host in which this view has the values of the array."""
         import torch
 
         buffer = torch.zeros(self.buffer_shape, dtype=array.dtype)

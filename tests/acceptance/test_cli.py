@@ -237,7 +237,7 @@ def test_the_database_is_open_to_whoever_has_its_dsn(portolan: Portolan, campaig
         ("report 1 --reference-device gpuu", "choose one of: cpu"),
         ("compare 1 first", "'first' is not a campaign: write its number"),
         ("compare 1:hazards/gpu 1:hazards/cpu", "matches 0 targets of campaign 1"),
-        ("delete suite 999", "no suite 999: `portolan delete suite` shows the stored suites"),
+        ("delete suite 999", "no suite 999: `portolan delete suite` without an id lists the stored suites"),
         ("delete campaign first", "must be a whole number"),
         ("token revoke 999", "no token 999: `portolan token list` shows the existing tokens"),
         ("token create ada --role captain", "'captain' is not one of 'viewer'"),

@@ -148,7 +148,7 @@ def test_any_other_campaign_has_no_sample(coordinator: CoordinatorProcess, runne
     [
         ({}, {"functions": ["hazards.add"]}, "a sample already names the functions"),
         ({}, {"rerun": {"campaign": 1, "which": "failed"}}, "a rerun has its own functions"),
-        ({"surface": "torch@2.9.0"}, {}, "the selected targets do not run it"),
+        ({"surface": "torch@2.9.0"}, {}, "none of the selected targets runs"),
         ({"drawn": [drawn_row("hazards.nowhere", "top2")]}, {}, "has no case of any function of the sample"),
         ({"drawn": []}, {}, "sample.drawn"),
         ({"drawn": [drawn_row("f", "top2")] * 1001}, {}, "sample.drawn"),

@@ -31,8 +31,8 @@ def compare_cases(
 
 
 def enough(cases: dict[str, SideCase], least: int) -> dict[str, SideCase]:
-    """The cases of one function on one side. If fewer than ``least`` of them count, all of them are marked as
-    skipped."""
+    """Return the cases of one function on one side of the comparison. If fewer than ``least`` of them passed or failed,
+    all of these are marked as skipped."""
     if sum(case.verdict in COUNTED for case in cases.values()) >= least:
         return cases
     return {

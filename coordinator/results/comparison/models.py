@@ -171,7 +171,7 @@ class LatencyComparison(BaseModel):
 
     @property
     def host(self) -> str:
-        """One sentence about the change that the campaigns' hosts alone could have caused."""
+        """One sentence that says how large a difference the campaigns' hosts alone could cause."""
         halves = [
             f"{letter} differs by up to {ratio(change)}" if change else f"{letter} has no halves"
             for letter, change in zip("AB", self.between_halves, strict=True)

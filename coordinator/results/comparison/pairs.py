@@ -45,7 +45,7 @@ class SideSelector:
 
 
 def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target]:
-    """The targets of a side: the one that the selector names, or all of the campaign."""
+    """Return the targets of a side: the target that the selector names, or all targets of the campaign."""
     if side.selector is None:
         return list(targets)
     selector = Selector.parse(side.selector if "/" in side.selector else f"*/{side.selector}")
@@ -66,12 +66,10 @@ def _why_not(target: Target) -> str:
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
-    """The pairs to compare, and the targets that are not compared.
-
-    With ``single_targets``, each side is one target that a person chose. Otherwise targets with the same framework and
-    device are paired. If a side has several of them, those with the same version are paired first, and among these
-    those with the same hardware.
-    """
+    """Return the pairs to compare, and the targets that are not compared. With ``single_targets``, each side is one
+    target that a person chose. Otherwise targets with the same framework and device are paired. If a side has several
+    targets with this framework and device, targets with the same version are paired first, and among these the targets
+    with the same hardware."""
     left_out = [
         Omission(target=target.target, side=side, why=_why_not(target))
         for side, targets in _sides(a, b)

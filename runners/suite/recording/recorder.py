@@ -478,7 +478,8 @@ def _keys(dialect: RecordingDialect) -> Callable[[Collection[Any]], Key]:
 
 
 def _case_dtype(dtypes: Sequence[str]) -> str:
-    """Choose the dtype of a case: that of the first floating array, or of the first complex one, or float32."""
+    """Choose the dtype of a case: the dtype of the first floating array, otherwise the dtype of the first complex
+    array, otherwise float32."""
     for kind in ("float", "complex"):
         for dtype in dtypes:
             if kind in dtype:

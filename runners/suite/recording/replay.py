@@ -142,7 +142,7 @@ def with_changes(call: RecordedCall) -> str:
 
 @dataclass(frozen=True)
 class AgainstHost:
-    """Compares a result with that of the same call on the CPU."""
+    """Compares a result with the result of the same call on the CPU."""
 
     function: str
     dtype: str

@@ -29,7 +29,8 @@ class Sites:
         self._names: dict[str, str | None] = {}
 
     def of(self, frame: FrameType | None) -> Site:
-        """Return the line of the innermost frame in the user's code, or if there is none, in an installed package."""
+        """Return the line of the innermost frame in the user's code. Without such a frame, return the line of the
+        innermost frame in an installed package."""
         in_package, names = NOWHERE, self._names
         while frame is not None:
             file = frame.f_code.co_filename

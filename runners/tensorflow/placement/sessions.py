@@ -45,7 +45,7 @@ def fetched(values: Any, fetches: Any) -> Any:
 
 
 def device_of(name: str | None) -> str:
-    """Return ``CPU:0`` from a full device name; ``host`` if there is none."""
+    """Return ``CPU:0`` from a full device name; ``host`` if the name has no device."""
     return (name or "").rpartition("device:")[2] or "host"
 
 

@@ -59,8 +59,8 @@ def message(stub: Stub, name: str) -> bytes:
 
 
 def shared_object(stub: Stub, answers: dict[str, Answer]) -> bytes:
-    """Return the content of a stub's file. A call of a symbol returns the symbol's result. If it has none, the call
-    prints the symbol's name and ends the process."""
+    """Return the content of a stub's file. A call of a symbol returns the symbol's result. A call of a symbol without a
+    result prints the symbol's name and ends the process."""
     strings = _Strings()
     versions = tuple(dict.fromkeys([*stub.versions, *(symbol.version for symbol in stub.symbols if symbol.version)]))
     numbers = {"": _VERSION_BASE} | {version: number for number, version in enumerate(versions, _VERSION_BASE + 1)}
@@ -188,7 +188,8 @@ def _version_definitions(names: Sequence[str], places: Sequence[int]) -> bytes:
 
 
 def _text_of(stub: Stub, symbol: ImportedSymbol, answers: dict[str, Answer]) -> bytes:
-    """Return the text that a symbol's code points to: its result, or the message that it was called."""
+    """Return the text to which a symbol's code points: the text that the function returns, or the message that the
+    function was called."""
     answer = answers.get(symbol.name)
     if answer is None:
         return message(stub, symbol.name)

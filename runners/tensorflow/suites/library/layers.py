@@ -1,4 +1,4 @@
-"""Handwritten cases of Keras: layers with weights from the case, models, and subclasses of the base classes."""
+"""Handwritten cases of Keras: layers whose weights the case sets, models, and subclasses of the base classes."""
 
 from __future__ import annotations
 

@@ -343,7 +343,7 @@ get_shape.behaviour("inferred-in-a-graph", lambda inputs: [inputs.normal(2)], ch
 
 
 def inferred_while_traced(context: Context, x: Any) -> Callable[[], Any]:
-    """Prepare the shape that a ``tf.function`` sees: that of its signature, and not that of its argument."""
+    """Prepare the shape that a ``tf.function`` sees: the shape in its signature, and not the shape of its argument."""
 
     def call() -> Any:
         seen = []

@@ -36,8 +36,8 @@ def answers(keys: Array, values: Array, queries: Array, *, default: Any, **_: An
 
 
 def numbered(count: int, *shape: int) -> Callable[[Inputs], Any]:
-    """Make ``count`` keys, their values, and queries. The queries are all keys and as many other numbers, or random
-    numbers of a shape."""
+    """Return a maker of ``count`` keys, their values, and queries. Without ``shape``, the queries are the keys and as
+    many numbers that are not keys. With ``shape``, they are random numbers of this shape."""
 
     def arguments(inputs: Inputs) -> Any:
         queries = inputs.integers(*shape, low=0, high=2 * count) if shape else inputs.rng.permutation(2 * count)

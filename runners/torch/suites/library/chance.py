@@ -1,5 +1,5 @@
-"""Handwritten cases of generators of random numbers: their seeds and states, and the generators that are named for
-CUDA.
+"""Handwritten cases of functions for random numbers: seeds, states of generators, and the functions in ``torch.cuda``
+that set a seed.
 
 They cover the most used functions without a shipped test. The checks require that numbers repeat where they must.
 """

@@ -114,8 +114,8 @@ def copied_from_pinned_memory(context: Context, values: Any) -> Callable[[], Any
 
 
 def needs_another_device(context: Context) -> str | None:
-    """Return the reason to skip the case; None to run it. Torch pins memory only for its accelerator, and raises an
-    error if there is none."""
+    """Return the reason to skip the case; None to run the case. Torch pins memory only for its accelerator, and raises
+    an error on a machine without an accelerator."""
     import torch
 
     accelerator = torch.accelerator.current_accelerator()

@@ -1,7 +1,7 @@
-"""Cases by hand of a batch normalization that would share its statistics with other processes, of which there are none.
+"""Handwritten cases of a batch normalization that can share its statistics with other processes.
 
-Its documentation lets it work alone. It is judged by NumPy, as the cases of ``by_hand.py``, together with the buffers
-that a forward pass in training leaves.
+Here, no other processes exist, and the documentation allows the function to work alone. NumPy judges the result, as for
+the cases of ``by_hand.py``, and also the buffers after a forward pass in training.
 """
 
 from __future__ import annotations

@@ -268,7 +268,7 @@ state_dict.value(
 
 
 def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any) -> Callable[[], Any]:
-    """Prepare the gradients after a backward pass, followed by the case's function."""
+    """Prepare a backward pass, followed by a call of the case's function. Returns the gradients after this call."""
     model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:
@@ -282,8 +282,8 @@ def zeroed(context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **
 def accumulated_anew(
     context: Context, w1: Any, b1: Any, w2: Any, b2: Any, values: Any, **options: Any
 ) -> Callable[[], Any]:
-    """Prepare two backward passes. The function is called before each, so the gradients are those of the second pass
-    alone."""
+    """Prepare two backward passes through one model. The case's function is called before each pass and clears the
+    gradients, so the gradients at the end are those of the second pass alone."""
     model = torch.nn.Sequential(linear_of(context, w1, b1), torch.nn.ReLU(), linear_of(context, w2, b2))
 
     def call() -> Any:

@@ -82,7 +82,7 @@ def test_a_file_of_others_where_the_site_has_one_stays_and_is_named(
     (folder / own_path).write_text("own")
     message = f"{folder / named_path} was not written by Portolan"
     with pytest.raises(
-        PublicationError, match=f"^{re.escape(message)}, and the new site has a file or folder of this name: move it"
+        PublicationError, match=f"^{re.escape(message)}, and the new site has a file or folder of this name: move "
     ):
         publish([FRONT, SiteFile(site_path, b"ours")], folder)
     assert content(folder) == {"index.html": "front", own_path: "own"}

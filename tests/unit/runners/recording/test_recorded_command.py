@@ -25,7 +25,7 @@ def test_a_command_of_python_is_taken_apart(command_line: str, command: Command)
 @pytest.mark.parametrize(
     ("command_line", "message"),
     [
-        ("", "name the command"),
+        ("", "no command was given: write the command after --"),
         ("torchrun train.py", "'torchrun' is not Python"),
         ("python", "names no script"),
         ("python -m", "names no script"),
