@@ -290,6 +290,11 @@ def test_a_call_keeps_its_arity_and_its_literals(call: str, expected_call: CallS
     assert site.call == expected_call
 
 
+def test_calls_with_different_positional_values_stay_different() -> None:
+    first, second = sites("torch.sum(a, 1)\ntorch.sum(a, 2)")
+    assert (first.call, second.call) == (CallSite(2, {}, {2: 1}), CallSite(2, {}, {2: 2}))
+
+
 def test_a_site_says_where_it_stands() -> None:
     code = (
         "class Net:\n    def forward(self, x: torch.Tensor):\n"
