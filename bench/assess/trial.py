@@ -40,11 +40,11 @@ MOST_ERROR: Mapping[str, float] = {"forward": 1e-3, "gradient": 1e-3, "statistic
 """The largest relative difference from the CPU's values that counts as right. Another order of summation in float32
 makes an error of about 1e-5 through a whole model, and of about 1e-6 in running statistics, each of which is one
 mean."""
-AMPLIFIED = frozenset({"forward", "gradient"})
-"""Values in which a model may amplify rounding: batch normalization over two values makes relative errors of 1e-2."""
+SENSITIVE_VALUES = frozenset({"forward", "gradient"})
+"""The values in which a model may amplify rounding: batch normalization over two values makes errors of 1 %."""
 MOST_TIMES_ROUNDING = 100.0
-"""An amplified value is right if its error is at most this many times the error of the CPU in float32, as compared with
-the CPU in float64. Over two values, XLA's batch normalization rounds 20 times as much as the CPU's."""
+"""A sensitive value is right if its error is at most this many times the error of the CPU in float32, as compared
+with the CPU in float64. Over two values, XLA's batch normalization rounds 20 times as much as the CPU's."""
 RECORDING, SOURCE = "recording", "source"
 ON_CPU, ON_TARGET = "0", "1"
 """The folders into which the program writes its values: the recorded run, and the run on the target."""
@@ -136,7 +136,7 @@ def has_wrong_values(values: Path, exact_values: Path) -> bool:
     def is_wrong(name: str, most_error: float) -> bool:
         on_cpu, on_target = (np.load(values / run / f"{name}.npy") for run in (ON_CPU, ON_TARGET))
         error = relative_error(on_target, on_cpu)
-        if error <= most_error or name not in AMPLIFIED:
+        if error <= most_error or name not in SENSITIVE_VALUES:
             return error > most_error
         exact_file = exact_values / ON_CPU / f"{name}.npy"
         rounding = relative_error(on_cpu, np.load(exact_file)) if exact_file.exists() else 0.0
@@ -167,28 +167,26 @@ def install(place: Path, package: Package) -> Path:
         raise CannotRunError(
             f"set {INSTALL}=1 and install uv; the bench then installs the packages into a temporary folder"
         )
-    environment = environments.find(package.framework)
-    if environment is None:
-        raise CannotRunError(_not_set_up(package))
-    python = str(environment / "bin" / "python")
+    python = _python_of(package)
     command = [uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python]
     if subprocess.run([*command, "--target", str(place), *package.requirements], stdout=sys.stderr).returncode:
         raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: correct the reason above")
     return place
 
 
-def _not_set_up(package: Package) -> str:
-    return f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`"
+def _python_of(package: Package) -> str:
+    """Return the Python that runs the package's framework."""
+    environment = environments.find(package.framework)
+    if environment is None:
+        raise CannotRunError(f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`")
+    return str(environment / "bin" / "python")
 
 
 def _run_exactly(model: Model, folder: Path, package_folder: Path) -> None:
     """Run the model on the CPU in float64. Some models cannot run in float64, and then write no values."""
-    environment = environments.find(model.package.framework)
-    if environment is None:
-        raise CannotRunError(_not_set_up(model.package))
+    python = _python_of(model.package)
     folder.mkdir()
     program = [str(PROGRAMS[model.package.framework]), model.name, str(folder), "float64"]
-    python = str(environment / "bin" / "python")
     _run(folder.parent, package_folder, ["-W", "ignore", *program], may_fail=True, python=python)
 
 

@@ -112,7 +112,7 @@ def answer(question: Question, evidence: EvidenceSet) -> Answer:
     dtypes = frozenset() if question.dtype is None else frozenset({question.dtype})
     site = Site("", 1, 0, function, Certainty.resolved, Use.called, question.call, "forward", dtypes=dtypes)
     # A program may also compute gradients.
-    source = AssessedSource((site,), modules={"": "program"}, differentiated=frozenset({"program.forward"}))
+    source = AssessedSource((site,), modules={"": "program"}, trained_functions=frozenset({"program.forward"}))
     findings = [
         finding for finding in assess(source, target, names).findings if finding.verdict.meets is not Meets.not_met
     ]

@@ -134,7 +134,7 @@ def assess(
 def _has_gradient(site: Site, source: AssessedSource) -> bool:
     """Whether a training step also runs the backward pass of a call. Modules train, wherever they are created."""
     is_recorded = site.certainty is Certainty.recorded
-    is_trained = is_class(site.function) or function_of(site, source.modules) in source.differentiated
+    is_trained = is_class(site.function) or function_of(site, source.modules) in source.trained_functions
     return site.has_gradient and is_trained and not is_recorded
 
 

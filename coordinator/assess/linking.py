@@ -480,8 +480,7 @@ class Linker:
         return self._calls.setdefault(repr(call) if has_values else call.positional, call)
 
     def _role(self, module: str, within: str) -> tuple[bool, bool]:
-        """Return two answers: whether a function is a method of a data set or a sampler, and whether the function sets
-        up a layer or takes the weights of a module."""
+        """The results of ``_is_in_data_class`` and ``_is_at_setup`` for a function."""
         path = f"{module}.{within}"
         if path not in self._roles:
             self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
@@ -655,9 +654,10 @@ class Linker:
                 (root,) = reading.frameworks
                 receiver, _, method = mention.value.path.rpartition(".")
                 is_told = self._knowledge.told_by_name(method, root) and method not in self._own_methods
-                if reading.imports_numpy and method in _ALSO_OF_NUMPY and mention.call == CallSite(0, {}):
-                    is_told = False
-                if reading.imports_pandas and method in _ALSO_OF_PANDAS and mention.call == CallSite(0, {}):
+                is_of_others = (reading.imports_numpy and method in _ALSO_OF_NUMPY) or (
+                    reading.imports_pandas and method in _ALSO_OF_PANDAS
+                )
+                if is_of_others and mention.call == CallSite(0, {}):
                     is_told = False
                 if receiver and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed

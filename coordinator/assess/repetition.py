@@ -1,5 +1,5 @@
-"""Repetition: finds the user's functions that run again and again on the device, as far as the source shows. This
-module does no I/O.
+"""Repetition: finds the user's functions that run again and again on the device, and those that a training step also
+runs backward, as far as the source shows. This module does no I/O.
 
 The search starts at the functions that a training or inference loop calls: layers, losses, methods that a framework
 calls, and functions with arrays that programs may call. From these functions the search follows calls. A call of a
@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
+from typing import NamedTuple
 
 from coordinator.assess.harmless import (
     is_setup_function,
@@ -78,17 +79,32 @@ def is_repeated_name(function: str) -> bool:
     return _REPEATED_METHOD.fullmatch(function) is not None
 
 
-def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str]:
-    """The names of the user's functions that run again and again on the device.
+class FunctionUse(NamedTuple):
+    """How programs use the user's functions, each named as in ``CallGraph.functions``."""
 
-    ``sites`` are the uses of the framework in these functions.
-    """
+    repeated_functions: frozenset[str]
+    """The functions that run again and again on the device."""
+    trained_functions: frozenset[str]
+    """The functions whose backward passes a training step runs too."""
+
+
+def function_use(graph: CallGraph, sites: Iterable[Site]) -> FunctionUse:
+    """Find out how programs use the user's functions. ``sites`` are the uses of the framework in these functions."""
     roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
+    callees = _callees(graph)
+    return FunctionUse(
+        repeated_functions=_repeated_functions(graph, sites, dict(roles), callees),
+        trained_functions=_trained_functions(graph, roles, callees),
+    )
+
+
+def _repeated_functions(
+    graph: CallGraph, sites: Iterable[Site], roles: dict[str, FunctionRole], callees: Mapping[str, set[str]]
+) -> frozenset[str]:
     for site in sites:
         name = function_of(site, graph.modules) or ""
         if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
             roles[name] = FunctionRole.hot
-    callees = _callees(graph)
     callers = _callers(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     # If other files import only other functions of the same file, no program is likely to call this function.
@@ -109,23 +125,23 @@ def repeated_functions(graph: CallGraph, sites: Iterable[Site]) -> frozenset[str
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
 
 
-def differentiated_functions(graph: CallGraph) -> frozenset[str]:
-    """The names of the user's functions that a training step differentiates: the methods of layers, losses, and the
-    functions that these certainly call."""
-    roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
-    callees = _callees(graph)
+def _trained_functions(
+    graph: CallGraph, roles: Mapping[str, FunctionRole], callees: Mapping[str, set[str]]
+) -> frozenset[str]:
+    """The methods of layers, losses, and the functions that these certainly call, except where no gradients are
+    computed."""
 
-    def is_differentiated(name: str) -> bool:
+    def is_trained(name: str) -> bool:
         return roles.get(name) in _CALLING_ROLES and graph.functions[name].has_gradient
 
     waiting = [
         name
         for name, function in graph.functions.items()
-        if (function.is_of_layer or _LOSS_OR_STEP.fullmatch(name.rpartition(".")[2])) and is_differentiated(name)
+        if (function.is_of_layer or _LOSS_OR_STEP.fullmatch(name.rpartition(".")[2])) and is_trained(name)
     ]
     names = set(waiting)
     while waiting:
-        next_names = set(filter(is_differentiated, callees[waiting.pop()] - names))
+        next_names = set(filter(is_trained, callees[waiting.pop()] - names))
         names |= next_names
         waiting += next_names
     return frozenset(names)

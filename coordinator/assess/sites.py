@@ -206,9 +206,8 @@ class AssessedSource:
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     is_repeated: Mapping[str, bool] = field(default_factory=dict)
     """For each user's function, by the name used in ``calls``: whether it runs again and again on the device."""
-    differentiated: frozenset[str] = frozenset()
-    """The user's functions, by the names used in ``calls``, that a training step differentiates: it also runs the
-    backward passes of their calls."""
+    trained_functions: frozenset[str] = frozenset()
+    """The user's functions, by the names used in ``calls``, whose backward passes a training step runs too."""
     modules: Mapping[str, str] = field(default_factory=dict)
     """The dotted module name of each path. The module name, a dot and ``Site.within`` are the name of a function in
     ``calls``."""

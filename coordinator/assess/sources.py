@@ -21,7 +21,7 @@ from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading, Parcel
 from coordinator.assess.notebooks import code_of, is_old
-from coordinator.assess.repetition import differentiated_functions, repeated_functions
+from coordinator.assess.repetition import function_use
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
@@ -61,11 +61,11 @@ def link_readings(
 ) -> AssessedSource:
     """Combine the results of all files. Does no I/O."""
     source, graph = _link(file_readings, knowledge, public, roots)
-    repeated_names = repeated_functions(graph, source.sites)
+    use = function_use(graph, source.sites)
     return replace(
         source,
-        is_repeated={name: name in repeated_names for name in graph.functions},
-        differentiated=differentiated_functions(graph),
+        is_repeated={name: name in use.repeated_functions for name in graph.functions},
+        trained_functions=use.trained_functions,
     )
 
 

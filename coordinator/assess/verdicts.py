@@ -162,9 +162,7 @@ def verdicts_on(
     for kind, is_failing in KINDS.items():
         candidates = [case for case in cases if kind is not Kind.falls_back or case.end in ("passed", "fell_back")]
         if any(map(is_failing, candidates)):
-            usual = usual_cases(candidates, dtypes)
-            if kind is not Kind.falls_back:
-                usual = [case for case in usual if not _is_extreme(case)] or usual
+            usual = _compared_cases(candidates, dtypes, kind)
             bad_end = _Seen(function, charted_as, kind, is_failing, candidates, usual, call, dtypes)
             verdict = bad_end.verdict()
             if verdict.weight is not Weight.finding and (training_cases := cases_in_training(candidates)):
@@ -215,6 +213,12 @@ def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[C
         if any(dtype in _dtypes(case) for case in plain):
             return [case for case in plain if not _dtypes(case) or dtype in _dtypes(case)]
     return plain
+
+
+def _compared_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str], kind: Kind) -> list[CaseEvidence]:
+    """The usual cases for a call. Extreme numbers do not count, except for fallbacks, which depend less on values."""
+    usual = usual_cases(cases, dtypes)
+    return usual if kind is Kind.falls_back else [case for case in usual if not _is_extreme(case)] or usual
 
 
 def _is_extreme(case: CaseEvidence) -> bool:
@@ -304,9 +308,8 @@ class _Seen:
     def _of_backward_pass(self) -> _Seen:
         """Return the call, to be compared with the cases that also run the backward pass."""
         gradient_cases = [case for case in self.counted if GRADIENT in case.tags]
-        usual = usual_cases([case for case in gradient_cases if not case.tags & (UNUSUAL - {GRADIENT})], self.dtypes)
-        if self.kind is not Kind.falls_back:
-            usual = [case for case in usual if not _is_extreme(case)] or usual
+        plain_cases = [case for case in gradient_cases if not case.tags & (UNUSUAL - {GRADIENT})]
+        usual = _compared_cases(plain_cases, self.dtypes, self.kind)
         return replace(self, counted=gradient_cases, usual=usual, call=self.call or _shortest_call(usual))
 
     def _like_in_backward_pass(self) -> tuple[list[CaseEvidence], str]:

@@ -27,7 +27,7 @@ from coordinator.atlas.operations import MET_WORDS, TargetOperation, operations_
 from coordinator.atlas.overview import BEST_FIRST, Atlas, FrameworkOverview, TargetColumn
 from coordinator.figures import formats
 from coordinator.results.statistics import Rate
-from coordinator.text.page_text import breakable, breakable_text, breakable_words, finalize
+from coordinator.text.page_text import FILTERS, finalize
 from coordinator.text.table_columns import table_columns
 
 FRONT = "index.html"
@@ -144,9 +144,7 @@ def rate_words(rate: Rate) -> str:
 def install(environment: Environment) -> None:
     """Add the filters and functions that the page bodies use to a template environment."""
     environment.filters |= {
-        "breakable": breakable,
-        "breakable_text": breakable_text,
-        "breakable_words": breakable_words,
+        **FILTERS,
         "capitalized": lambda text: text[:1].upper() + text[1:],
         "day": _day,
         "link": as_link,

@@ -20,7 +20,7 @@ from coordinator.reports.table_renderer import cell_text
 from coordinator.results.outcomes.repeat import repeat_command
 from coordinator.results.report_data import FailedCase, StoredFingerprint
 from coordinator.results.summary import Section, summary
-from coordinator.text.page_text import breakable, breakable_text, breakable_words, finalize
+from coordinator.text.page_text import FILTERS, finalize
 from coordinator.text.table_columns import table_columns
 
 FAILURES_LISTED = 500
@@ -39,12 +39,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters |= {
-    "cell_text": cell_text,
-    "breakable": breakable,
-    "breakable_text": breakable_text,
-    "breakable_words": breakable_words,
-}
+_templates.filters |= {"cell_text": cell_text, **FILTERS}
 _templates.globals["table_columns"] = table_columns
 
 

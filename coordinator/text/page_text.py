@@ -9,6 +9,7 @@ in a name, or a mark that reverses the direction of writing. Each such character
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -61,6 +62,14 @@ def breakable_text(text: str) -> Markup:
     return Markup("").join(
         _with_breaks(word, _IN_TEXT) if place % 2 else escape(word) for place, word in enumerate(words)
     )
+
+
+FILTERS: Mapping[str, Callable[[str], Markup]] = {
+    "breakable": breakable,
+    "breakable_text": breakable_text,
+    "breakable_words": breakable_words,
+}
+"""The filters of every template that shows names and messages."""
 
 
 def _with_breaks(word: str, sign: re.Pattern[str], long_piece: re.Pattern[str] = _LONG_PIECE) -> Markup:

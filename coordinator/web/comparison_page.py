@@ -31,7 +31,7 @@ router = PageRouter()
 
 MOST = 200
 """The maximum number of functions under one heading. JSON and csv have all."""
-OFFERED = 50
+MOST_CAMPAIGNS = 50
 """The number of campaigns that the form offers, newest first."""
 Side = Annotated[Text, Query(max_length=300)]
 
@@ -40,8 +40,8 @@ Side = Annotated[Text, Query(max_length=300)]
 async def compare(
     request: Request, context: Context, rule: FunctionRuleParameter, a: Side = "", b: Side = ""
 ) -> Response:
-    offered = await campaigns.list_campaigns(context.engine, before=None, limit=OFFERED)
-    recent_campaigns = offered.campaigns
+    newest = await campaigns.list_campaigns(context.engine, before=None, limit=MOST_CAMPAIGNS)
+    recent_campaigns = newest.campaigns
     targets_of = await campaigns.target_names(context.engine, [campaign.id for campaign in recent_campaigns])
     form: dict[str, Any] = {
         "a": a,
@@ -50,7 +50,7 @@ async def compare(
         "rules": RULES,
         "campaigns": recent_campaigns,
         "targets_of": targets_of,
-        "has_older": offered.next is not None,
+        "has_older": newest.next is not None,
     }
     if not (a and b):
         return page(

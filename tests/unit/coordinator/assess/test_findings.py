@@ -428,7 +428,7 @@ def falling_back(name: str, *operations: str, backward: bool = True, **options: 
 
 
 def in_trained_function(cases: Sequence[CaseEvidence], call: Site) -> Finding:
-    assessed_source = source(call, differentiated=frozenset({"train.step"}))
+    assessed_source = source(call, trained_functions=frozenset({"train.step"}))
     return only(assess(assessed_source, target({call.function: cases}), Names(frozenset({call.function}))))
 
 

@@ -216,5 +216,5 @@ def test_a_training_step_differentiates_layers_and_losses_and_what_they_call() -
         "    def helper(self, x):\n        return scale(x)\n"
         "def ctc_loss(x):\n    return x.mean()\n"
     )
-    names = read_code({"main.py": IMPORTS + code}).differentiated
+    names = read_code({"main.py": IMPORTS + code}).trained_functions
     assert names == {"main.scale", "main.Net.forward", "main.Net.helper", "main.ctc_loss"}
