@@ -91,7 +91,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
 
 
 def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
-    """Count false alarms between the campaigns of each pair of loads."""
+    """For each two loads, compare their campaigns and count false alarms."""
     changes = [
         (f"{one.loops} and {other.loops} loops per core: {change.function}", change)
         for one, other in itertools.combinations(trials, 2)

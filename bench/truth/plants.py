@@ -36,7 +36,9 @@ def shares(framework: str) -> Iterator[Figure]:
 def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> Figure:
     mine = {test: has_passed for test, has_passed in verdicts.items() if is_one_of(test, ending)}
     if not mine:
-        raise CannotRunError(f"no test in {' or '.join(FILES)} has a name that ends in {ending}: rename the tests")
+        raise CannotRunError(
+            f"no test in {' or '.join(FILES)} has a name that ends in {ending}: give the tests of {what} this ending"
+        )
     wrong = sorted(test for test, passed in mine.items() if not passed)
     share = 1 - len(wrong) / len(mine)
     return Figure(

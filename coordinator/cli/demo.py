@@ -142,7 +142,10 @@ class Demo:
         to_chart = sorted(online) if targets is None else [target for target in targets if target in online]
         if not to_chart:
             url = self.client.url
-            raise CoordinatorError(f"no runner is online at {url}: see `portolan runner list --url {url}`")
+            raise CoordinatorError(
+                f"no runner is online at {url}: start one with `portolan-runner serve`, or see with "
+                f"`portolan runner list --url {url}` why the registered runners are not online"
+            )
         return to_chart
 
     def submit(self, targets: Sequence[str]) -> Steps[CampaignDetail]:

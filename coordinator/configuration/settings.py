@@ -126,7 +126,8 @@ def proxies(text: str) -> tuple[str, ...]:
 
 
 def host_names(*options: str) -> frozenset[str]:
-    """Return the host names of this machine, of the environment and of the options, normalized for comparison."""
+    """Return the host names of this machine, and those that the environment and the options name, normalized for
+    comparison."""
     own = ["localhost", *filter(NAME_OF_HOST.fullmatch, (socket.gethostname(),))]
     all_names = [*filter(None, re.split(r"[\s,]+", variables().hosts)), *options]
     for name in all_names:

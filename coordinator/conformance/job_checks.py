@@ -38,7 +38,8 @@ async def receipts(subject: Subject) -> None:
         answers = [(receipt["id"], receipt["attempt"], receipt["status"]) for receipt in answer.json()["jobs"]]
     except (ValueError, KeyError, TypeError):
         raise BrokenError(
-            f"the answer {answer.status_code} to POST /v1/jobs has no list of statuses: answer with one for each job"
+            f"the answer {answer.status_code} to POST /v1/jobs has no list of statuses: "
+            "answer with a list that has one status for each job"
         ) from None
     statuses = ("queued", "unknown_case", "queued")
     if answers != [(*job.key, status) for job, status in zip(jobs, statuses, strict=True)]:
@@ -53,7 +54,9 @@ async def check_repeat(subject: Subject) -> None:
     job = subject.job()
     twice = await subject.post(job, job)
     if twice != ["queued", "known"]:
-        raise BrokenError(f"the runner answered {twice} to one attempt twice in a POST: answer ['queued', 'known']")
+        raise BrokenError(
+            f"a POST contained one attempt twice, and the runner answered {twice}: it must answer ['queued', 'known']"
+        )
     await subject.require_status(job, "known", "the same attempt, posted again immediately")
     await _require_one_run(subject, job, post_again=True)
 

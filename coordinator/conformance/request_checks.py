@@ -121,7 +121,9 @@ async def revision(subject: Subject) -> None:
 
 def _require_refusal(answer: httpx.Response, call: str) -> None:
     if not answer.is_client_error:
-        raise BrokenError(f"the runner answered {answer.status_code} to {call}: answer 4xx")
+        raise BrokenError(
+            f"the runner answered {answer.status_code} to {call}: refuse this invalid request with a status of 4xx"
+        )
 
 
 def _require_conflict(subject: Subject, answer: httpx.Response) -> None:

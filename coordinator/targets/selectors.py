@@ -103,17 +103,21 @@ def select_targets(selectors: Sequence[str], live: Iterable[TargetName], away: S
     Raises ``UnknownNameError`` for a selector that matches nothing. The message names the live targets, and the reasons
     why registered runners are ``away``.
     """
-    nothing = f"none; {'; '.join(away[:MOST_AWAY])}" if away else "none; register one first"
-    return _select(selectors, live, "live runner's target", "live", nothing)
+    nothing = "; ".join(("none", *away[:MOST_AWAY]))
+    if away:
+        hint = "wait until one of these runners is online"
+    else:
+        hint = "register a runner with `portolan runner register URL`"
+    return _select(selectors, live, "live runner's target", "live", nothing, hint)
 
 
 def select_of_campaign(selectors: Sequence[str], targets: Iterable[TargetName]) -> list[TargetName]:
     """The targets of one campaign that the selectors name."""
-    return _select(selectors, targets, "target of the campaign", "its own", "none")
+    return _select(selectors, targets, "target of the campaign", "its own", "none", "submit another campaign")
 
 
 def _select(
-    selectors: Sequence[str], targets: Iterable[TargetName], noun: str, whose: str, nothing: str
+    selectors: Sequence[str], targets: Iterable[TargetName], noun: str, whose: str, nothing: str, hint: str
 ) -> list[TargetName]:
     targets = list(targets)
     target_by_id: dict[int, TargetName] = {}
@@ -121,8 +125,8 @@ def _select(
         matches = [target for target in targets if Selector.parse(text).matches(target)]
         if not matches:
             there = ", ".join(sorted(str(target) for target in targets)) or nothing
-            hint = "; select one of these targets" if targets else ""
-            raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there}){hint}", "targets")
+            step = "select one of these targets" if targets else hint
+            raise UnknownNameError(f"the selector '{text}' matches no {noun} ({whose}: {there}); {step}", "targets")
         target_by_id.update((target.id, target) for target in matches)
     return list(target_by_id.values())
 

@@ -86,7 +86,8 @@ def page(
 ) -> Response:
     """The page as HTML. With ``?as=json``, its ``data``. With ``?as=csv``, its ``rows`` if it has any.
 
-    The template gets ``data``, ``more`` and ``link``. ``link`` returns the current address with another query.
+    The template gets ``data``, the values in ``more`` that only HTML needs, and ``link``. ``link`` returns the current
+    address with another query.
     """
     form = request.query_params.get("as")
     if form == "json":

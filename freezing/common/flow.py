@@ -24,7 +24,8 @@ def find_reached(
 ) -> set[str]:
     """Return the labels of all values that are computed from the values of these statements (``sources``).
 
-    A source without a value is assumed to change the variables that it reads.
+    If a source assigns no variable and its value is not compared (not in ``labels_with_value``), it is assumed to
+    change the variables that it reads.
     """
     return _spread(statements, sources, lambda statement: str(statement.place) not in labels_with_value)
 

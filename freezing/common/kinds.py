@@ -28,7 +28,8 @@ LEAST_QUICK = 4
 
 
 def kinds_of(shapes: Collection[tuple[int, ...]], dtype: str, *, has_strides: bool = False) -> tuple[str, ...]:
-    """Return the kinds of a call whose arrays have these shapes, followed by the class of its dtype."""
+    """Return labels for a call: one for each special property of its arrays (such as ``empty``), or ``plain``; then one
+    for its dtype (such as ``complex``)."""
     shapes = set(shapes)
     holds_by_kind = {
         NO_ARRAY: not shapes,

@@ -81,7 +81,8 @@ class PairSubject(GatedFunction):
         return self.second.call(*arguments, **options)
 
     def require_program(self, call: str, arrays: Sequence[Any]) -> None:
-        """Raise ``LeftOutError`` if one program returns another result on the host than two separate calls."""
+        """Raise ``LeftOutError`` if, on the host, one program with both calls returns another result than two separate
+        calls."""
 
     def _second_alone(self, fresh: Callable[[], Arguments]) -> Arguments:
         """Call the first function and return the arguments of the second."""
@@ -288,7 +289,7 @@ def draw_pair(
 
 
 def _admit_first(gate: SampleGate, subject: PairSubject, samples: Sequence[Sample], pack: PackWriter) -> None:
-    """Admit the first sample that passes the gate and the additional rules for pairs."""
+    """Add the first sample that passes the gate and the additional rules for pairs to the gate's cases."""
     before = len(gate.cases)
     for sample in samples:
         gate.admit([sample], 1)
@@ -313,9 +314,10 @@ def _require_values(case: Mapping[str, Any]) -> None:
 
 
 def _require_convertible(subject: PairSubject, sample: Sample, pack: PackWriter) -> None:
-    """Raise ``LeftOutError`` if the second function converts a float that its integer type cannot represent.
+    """Raise ``LeftOutError`` if the second function converts a float to an integer type that cannot represent it.
 
-    The gate tests only the arrays of a call for this. Here the converted array is the result of the first function.
+    The gate checks only conversions of the arrays of a call. Here the converted array is the result of the first
+    function.
     """
     device = subject.device
     arrays = _arrays_of(subject, sample, pack)

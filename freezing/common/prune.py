@@ -283,9 +283,10 @@ def remove_cases(
     kind: str = NOT_DETERMINED,
     tag: Callable[[Pack, str, list[dict[str, Any]]], None] = lambda pack, name, staying: None,
 ) -> None:
-    """Write the files of ``library`` without the cases that have a reason, and list these as left out.
+    """Remove cases from the files of ``library``, and list the removed cases as left out.
 
-    ``tag`` may change the tags of the cases that stay; its arguments are a pack, the name of its file, and these cases.
+    ``reason_of`` returns the reason to remove a case; None if the case stays. ``tag`` may change the tags of the cases
+    that stay; its arguments are a pack, the name of its file, and the cases that stay.
     """
     folder = FOLDER / framework / "suites" / SUITE
     for pack, name, list_name in zip(packs.packs, (PACK, VARIANTS_PACK), (LISTED, LISTED_VARIANTS)):

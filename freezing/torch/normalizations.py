@@ -1,4 +1,4 @@
-"""NumPy formulas of normalizations: of functions for which torch's own tests have no reference, and of modules.
+"""NumPy formulas of normalizations, for modules and for functions without a reference in torch's own tests.
 
 The formulas of modules also return the running statistics after a pass in training mode. All formulas follow the
 documentation and share no code with torch, so they are also references for NaN and infinity.

@@ -106,7 +106,9 @@ def _own_folder() -> Path:
         folder.mkdir(mode=0o700)
     folder_status = folder.lstat()
     if not stat.S_ISDIR(folder_status.st_mode) or folder_status.st_uid != os.geteuid() or folder_status.st_mode & 0o022:
-        raise PermissionError(f"{folder} is another user's, or others can write to it: name a file in {LOCK_VARIABLE}")
+        raise PermissionError(
+            f"{folder} belongs to another user, or others can write to it: set {LOCK_VARIABLE} to a lock file's path"
+        )
     return folder
 
 

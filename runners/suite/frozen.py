@@ -250,7 +250,7 @@ class PackWriter:
 
 
 class Pack:
-    """A file of frozen cases. The manifest is read at once, the arrays at their first use."""
+    """A file of frozen cases. The manifest is read when the pack is opened, and an array at its first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

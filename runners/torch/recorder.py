@@ -79,7 +79,7 @@ def watching(book: Book, folder: str, device: Device) -> Iterator[Callable[[], N
 
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Passes each call of its thread to the caller of its function."""
+    """Passes each call of a torch function in this thread to the recorder's wrapper of this function."""
 
     def __init__(self, callers: _Callers) -> None:
         super().__init__()

@@ -224,12 +224,11 @@ def compare_latencies(
 
 
 def between_halves(measurements: Sequence[Measurement]) -> float | None:
-    """The usual difference between two halves of one campaign, where nothing changed; None if it cannot be split into
-    halves.
+    """The ratio below which 19 of 20 functions stay if two halves of one campaign are compared; None if no case has two
+    runs.
 
-    The runs of a case are assigned to the two halves alternately, in the order of their levels. So the levels of the
-    halves are the best run and the second best run. The difference of a function is the median over its cases. 19 of 20
-    functions differ by at most the returned ratio.
+    The two fastest runs of each case go to different halves. Only the fastest run of a half counts, so the function
+    compares these two runs. The ratio of a function is the median over its cases.
     """
     differences = []
     for cases in _by_function(measurements).values():
@@ -242,7 +241,8 @@ def between_halves(measurements: Sequence[Measurement]) -> float | None:
 
 
 def paper_ratios(before: Sequence[Measurement], after: Sequence[Measurement]) -> dict[str, float]:
-    """The ratios by the study's rule: the mean of all runs after, divided by the mean of all runs before."""
+    """The ratio of each function by the study's rule: the mean of all runs in ``after``, divided by the mean of all
+    runs in ``before``."""
     old, new = (_milliseconds(side) for side in (before, after))
     return {name: statistics.fmean(new[name]) / statistics.fmean(old[name]) for name in old.keys() & new.keys()}
 

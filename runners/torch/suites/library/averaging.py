@@ -1,6 +1,6 @@
 """Handwritten cases of combined learning-rate schedules and of averaged weights.
 
-They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
+They cover the most used functions without samples in torch's own tests. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Handwritten cases, judged by NumPy, for the most used functions without a shipped test.
+"""Handwritten cases, judged by NumPy, for the most used functions without samples in torch's own tests.
 
 ``portolan catalogue coverage`` counts their uses. Importing this imports no framework.
 """

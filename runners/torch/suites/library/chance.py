@@ -1,7 +1,8 @@
 """Handwritten cases of functions for random numbers: seeds, states of generators, and the functions in ``torch.cuda``
 that set a seed.
 
-They cover the most used functions without a shipped test. The checks require that numbers repeat where they must.
+They cover the most used functions without samples in torch's own tests. The checks require that numbers repeat where
+they must.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Handwritten cases of how programs read their data: data sets of arrays, and the order in which samplers take the
 rows.
 
-They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``. The rows are on the
-device, and a sampler's numbers select rows there.
+They cover the most used functions without samples in torch's own tests. NumPy judges them, as in ``by_hand.py``.
+The rows are on the device, and a sampler's numbers select rows there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Handwritten cases of distributions: their samples and their properties.
 
-They cover the most used functions without a shipped test. NumPy judges values, as in ``by_hand.py``. Samples are judged
-by their mean and standard deviation.
+They cover the most used functions without samples in torch's own tests. NumPy judges values, as in ``by_hand.py``.
+Samples are judged by their mean and standard deviation.
 """
 
 from __future__ import annotations

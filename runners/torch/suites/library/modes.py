@@ -1,8 +1,8 @@
 """Handwritten cases of the modes in which programs run: mixed precision, compiled functions, backward passes,
 assignments, and modes of modules.
 
-They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``. If a result in
-bfloat16 must be exact, the numbers are small integers.
+They cover the most used functions without samples in torch's own tests. NumPy judges them, as in ``by_hand.py``.
+If a result in bfloat16 must be exact, the numbers are small integers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Handwritten cases of training in several processes (here a group of one process), and of layers for such training.
 
-They cover the most used functions without a shipped test. NumPy judges them, as in ``by_hand.py``.
+They cover the most used functions without samples in torch's own tests. NumPy judges them, as in ``by_hand.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Transformers in NumPy: attention, encoder layers and decoder layers, written from the equations.
 
-This is the reference of ``transformers.py``, with the state dictionaries that torch and the reference compute with. All
-arrays have the axes (batch, time, features).
+Cases in ``transformers.py`` compare torch's results with the results of this module. Torch and this module compute with
+the same state dictionaries. All arrays have the axes (batch, time, features).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_where_nothing_is_live_it_is_said_what_is_away_and_why() -> None:
         UnknownNameError, match=r"live: none; torch@2\.9\.0/cpu: http://runner is quarantined: it restarted"
     ):
         select_targets(["torch/cpu"], [], away)
-    with pytest.raises(UnknownNameError, match="live: none; register one first"):
+    with pytest.raises(UnknownNameError, match=r"live: none\); register a runner"):
         select_targets(["torch/cpu"], [])
 
 
