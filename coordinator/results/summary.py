@@ -288,7 +288,7 @@ def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[st
     if falling_back:
         sentences.append(
             f"On the device: {own:,} of {len(proven):,}. {plural(len(falling_back), 'function')} passed a case only "
-            f"because the framework silently ran it on the host, such as "
+            f"because the framework silently ran it on the host: "
             f"{join_words([_falling(data, row) for row in falling_back], NAMED)}."
         )
     elif unproven:
@@ -298,8 +298,8 @@ def _on_device(data: ReportData, verdicts: Sequence[FunctionVerdict]) -> list[st
     if unproven:
         cases = sum(verdict.unproven for verdict in unproven)
         sentences.append(
-            f"{plural(cases, 'passing case')} {'has' if cases == 1 else 'have'} unknown placement (such as cases of "
-            f"{_names([verdict.function for verdict in unproven])}) and {_are(cases)} excluded from on-device counts."
+            f"{plural(cases, 'passing case')} of {_names([verdict.function for verdict in unproven])} "
+            f"{'has' if cases == 1 else 'have'} unknown placement and {_are(cases)} excluded from on-device counts."
         )
     return sentences
 
@@ -379,7 +379,7 @@ def _unknown(verdicts: Sequence[FunctionVerdict]) -> list[str]:
     reasons = ((without_run, "every case was skipped"), (missing, "a case is incomplete, and no case that ran failed"))
     return [
         f"{plural(len(functions), 'function')} {_have(len(functions))} no verdict: {reason} "
-        f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}), such as "
+        f"({_most_frequent(Counter(row.not_counted_cause or 'unknown' for row in functions))}): "
         f"{_names([row.function for row in functions])}."
         for functions, reason in reasons
         if functions
@@ -412,11 +412,11 @@ def _slow(data: ReportData, target: Target, comparisons: Sequence[TargetRatios],
         slow = [function for function in ratios if function.value > tolerable]
         if slow:
             examples = join_words(
-                [f"{function.function} ({significant(function.value)} times)" for function in slow[:NAMED]]
+                [f"{function.function} ({significant(function.value)} times)" for function in slow], NAMED
             )
             sentences.append(
                 f"{len(slow):,} of {len(ratios):,} {_are(len(slow))} intolerably slow (more than {tolerable:g} times "
-                f"as long), such as {examples}."
+                f"as long): {examples}."
             )
         else:
             sentences.append(f"No function takes more than {tolerable:g} times as long.")
@@ -437,8 +437,8 @@ def _without_latency(data: ReportData, target: Target) -> list[str]:
         return []
     have = "has" if len(left_out) == 1 else "have"
     return [
-        f"{plural(len(left_out), 'function')} that fell back or {have} unknown placement {have} no latency here, such "
-        f"as {_names(left_out)}. The slowest functions may be among them."
+        f"{plural(len(left_out), 'function')} that fell back or {have} unknown placement {have} no latency here: "
+        f"{_names(left_out)}. The slowest functions may be among them."
     ]
 
 

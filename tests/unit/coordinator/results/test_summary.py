@@ -79,7 +79,7 @@ def test_a_target_says_what_ports_what_does_not_and_why() -> None:
     assert "2 of 4 functions pass every case (50 %, interval 15 to 85 %), 1 fails some, 1 fails all." in xla
     assert "The main causes of failure are not_implemented (1) and type (1)." in xla
     assert "No rule explains 1 of 2 failed cases." in xla
-    assert "1 function has no verdict: every case was skipped (removed (1)), such as torch.e." in xla
+    assert "1 function has no verdict: every case was skipped (removed (1)): torch.e." in xla
 
 
 def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition() -> None:
@@ -95,7 +95,7 @@ def test_functions_that_fail_in_part_or_fall_back_are_named_with_their_condition
     )
     xla = summary_texts(of)["torch@2.9.0/xla"]
     assert "Functions that fail some cases: torch.b (2 of 5; in float16)." in xla
-    assert "such as torch.d (2 of 5; in complex64)." in xla
+    assert "host: torch.d (2 of 5; in complex64)." in xla
     assert named_with_condition(FLEET) == [("torch", "torch.b"), ("torch", "torch.d")]
 
 
@@ -136,8 +136,8 @@ def test_work_of_the_host_has_a_line_of_its_own_with_the_rate_without_it() -> No
 
 def test_a_target_says_what_fell_back() -> None:
     assert (
-        "On the device: 1 of 4. 1 function passed a case only because the framework silently ran it on the host, "
-        "such as torch.d." in summary_texts(FLEET)["torch@2.9.0/xla"]
+        "On the device: 1 of 4. 1 function passed a case only because the framework silently ran it on the host: "
+        "torch.d." in summary_texts(FLEET)["torch@2.9.0/xla"]
     )
     assert "No passing case is known to have fallen back to the host." in summary_texts(FLEET)["torch@2.9.0/cpu"]
 
@@ -145,14 +145,14 @@ def test_a_target_says_what_fell_back() -> None:
 def test_a_target_says_what_is_intolerably_slow_and_against_what() -> None:
     xla = summary_texts(FLEET)["torch@2.9.0/xla"]
     assert "takes 25 times as long as on torch@2.9.0/cpu (geometric mean over 1 function; 0 are faster)." in xla
-    assert "1 of 1 is intolerably slow (more than 10 times as long), such as torch.a (25 times)." in xla
+    assert "1 of 1 is intolerably slow (more than 10 times as long): torch.a (25 times)." in xla
     assert "No function takes more than 30 times as long." in summary_texts(FLEET, tolerable=30)["torch@2.9.0/xla"]
 
 
 def test_functions_without_a_latency_are_said_to_be_in_no_ratio() -> None:
     xla = summary_texts(FLEET)["torch@2.9.0/xla"]
     assert (
-        "1 function that fell back or has unknown placement has no latency here, such as torch.d. The slowest "
+        "1 function that fell back or has unknown placement has no latency here: torch.d. The slowest "
         "functions may be among them." in xla
     )
 
@@ -215,7 +215,7 @@ def test_a_campaign_that_misses_cases_says_so_first_and_bounds_its_rate() -> Non
         "so the rate over all 4 is between 25 and 75 %." in cpu
     )
     assert "2 functions have no verdict: a case is incomplete, and no case that ran failed (infrastructure (2))" in cpu
-    assert "1 function has no verdict: every case was skipped (removed (1)), such as torch.e." in cpu
+    assert "1 function has no verdict: every case was skipped (removed (1)): torch.e." in cpu
 
 
 def test_a_target_whose_functions_all_miss_cases_has_no_rate() -> None:
