@@ -86,7 +86,7 @@ def assess(
         Path | None,
         typer.Option(
             help="A file of outcomes from `portolan evidence`, or `shipped` for the outcomes that ship with Portolan; "
-            "default: the outcomes of your coordinator, or the shipped ones if there is no coordinator."
+            "default: the outcomes of your coordinator, or the shipped outcomes if there is no coordinator."
         ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",

@@ -62,15 +62,15 @@ def submit(
     timing: Annotated[
         TimingPolicy | None,
         typer.Option(
-            help="How calls are timed. Default: off for the suites docs, library, library_quick and "
-            "pairs, steady for others, unless the suite declares another."
+            help="How calls are timed. Default: the policy that the suite declares (off for docs, library, "
+            "library_quick and pairs), otherwise steady."
         ),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Time all cases of a function, or one. Default: representative for the suites "
-            "docs, library, library_quick and pairs, all for others, unless the suite declares another."
+            help="Time all cases of a function, or one. Default: what the suite declares (representative for docs, "
+            "library, library_quick and pairs), otherwise all."
         ),
     ] = None,
     verdicts_first: Annotated[

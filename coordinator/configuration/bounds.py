@@ -41,8 +41,9 @@ class Bounds:
     stalled_seconds: int = 30
     """Time for which a client may read nothing of its answer. Beyond it: the connection is closed."""
     connections: int = 1000
-    """Open connections of clients. Beyond it: the coordinator closes one connection: the one that was idle longest; if
-    none is idle, the oldest with an incomplete request. If every request is complete, the new connection gets 503."""
+    """Open connections of clients. Beyond it: the coordinator closes the connection that was idle longest. If no
+    connection is idle, the oldest connection with an incomplete request is closed. If every request is complete, the
+    new connection gets 503."""
     runner_connections: int = 250
     """Connections at the port for runners. Beyond it: as for `connections`, among the connections at this port."""
     address_connections: int = 500
@@ -52,7 +53,7 @@ class Bounds:
     """Files of outcomes, tables, figures and reports that the coordinator creates at the same time. Beyond it: the
     request waits up to 60 s."""
     exports_waiting: int = 30
-    """Requests that wait until the coordinator begins to create their file. At most `exports` + `exports_waiting`
+    """Requests for files that wait while the coordinator creates other files. At most `exports` + `exports_waiting`
     finished files are sent at the same time. Beyond it: 429."""
     exports_each: int = 16
     """Requests for files that one caller has running or waiting. All callers without a token count as one caller.

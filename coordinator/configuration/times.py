@@ -29,7 +29,7 @@ class Times:
     """If an open stream brings no event or heartbeat for this time, the coordinator opens a new stream. The time is
     less than ``silence_s``, so that one broken connection does not make a runner silent."""
     start_s: float = 180.0
-    """A runner that has jobs and runs none of them must start one within this time. Priming the device takes up to
+    """A runner that has jobs but runs no job must start a job within this time. Priming the device takes up to
     120 s, and starting a process takes some more. A runner that takes longer than this time has forgotten its jobs."""
     absent_s: float = 12.0
     """If a runner has accepted a job, a heartbeat must list the job within this time. At least two heartbeats come in
@@ -38,8 +38,8 @@ class Times:
     """Pause before the coordinator sends jobs again to a runner whose queue was full. The queue holds jobs of another
     client, which have to be stopped first."""
     grace_s: float = 10.0
-    """The coordinator waits this long after the deadline of a job before it sends DELETE to the runner, and again this
-    long before it stores the outcome as a timeout."""
+    """Time from the deadline of a job until the coordinator sends DELETE to the runner, and from the DELETE until the
+    coordinator stores the outcome as a timeout."""
     lock_wait_s: float = 3600.0
     """Up to this time, a wait for the timing lock does not count towards the deadline of a job. Four other runners on
     the host may hold the lock for 900 s each."""

@@ -33,7 +33,7 @@ _VALID = Outcome(verdict=Verdict.passed, ending=Ending.returned, duration_s=0.0)
 
 
 async def output(subject: Subject) -> None:
-    """log_bytes is the size of everything that a case printed, and log_tail the end of it, at most 64 KiB."""
+    """log_bytes is the size of everything that a case printed. log_tail is the end of this text, at most 64 KiB."""
     end = (await subject.run(subject.job(ConformanceTag.prints)))[-1]
     end.require_ending("passed", "returned", "the case that prints")
     outcome = end.body["outcome"]

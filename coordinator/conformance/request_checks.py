@@ -67,7 +67,7 @@ async def strict(subject: Subject) -> None:
 
 
 async def large(subject: Subject) -> None:
-    """The runner answers 413 to a body over 4 MiB, and accepts no job from it."""
+    """The runner answers 413 to a body over 4 MiB, and accepts no job of the body."""
     good = subject.job()
     content = json.dumps(subject.batch(good, suite="x" * TOO_LARGE)).encode()
     answer = await subject.post_content(content)

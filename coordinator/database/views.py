@@ -145,15 +145,15 @@ OUTCOME_ROWS = View(
         "attempt": "number of the accepted attempt",
         "host_only": "true if the runner's catalogue declares that the function never touches a device",
         "verdict": "passed, failed, skipped or incomplete; a case that fell back to the host counts as passed",
-        "verdict_on_device": "as `verdict`, except that a fallback counts as failed, and a pass without proof "
-        "of placement counts as unknown; null if `host_only`",
+        "verdict_on_device": "the verdict on the device: as `verdict`, except that a fallback counts as failed, and a "
+        "pass without proof of placement counts as unknown; null if `host_only`",
         "cause": "the reason why the outcome did not pass; null if passed",
         "cause_on_device": "as `cause`, except that a case that passed by falling back has the cause "
         "`placement`; null if `host_only`",
         "rule": "the rule that gave the cause; `overridden` if a person set it",
         "ending": "the ending that the runner observed",
         "placement": "on_device, fell_back, host_only or unknown",
-        "init_ms": "time to prime the device in the process that ran the case",
+        "init_ms": "time to initialize the device in the process that ran the case",
         "cold_ms": "time of the first call of the case, including compilation and, if `position` is 0, work that a "
         "process does only once",
         "steady_ms": "median time of a call, over the samples after warm-up",
@@ -161,7 +161,7 @@ OUTCOME_ROWS = View(
         "samples": "number of samples after warm-up",
         "lock_wait_ms": "wait for the host's timing lock, which no other time includes",
         "position": "number of cases that ran before this one in the same process",
-        "duration_s": "duration of the whole case; this is the time that the timeout limits",
+        "duration_s": "duration of the whole case, which the timeout limits",
         "exception": "qualified type of the exception",
         "message": "message of the exception",
         "mismatch": "which value was wrong, and by how much",
@@ -169,7 +169,7 @@ OUTCOME_ROWS = View(
         "exit_code": "exit code of a process that exited",
         "right_at": "if values are wrong only by rounding: the float type whose rounding explains every "
         "difference, such as `float16`; otherwise null",
-        "fallbacks": "operations that silently ran on the host, each with the number of its executions",
+        "fallbacks": "operations that silently ran on the host, each with the number of executions",
         "devices": "devices of the input and output arrays",
         "log_bytes": "size of the output that the case printed, in bytes",
         "runner_id": "the runner; null if the outcome was imported from a bundle",
@@ -179,8 +179,8 @@ OUTCOME_ROWS = View(
         "overridden_by": "the person who overrode the cause; null if nobody did",
         "overridden_why": "the reason that the person who overrode the cause gave",
         "overridden_at": "time when a person overrode the cause",
-        "case_digest": "digest of everything that decides the case's result: a case with equal digests in two "
-        "revisions of the suite is unchanged; null if the runner reports no digest",
+        "case_digest": "digest of everything that decides the case's result. A case with equal digests in two "
+        "revisions of the suite is the same case; null if the runner reports no digest",
         "executed": "number of executions that were counted on the device; null if not counted",
         "refuses": "true if the case expects an error, so that a pass proves nothing about the device",
         "low_ms": "level of the run: the 5 % quantile of its samples",
@@ -188,9 +188,9 @@ OUTCOME_ROWS = View(
         "contended": "true if, in most samples, threads waited for a core that other processes used. Then `low_ms` is "
         "longer than the call's own time by an unknown amount",
         "operation": "the framework operation that failed, or the first operation that gave a wrong value",
-        "after_others": "if the case failed in a process that had run other cases, it was repeated alone, and this row "
-        "is the repetition: `failed_alike` if both failed in the same way, otherwise `failed_otherwise`; null if the "
-        "case was not repeated",
+        "after_others": "set if the case failed in a process that had run other cases, and was then repeated alone. "
+        "The row has the second result: `failed_alike` if both runs failed in the same way, otherwise "
+        "`failed_otherwise`. Null if the case was not repeated",
         "judged_by": "source of the expected values: `numpy`: NumPy or SciPy (independent); `decomposition`: the "
         "library's reference implementation, which computes the function by other operations (independent); "
         "`reference`: the function's own tests; "
@@ -650,37 +650,37 @@ FUNCTION_VERDICTS = View(
         "failed and some are incomplete, or `total` is 0. A fallback counts as passed, as in the study",
         "verdict_on_device": "as `verdict`, over the cases of `total_on_device`: a fallback counts as failed, and a "
         "pass without proof of placement is not counted; null if `host_only`",
-        "passed": "cases whose counted runs all passed, except cases that expect an error",
-        "failed": "cases with a failed run; cases that only accepted silently what the host refuses are in `accepted`",
+        "passed": "cases that passed in all counted runs, except cases that expect an error",
+        "failed": "cases with a failed run, except those in `accepted`",
         "total": "cases with a counted run: passed + failed",
-        "skipped": "cases whose runs were all skipped: the framework's version lacks the function, or the case does "
+        "skipped": "cases that were skipped in all runs: the framework's version lacks the function, or the case does "
         "not apply to the target",
-        "incomplete": "cases without a counted run, of which a run is incomplete: its environment or infrastructure "
-        "failed, or it was cancelled",
+        "incomplete": "cases without a counted run, but with an incomplete run: the environment or the infrastructure "
+        "failed, or the run was cancelled",
         "cause": "the most frequent cause of the failed cases. The cause of a case is the most frequent cause "
         "of its failed runs. Ties are resolved alphabetically",
-        "passed_on_device": "cases whose counted runs all passed and are proven to have run on the device; null if "
-        "`host_only`",
+        "passed_on_device": "cases that passed on the device in all counted runs, with proof; null if `host_only`",
         "failed_on_device": "as `failed`, except that a fallback counts as failed; null if `host_only`",
         "cause_on_device": "as `cause`, over the cases of `failed_on_device`; a fallback has the cause `placement`; "
         "null if `host_only`",
         "not_counted_cause": "the most frequent cause of skipped and incomplete cases (removed, environment, …); "
         "`not_lowered` if any case has no lowering",
-        "flaky": "cases of which some counted runs passed and others failed; `failed` includes them",
+        "flaky": "cases with counted runs that passed and counted runs that failed; `failed` includes these cases",
         "fell_back": "cases with a run that passed by falling back to the host",
         "total_on_device": "`passed_on_device` + `failed_on_device`; null if `host_only`",
         "unknown_placement": "cases that passed without a fallback, but in at least one run without proof of "
-        "placement. On the device they count neither as passed nor as failed; null if `host_only`",
+        "placement. `passed_on_device` and `failed_on_device` exclude these cases; null if `host_only`",
         "unknown_cause": "failed cases with cause `unknown`",
-        "refused": "cases that expect an error and whose counted runs all passed. No other count includes them",
-        "host_work": "failed cases with cause `host_work`: data sets, strings, tables, files, prints",
+        "refused": "cases that expect an error, and passed in all counted runs. No other count includes these cases",
+        "host_work": "failed cases with cause `host_work`, because the function works with data sets, strings, tables, "
+        "files or prints",
         "verdict_without_host_work": "as `verdict`, without failed cases with cause `host_work`",
         "of_another_device": "failed cases that need a device of another kind than the target's (rule "
         "`needs-another-device`)",
-        "lowered": "cases that were lowered for the target's platform and not run. Of the other counts, only "
-        "`skipped` includes them",
+        "lowered": "cases that were lowered for the target's platform and not run. Of the other counts, only `skipped` "
+        "includes these cases",
         "not_lowered": "cases with an operation that has no lowering. Of the other counts, only `skipped` includes "
-        "them",
+        "these cases",
         "lowering": "`not_lowered` if a case has no lowering, otherwise `lowered`; null on targets that run cases",
         "missing_lowering": "the most frequent operation without a lowering",
         "verdict_independent": "as `verdict`, over cases whose expected values come from an independent "
@@ -694,7 +694,7 @@ FUNCTION_VERDICTS = View(
         "passed_inputs": "kinds of the inputs of passed cases, each combination once; null if the suite does not "
         "declare them",
         "accepted": "cases that returned a result although the host raises an error (cause `silently_accepted`). No "
-        "other count includes them",
+        "other count includes these cases",
     },
     f"""\
 {_HEAD},
@@ -761,7 +761,7 @@ FUNCTION_COUNTS = View(
         "passed": "cases that passed, of those that the rule counts",
         "failed": "cases that failed, of those that the rule counts",
         "total": "`passed` + `failed`",
-        "unknown": "cases that passed without proof of placement; they count neither as passed nor as failed",
+        "unknown": "cases that passed without proof of placement. `passed` and `failed` exclude these cases",
     },
     f"""\
 {_HEAD},
@@ -878,7 +878,8 @@ FUNCTION_RATIOS = View(
         "target_id",
     )
     | {
-        "ratio": "geometric mean over common cases of `low_ms` on the target divided by `low_ms` on the CPU target",
+        "ratio": "the slowdown: for each common case, `low_ms` on the target is divided by `low_ms` on the CPU target; "
+        "`ratio` is the geometric mean of these quotients",
         "cases": "number of common cases",
         "cpu_hardware": "hardware of the CPU target",
         "cpu_target_id": "`target_id` of the CPU target",

@@ -34,8 +34,8 @@ class ReportOptions:
         Text | None,
         Query(
             max_length=100,
-            description="the device that others are compared with; default: a GPU if the campaign has one, otherwise "
-            "the CPU",
+            description="the device that all other devices are compared with; default: a GPU if the campaign has one, "
+            "otherwise the CPU",
         ),
     ] = None
     tolerable: Annotated[

@@ -89,14 +89,14 @@ def make_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
-        help="how calls are timed (default: off for the suites docs, library, library_quick and "
-        "pairs, steady for others, unless the suite declares another)",
+        help="how calls are timed (default: the policy that the suite declares, which is off for docs, library, "
+        "library_quick and pairs; otherwise steady)",
     )
     run.add_argument(
         "--timed-cases",
         choices=[which.value for which in TimedCases],
-        help="with --out: time all cases of a function, or one (default: representative for the "
-        "suites docs, library, library_quick and pairs, all for others, unless the suite declares another)",
+        help="with --out: time all cases of a function, or one (default: what the suite declares, which is "
+        "representative for docs, library, library_quick and pairs; otherwise all)",
     )
     run.add_argument(
         "--run", type=int, help="number of the run to repeat; it does not change how the case runs (default: 1)"

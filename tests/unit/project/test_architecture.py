@@ -23,6 +23,6 @@ def test_the_page_lists_every_folder_and_no_other(side: str) -> None:
 
 def test_the_page_names_the_modules_beside_the_folders_of_the_coordinator() -> None:
     """Modules belong into folders. The page describes the few modules that are not in a folder."""
-    section = PAGE.read_text().split("modules stand beside the folders:")[1].split("\n\n")[0]
+    section = PAGE.read_text().split("modules are in no folder:")[1].split("\n\n")[0]
     modules = [path.name for path in (ROOT / "coordinator").glob("*.py") if not path.name.startswith("__")]
     assert sorted(re.findall(r"`(\w+\.py)`", section)) == sorted(modules)
