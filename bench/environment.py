@@ -19,9 +19,8 @@ def python_of(framework: str, device: str = "") -> str:
     """Return the Python that runs a framework, or a device of it."""
     environment = environments.find(framework, device)
     if environment is None:
-        raise CannotRunError(
-            f"{framework} is not set up: run `portolan-runner setup {f'{framework} {device}'.strip()}`"
-        )
+        command = f"portolan-runner setup {framework} {device}".rstrip()
+        raise CannotRunError(f"{framework} is not set up: run `{command}`")
     return str(environment / "bin" / "python")
 
 
