@@ -11,9 +11,7 @@ Do not open JAX's backend before a process is forked. Otherwise its children wou
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +19,7 @@ from typing import Any
 
 from freezing.common.gate import SampleGate
 from freezing.common.parts import Reason, draw_missing, drawn_apart, merge, write_part
-from freezing.common.restart import fix_hashes
+from freezing.common.restart import begin
 from freezing.common.samples import Sample
 from runners.jax import FRAMEWORK
 from runners.suite.frozen import Pack, PackWriter
@@ -115,9 +113,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
         print("usage: python -m freezing.jax FOLDER SURFACE", file=sys.stderr)
         return 2
-    fix_hashes("freezing.jax", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(FRAMEWORK, "freezing.jax", arguments)
     freeze(Path(arguments[0]), Path(arguments[1]), SUITE)
     return 0
 

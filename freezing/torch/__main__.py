@@ -7,9 +7,7 @@ Each of them has a file in FOLDER. If the file exists, it is not drawn again, so
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.parts import Reason, draw_missing, merge, write_part
-from freezing.common.restart import fix_hashes
+from freezing.common.restart import begin
 from freezing.common.samples import Drawn
 from runners.suite.frozen import PackWriter
 from runners.torch import FRAMEWORK
@@ -102,9 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m freezing.torch FOLDER", file=sys.stderr)
         return 2
-    fix_hashes("freezing.torch", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(FRAMEWORK, "freezing.torch", arguments)
     freeze(Path(arguments[0]), SUITE)
     return 0
 
