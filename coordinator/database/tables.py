@@ -87,7 +87,7 @@ def _flag(name: str, comment: str | None = None) -> Column[Any]:
     return Column(name, Boolean, nullable=False, server_default=text("false"), comment=comment)
 
 
-def _required(type_: type[Any], *names: str) -> list[Column[Any]]:
+def _plain_columns(type_: type[Any], *names: str) -> list[Column[Any]]:
     """Columns of one type that are never null and need no comment."""
     return [Column(name, type_, nullable=False) for name in names]
 
@@ -107,7 +107,7 @@ targets = Table(
     "targets",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    *_required(Text, "framework", "version"),
+    *_plain_columns(Text, "framework", "version"),
     Column(
         "version_numbers",
         ARRAY(Numeric),
@@ -117,7 +117,7 @@ targets = Table(
         ),
         comment="the numbers in the version, which order it: 2.9 before 2.10",
     ),
-    *_required(Text, "device", "device_class", "hardware", "environment"),
+    *_plain_columns(Text, "device", "device_class", "hardware", "environment"),
     _flag("simulated"),
     Column("notes", JSONB, nullable=False, server_default=text("'[]'")),
     UniqueConstraint("framework", "version", "device", "hardware", "environment"),
@@ -135,7 +135,7 @@ suites = Table(
     "suites",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    *_required(Text, "name", "framework", "revision"),
+    *_plain_columns(Text, "name", "framework", "revision"),
     Column(
         "origin",
         _words("origin", SUITE_ORIGINS),
@@ -217,7 +217,7 @@ runners = Table(
     Column("secret", Text, nullable=False, comment="sent to the runner as its bearer token"),
     Column("target_id", ForeignKey("targets.id"), nullable=False),
     Column("fingerprint_id", ForeignKey("fingerprints.id"), nullable=False),
-    *_required(Integer, "device_count", "slots", "queue_limit"),
+    *_plain_columns(Integer, "device_count", "slots", "queue_limit"),
     Column("state", _words("state", RUNNER_STATES), nullable=False),
     Column("boot_id", Text, nullable=False),
     _count("cursor", BigInteger, comment="last stored event of the boot"),
@@ -244,7 +244,7 @@ campaigns = Table(
     "campaigns",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    *_required(Text, "name", "suite"),
+    *_plain_columns(Text, "name", "suite"),
     Column("selectors", JSONB, nullable=False),
     Column("functions", JSONB, nullable=False),
     Column("runs", SmallInteger, nullable=False),
@@ -297,7 +297,7 @@ jobs = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     # No foreign keys: checking one costs 5 s per million jobs. Jobs are written with their row of campaign_targets,
     # in one transaction, and the rows that they refer to are deleted after them.
-    *_required(Integer, "campaign_id", "target_id", "case_id"),
+    *_plain_columns(Integer, "campaign_id", "target_id", "case_id"),
     Column("run", SmallInteger, nullable=False),
     Column("priority", Integer, nullable=False, comment="smaller goes first"),
     Column("state", _words("state", JOB_STATES), nullable=False, server_default="queued"),
@@ -351,7 +351,7 @@ outcomes = Table(
     Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, nullable=False),
     # The values are those of the job, so no foreign keys are needed.
-    *_required(Integer, "campaign_id", "target_id", "case_id"),
+    *_plain_columns(Integer, "campaign_id", "target_id", "case_id"),
     Column("run", SmallInteger, nullable=False),
     Column("runner_id", ForeignKey("runners.id")),
     Column("fingerprint_id", ForeignKey("fingerprints.id")),
@@ -392,7 +392,7 @@ overrides = Table(
     metadata,
     Column("job_id", ForeignKey("outcomes.job_id"), primary_key=True, autoincrement=False),
     Column("cause", _words("cause", Cause), nullable=False),
-    *_required(Text, "author", "why"),
+    *_plain_columns(Text, "author", "why"),
     _now(),
     Column("was_verdict", _words("was_verdict", Verdict), nullable=False),
     Column("was_cause", _words("was_cause", Cause)),
@@ -540,9 +540,9 @@ reference_sources = Table(
 
 reference_targets = _published_table(
     "reference_targets",
-    *_required(Text, "framework", "version"),
+    *_plain_columns(Text, "framework", "version"),
     Column("device", Text, nullable=False, comment="the study's word: gpu-t4"),
-    *_required(Text, "device_class", "hardware"),
+    *_plain_columns(Text, "device_class", "hardware"),
     comment="where published figures come from",
 )
 
@@ -566,8 +566,8 @@ reference_latencies = _published_table(
 
 reference_counts = _published_table(
     "reference_counts",
-    *_required(Text, "framework", "device"),
-    *_required(Integer, "partial", "complete", "success"),
+    *_plain_columns(Text, "framework", "device"),
+    *_plain_columns(Integer, "partial", "complete", "success"),
     Column("total", Integer, nullable=False, comment="as printed; the others need not add up to it"),
     comment="functions by verdict",
 )
@@ -575,14 +575,14 @@ reference_counts = _published_table(
 reference_rates = _published_table(
     "reference_rates",
     Column("figure", Text, nullable=False, comment="table-1, table-3"),
-    *_required(Text, "framework", "device"),
-    *_required(Double, "pass_pct", "partial_pct", "complete_pct"),
+    *_plain_columns(Text, "framework", "device"),
+    *_plain_columns(Double, "pass_pct", "partial_pct", "complete_pct"),
     comment="functions by verdict, in percent as printed",
 )
 
 reference_failures = _published_table(
     "reference_failures",
-    *_required(Text, "framework", "device"),
+    *_plain_columns(Text, "framework", "device"),
     Column("stratum", Text, nullable=False, comment="top20 or all"),
     Column("failed_pct", Double, nullable=False),
     comment="functions that failed in part or completely, in percent as printed",
@@ -590,7 +590,7 @@ reference_failures = _published_table(
 
 reference_speedups = _published_table(
     "reference_speedups",
-    *_required(Text, "framework", "older", "newer"),
+    *_plain_columns(Text, "framework", "older", "newer"),
     Column("factor", Double, nullable=False),
     Column("functions_pct", Double, nullable=False, comment="at least factor times faster on the newer device"),
     comment="functions that newer hardware made faster, in percent as printed",
