@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
-from freezing.common.parts import Reason, draw_missing, merge, write_part
+from freezing.common.parts import Reason, draw_missing, merge, write_cases
 from freezing.common.restart import begin
 from freezing.common.samples import Drawn
 from runners.suite.frozen import PackWriter
@@ -59,10 +59,7 @@ def freeze_operator(op: Any, path: Path) -> None:
     if gradient is not None:
         function = gradient.function.call
         admit(gradients.KIND, lambda: gradients.draw(op, function, pack), [(gradient, gradients.KEPT)])
-    for name, gate in gates:
-        pack.cases += gate.cases
-        left_out += [(name, *reason) for reason in gate.left_out]
-    write_part(pack, left_out, path)
+    write_cases(pack, gates, path, left_out)
 
 
 def title_of(op: Any) -> str:
