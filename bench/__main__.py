@@ -66,16 +66,14 @@ def run(name: str) -> int:
 
 def _elsewhere(name: str, framework: str) -> int:
     """Run the bench in the framework's environment, and return its exit code."""
-    from runners.cli import environments
+    from bench.environment import python_of
 
-    environment = environments.find(framework)
-    if environment is None:
-        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework}`")
+    python = python_of(framework)
     say(name, f"in {framework}'s environment")
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     # Warnings of the framework matter only to authors of cases.
-    command = [str(environment / "bin" / "python"), "-W", "ignore", "-m", "bench", name]
+    command = [python, "-W", "ignore", "-m", "bench", name]
     completed_process = subprocess.run(command, env=variables, cwd=PROJECT, check=False)
     return 0 if completed_process.returncode == 0 else 2
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import httpx
 
+from bench.environment import python_of
 from bench.instant_runner import SECRET, SUITE
 from bench.place import CannotRunError, free_port, process, wait_until
 from coordinator.cli.directory import kept_admin_token
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.errors import DatabaseError
 from coordinator.migration import upgrade
-from runners.cli import environments
 
 POLL_S = 1.0
 """The seconds between two polls of a campaign. Each poll takes 15 ms of the coordinator's time."""
@@ -134,13 +134,20 @@ def runner(
 ) -> Iterator[tuple[str, str, int]]:
     """Start a real runner of ``framework/device`` in the framework's environment, and yield its URL, secret and pid."""
     framework, _, device = target.partition("/")
-    environment = environments.find(framework, device)
-    if environment is None:
-        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework} {device}`")
     ready, log = place / "ready.json", place / "runner.log"
     ready.unlink(missing_ok=True)
-    python = str(environment / "bin" / "python")
-    command = [python, "-m", module, "serve", framework, device, "--port", "0", "--ready-file", str(ready)]
+    command = [
+        python_of(framework, device),
+        "-m",
+        module,
+        "serve",
+        framework,
+        device,
+        "--port",
+        "0",
+        "--ready-file",
+        str(ready),
+    ]
     with process([*command, *options], log, variables) as child:
         ready_line = wait_until(lambda: json.loads(ready.read_text()) if ready.exists() else None, child, log)
         yield ready_line["url"], ready_line["secret"], child.pid

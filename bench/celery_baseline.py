@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.environment import INSTALL
 from bench.place import CannotRunError, folder, free_port, process, wait_until
 
 TASKS = 5_000
-INSTALL = "PORTOLAN_BENCH_INSTALL"
 LIMIT_S = 300.0
 
 

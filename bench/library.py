@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.bench_instance import BenchInstance, coordinator, database, runner
+from bench.environment import python_of
 from bench.figure import Figure, middle, spread
 from bench.place import PROJECT, CannotRunError, folder, say
 from coordinator.cli.local import slots_here
-from runners.cli import environments
 
 TARGET = "PORTOLAN_BENCH_TARGET"
 ROUNDS = 3
@@ -93,13 +93,10 @@ def _seconds(campaign: dict[str, Any]) -> float:
 
 def _loop(target: str, suite: str, place: Path) -> float:
     framework, _, device = target.partition("/")
-    environment = environments.find(framework, device)
-    if environment is None:
-        raise CannotRunError(f"{framework} is not set up: run `portolan-runner setup {framework} {device}`")
     log = place / "loop.log"
     with log.open("wb") as complaints:
         ran = subprocess.run(
-            [str(environment / "bin" / "python"), "-W", "ignore", "-m", "bench.one_process", framework, device, suite],
+            [python_of(framework, device), "-W", "ignore", "-m", "bench.one_process", framework, device, suite],
             stdout=subprocess.PIPE,
             stderr=complaints,
             env=os.environ | {"PYTHONPATH": str(PROJECT)},

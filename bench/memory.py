@@ -21,6 +21,7 @@ from pathlib import Path
 import psutil
 
 from bench.bench_instance import BenchInstance, coordinator, database, instant_runner, runner
+from bench.environment import INSTALL
 from bench.figure import Figure
 from bench.instant_runner import SECRET
 from bench.place import PROJECT, CannotRunError, folder, say
@@ -31,7 +32,6 @@ COORDINATOR_MB = 200.0
 SUPERVISOR_MB = 80.0
 SETTLE_S = 2.0
 SUPERVISOR_JOBS = 4_000
-INSTALL = "PORTOLAN_BENCH_INSTALL"
 PACKAGE, VERSION = "transformers", "5.24.0"
 ASSESSMENT_MB, ASSESSMENT_S = 300.0, 20.0
 LOOK_EVERY_S = 0.1

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.figure import Figure, middle, spread
 from bench.place import folder, say
-from coordinator.assess.evidence import CaseEvidence, TargetEvidence
+from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.evidence_file import load_shipped
 from coordinator.atlas.overview import atlas_of, column_of
 from coordinator.atlas.publication import publish
@@ -118,13 +118,12 @@ def _targets() -> list[TargetEvidence]:
             device=device,
             device_class=device_class,
             functions={
-                name: tuple(_under_name(case, name) for case in models[(number + place) % len(models)])
+                name: tuple(
+                    replace(case, case=f"{name}/{case.case.rpartition('/')[2]}")
+                    for case in models[(number + place) % len(models)]
+                )
                 for number, name in enumerate(names)
             },
         )
         for place, (device, device_class) in enumerate(DEVICES.items())
     ]
-
-
-def _under_name(case: CaseEvidence, function: str) -> CaseEvidence:
-    return replace(case, case=f"{function}/{case.case.rpartition('/')[2]}")

@@ -16,7 +16,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -187,12 +187,9 @@ def call(*command: str) -> str:
     except OSError as error:
         give_up(f"{command[0]}: {error.strerror}")
     if completed_process.returncode:
-        give_up(last_line(completed_process.stderr.splitlines()) or f"{' '.join(command[:3])} failed")
+        lines = filter(None, map(str.strip, reversed(completed_process.stderr.splitlines())))
+        give_up(next(lines, "") or f"{' '.join(command[:3])} failed")
     return completed_process.stdout
-
-
-def last_line(lines: Sequence[str]) -> str:
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def give_up(why: str) -> NoReturn:

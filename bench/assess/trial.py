@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from bench import environment
 from bench.assess.models import Model, Package
 from bench.assess.scoring import Score, events_of, predictions_of_recording, predictions_of_source, score
 from bench.place import PROJECT, CannotRunError
@@ -30,9 +31,7 @@ from coordinator.assess.recordings import read_recording
 from coordinator.assess.replayed import assess_replays
 from coordinator.assess.verdicts import SLOW
 from protocol.watched_run import WatchedRun
-from runners.cli import environments
 
-INSTALL = "PORTOLAN_BENCH_INSTALL"
 LIMIT_S = 240.0
 """Seconds for each step of a trial."""
 STOP_S = 20.0
@@ -162,29 +161,12 @@ def install(place: Path, package: Package) -> Path:
     place.mkdir()
     if not package.requirements:
         return place
-    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if uv is None or os.environ.get(INSTALL) != "1":
-        raise CannotRunError(
-            f"set {INSTALL}=1 and install uv; the bench then installs the packages into a temporary folder"
-        )
-    python = _python_of(package)
-    command = [uv, "pip", "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", python]
-    if subprocess.run([*command, "--target", str(place), *package.requirements], stdout=sys.stderr).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: correct the reason above")
-    return place
-
-
-def _python_of(package: Package) -> str:
-    """Return the Python that runs the package's framework."""
-    environment = environments.find(package.framework)
-    if environment is None:
-        raise CannotRunError(f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`")
-    return str(environment / "bin" / "python")
+    return environment.install(place, package.framework, package.requirements, "--compile-bytecode")
 
 
 def _run_exactly(model: Model, folder: Path, package_folder: Path) -> None:
     """Run the model on the CPU in float64. Some models cannot run in float64, and then write no values."""
-    python = _python_of(model.package)
+    python = environment.python_of(model.package.framework)
     folder.mkdir()
     program = [str(PROGRAMS[model.package.framework]), model.name, str(folder), "float64"]
     _run(folder.parent, package_folder, ["-W", "ignore", *program], may_fail=True, python=python)

@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.call_sites.matching import Agreement, SeenCalls, agreement
+from bench.environment import install, python_of
 from bench.figure import Figure
 from bench.place import PROJECT, CannotRunError, folder, say
 from coordinator.assess.sources import read_sources
-from runners.cli import environments
 
-INSTALL = "PORTOLAN_BENCH_INSTALL"
 LIMIT_S = 1_800.0
 LEAST_RECALL, LEAST_PRECISION = 0.95, 0.97
 PROGRAMS = Path(__file__).parent / "programs"
@@ -52,7 +49,7 @@ def run() -> Iterator[Figure]:
     with folder() as place:
         for name, package in PACKAGES.items():
             say("call_sites", name)
-            package_folder = _install(place / name, package)
+            package_folder = install(place / name, package.framework, package.requirements)
             yield from _figures(name, package, _agreement(name, package, package_folder))
 
 
@@ -66,7 +63,7 @@ def _figures(name: str, package: Package, result: Agreement) -> Iterator[Figure]
 
 
 def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
-    command = [_python(package), "-W", "ignore", "-m", "bench.call_sites.seen"]
+    command = [python_of(package.framework), "-W", "ignore", "-m", "bench.call_sites.seen"]
     program = str(PROGRAMS / f"{name}_calls.py")
     variables = {
         **os.environ,
@@ -88,23 +85,3 @@ def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:
     seen_calls = SeenCalls.of(json.loads(completed_process.stdout))
     source = read_sources(package_folder / name, frameworks=[package.framework])
     return agreement(source.sites, seen_calls, package.framework)
-
-
-def _install(place: Path, package: Package) -> Path:
-    """Install what the package needs in addition to its framework into a separate folder."""
-    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if uv is None or os.environ.get(INSTALL) != "1":
-        raise CannotRunError(
-            f"set {INSTALL}=1 and install uv; the bench then installs the packages into a temporary folder"
-        )
-    command = [uv, "pip", "install", "--quiet", "--no-deps", "--python", _python(package), "--target", str(place)]
-    if subprocess.run([*command, *package.requirements], stdout=sys.stderr, check=False).returncode:
-        raise CannotRunError(f"uv could not install {' '.join(package.requirements)}: correct the reason above")
-    return place
-
-
-def _python(package: Package) -> str:
-    environment = environments.find(package.framework)
-    if environment is None:
-        raise CannotRunError(f"{package.framework} is not set up: run `portolan-runner setup {package.framework}`")
-    return str(environment / "bin" / "python")

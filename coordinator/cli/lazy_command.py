@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class LazyCommand(TyperCommand):
-    """Represents the function or the group of commands at ``place``, such as ``coordinator.cli.up:up``."""
+    """Represents the function or the group of commands at ``place`` in ``coordinator.cli``, such as ``up:up``."""
 
     def __init__(self, name: str, place: str, help: str) -> None:
         super().__init__(name, help=help, rich_markup_mode=None)
@@ -24,7 +24,7 @@ class LazyCommand(TyperCommand):
     def load(self) -> Any:
         """Import the module and return its Typer command, as if it had been registered from the start."""
         module, _, attribute = self._place.partition(":")
-        target = getattr(import_module(module), attribute)
+        target = getattr(import_module(f"coordinator.cli.{module}"), attribute)
         parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         if isinstance(target, typer.Typer):
             parent.add_typer(target, name=self._name)

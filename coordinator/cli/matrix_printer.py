@@ -170,7 +170,7 @@ class MatrixColumn:
 
     @property
     def width(self) -> int:
-        return max((_width(cell) for cell in self.cells), default=0)
+        return max((len(line) for cell in self.cells for line in cell.plain.split("\n")), default=0)
 
 
 def _side_by_side(names: MatrixColumn, columns: Sequence[MatrixColumn], width: int) -> Iterator[RenderableType]:
@@ -214,7 +214,3 @@ def _groups(columns: Sequence[MatrixColumn], room: int) -> list[list[MatrixColum
             groups.append([column])
             width = BETWEEN + column.width
     return groups
-
-
-def _width(text: Text) -> int:
-    return max(len(line) for line in text.plain.split("\n"))

@@ -77,6 +77,21 @@ def _now() -> Column[object]:
     return Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
+def _count(name: str, type_: type[Any] = Integer, comment: str | None = None) -> Column[Any]:
+    """A column that counts, from 0."""
+    return Column(name, type_, nullable=False, server_default=text("0"), comment=comment)
+
+
+def _flag(name: str, comment: str | None = None) -> Column[Any]:
+    """A column that is false unless a row says otherwise."""
+    return Column(name, Boolean, nullable=False, server_default=text("false"), comment=comment)
+
+
+def _plain_columns(type_: type[Any], *names: str) -> list[Column[Any]]:
+    """Columns of one type that are never null and need no comment."""
+    return [Column(name, type_, nullable=False) for name in names]
+
+
 def _when_tagged(tag: str, value: str) -> str:
     """SQL for the branch of a CASE for cases with a tag."""
     return f"WHEN tags @> '[\"{tag}\"]' THEN '{value}'"
@@ -92,8 +107,7 @@ targets = Table(
     "targets",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    Column("framework", Text, nullable=False),
-    Column("version", Text, nullable=False),
+    *_plain_columns(Text, "framework", "version"),
     Column(
         "version_numbers",
         ARRAY(Numeric),
@@ -103,11 +117,8 @@ targets = Table(
         ),
         comment="the numbers in the version, which order it: 2.9 before 2.10",
     ),
-    Column("device", Text, nullable=False),
-    Column("device_class", Text, nullable=False),
-    Column("hardware", Text, nullable=False),
-    Column("environment", Text, nullable=False),
-    Column("simulated", Boolean, nullable=False, server_default=text("false")),
+    *_plain_columns(Text, "device", "device_class", "hardware", "environment"),
+    _flag("simulated"),
     Column("notes", JSONB, nullable=False, server_default=text("'[]'")),
     UniqueConstraint("framework", "version", "device", "hardware", "environment"),
 )
@@ -124,9 +135,7 @@ suites = Table(
     "suites",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("framework", Text, nullable=False),
-    Column("revision", Text, nullable=False),
+    *_plain_columns(Text, "name", "framework", "revision"),
     Column(
         "origin",
         _words("origin", SUITE_ORIGINS),
@@ -135,20 +144,8 @@ suites = Table(
         comment="runner: what runners serve, whole; bundle: what bundles brought, perhaps a part, never dispatched",
     ),
     Column("digest", Text, nullable=False, comment="of the list of its cases, which never change"),
-    Column(
-        "drawn_cases",
-        Integer,
-        nullable=False,
-        server_default=text("0"),
-        comment="its cases that were drawn from what the host computes",
-    ),
-    Column(
-        "wrong_on_host",
-        Integer,
-        nullable=False,
-        server_default=text("0"),
-        comment="of these: the cases that the host was wrong in when they were drawn",
-    ),
+    _count("drawn_cases", comment="its cases that were drawn from what the host computes"),
+    _count("wrong_on_host", comment="of these: the cases that the host was wrong in when they were drawn"),
     Column(
         "timing",
         _words("timing", TimingPolicy),
@@ -195,13 +192,7 @@ cases = Table(
         Computed(_INPUTS, persisted=True),
         comment="the kinds of its inputs, by its tags: empty 0-dim",
     ),
-    Column(
-        "representative",
-        Boolean,
-        nullable=False,
-        server_default=text("false"),
-        comment="its function is timed by it where not all cases are",
-    ),
+    _flag("representative", "its function is timed by it where not all cases are"),
     UniqueConstraint("suite_id", "name"),
     Index("ix_cases_suite_id_function", "suite_id", "function"),
 )
@@ -226,22 +217,14 @@ runners = Table(
     Column("secret", Text, nullable=False, comment="sent to the runner as its bearer token"),
     Column("target_id", ForeignKey("targets.id"), nullable=False),
     Column("fingerprint_id", ForeignKey("fingerprints.id"), nullable=False),
-    Column("device_count", Integer, nullable=False),
-    Column("slots", Integer, nullable=False),
-    Column("queue_limit", Integer, nullable=False),
+    *_plain_columns(Integer, "device_count", "slots", "queue_limit"),
     Column("state", _words("state", RUNNER_STATES), nullable=False),
     Column("boot_id", Text, nullable=False),
-    Column(
-        "cursor",
-        BigInteger,
-        nullable=False,
-        server_default=text("0"),
-        comment="last stored event of the boot",
-    ),
+    _count("cursor", BigInteger, comment="last stored event of the boot"),
     Column("owner", Text, comment="the coordinator that alone posts, reads and acknowledges"),
     Column("owner_until", DateTime(timezone=True)),
     Column("last_seen", DateTime(timezone=True)),
-    Column("strikes", Integer, nullable=False, server_default=text("0"), comment="times in a row it misbehaved"),
+    _count("strikes", comment="times in a row it misbehaved"),
     Column("quarantined_until", DateTime(timezone=True)),
     Column("reason", Text, comment="why it is not online"),
     _now(),
@@ -261,8 +244,7 @@ campaigns = Table(
     "campaigns",
     metadata,
     Column("id", Integer, Identity(), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("suite", Text, nullable=False),
+    *_plain_columns(Text, "name", "suite"),
     Column("selectors", JSONB, nullable=False),
     Column("functions", JSONB, nullable=False),
     Column("runs", SmallInteger, nullable=False),
@@ -275,13 +257,7 @@ campaigns = Table(
         server_default="all",
         comment="representative: one case a function is timed, and the others run for their verdict",
     ),
-    Column(
-        "verdicts_first",
-        Boolean,
-        nullable=False,
-        server_default=text("false"),
-        comment="run 1 is not timed, so that all verdicts are known before anything is timed",
-    ),
+    _flag("verdicts_first", "run 1 is not timed, so that all verdicts are known before anything is timed"),
     Column("rerun_of", ForeignKey("campaigns.id")),
     Column("sample", JSONB, comment="that its functions are: how it was drawn, and what its suite has no case of"),
     Column(
@@ -310,17 +286,8 @@ campaign_targets = Table(
     Column("target_id", ForeignKey("targets.id"), primary_key=True),
     Column("suite_id", ForeignKey("suites.id"), nullable=False),
     Column("total", Integer, nullable=False),
-    *(
-        Column(name, Integer, nullable=False, server_default=text("0"))
-        for name in ("done", "passed", "failed", "skipped", "incomplete", "cancelled")
-    ),
-    Column(
-        "reclassifications",
-        Integer,
-        nullable=False,
-        server_default=text("0"),
-        comment="times that outcomes got another cause",
-    ),
+    *map(_count, ("done", "passed", "failed", "skipped", "incomplete", "cancelled")),
+    _count("reclassifications", comment="times that outcomes got another cause"),
     comment="what takes part, and its counters; kept by the statements that move jobs",
 )
 
@@ -330,27 +297,13 @@ jobs = Table(
     Column("id", BigInteger, Identity(), primary_key=True),
     # No foreign keys: checking one costs 5 s per million jobs. Jobs are written with their row of campaign_targets,
     # in one transaction, and the rows that they refer to are deleted after them.
-    Column("campaign_id", Integer, nullable=False),
-    Column("target_id", Integer, nullable=False),
-    Column("case_id", Integer, nullable=False),
+    *_plain_columns(Integer, "campaign_id", "target_id", "case_id"),
     Column("run", SmallInteger, nullable=False),
     Column("priority", Integer, nullable=False, comment="smaller goes first"),
     Column("state", _words("state", JOB_STATES), nullable=False, server_default="queued"),
-    Column("attempt", SmallInteger, nullable=False, server_default=text("0")),
-    Column(
-        "lost",
-        SmallInteger,
-        nullable=False,
-        server_default=text("0"),
-        comment="attempts lost after they started",
-    ),
-    Column(
-        "refused",
-        SmallInteger,
-        nullable=False,
-        server_default=text("0"),
-        comment="times that a runner would not take it, or never began it",
-    ),
+    _count("attempt", SmallInteger),
+    _count("lost", SmallInteger, comment="attempts lost after they started"),
+    _count("refused", SmallInteger, comment="times that a runner would not take it, or never began it"),
     Column("runner_id", ForeignKey("runners.id")),
     Column("token", Text, comment="of the present lease, and part of its id on the wire"),
     Column("lease_until", DateTime(timezone=True)),
@@ -398,9 +351,7 @@ outcomes = Table(
     Column("job_id", ForeignKey("jobs.id"), primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, nullable=False),
     # The values are those of the job, so no foreign keys are needed.
-    Column("campaign_id", Integer, nullable=False),
-    Column("target_id", Integer, nullable=False),
-    Column("case_id", Integer, nullable=False),
+    *_plain_columns(Integer, "campaign_id", "target_id", "case_id"),
     Column("run", SmallInteger, nullable=False),
     Column("runner_id", ForeignKey("runners.id")),
     Column("fingerprint_id", ForeignKey("fingerprints.id")),
@@ -416,13 +367,7 @@ outcomes = Table(
     Column("iqr_ms", Double),
     Column("samples_ms", ARRAY(Double)),
     Column("calls_per_sample", Integer),
-    Column(
-        "contended",
-        Boolean,
-        nullable=False,
-        server_default=text("false"),
-        comment="threads waited in most samples for a core that others had",
-    ),
+    _flag("contended", "threads waited in most samples for a core that others had"),
     Column("contended_share", Double, comment="share of all samples taken in which they waited"),
     Column("lock_wait_ms", Double),
     Column("position", Integer, comment="cases that ran in the same process before this one"),
@@ -447,8 +392,7 @@ overrides = Table(
     metadata,
     Column("job_id", ForeignKey("outcomes.job_id"), primary_key=True, autoincrement=False),
     Column("cause", _words("cause", Cause), nullable=False),
-    Column("author", Text, nullable=False),
-    Column("why", Text, nullable=False),
+    *_plain_columns(Text, "author", "why"),
     _now(),
     Column("was_verdict", _words("was_verdict", Verdict), nullable=False),
     Column("was_cause", _words("was_cause", Cause)),
@@ -596,11 +540,9 @@ reference_sources = Table(
 
 reference_targets = _published_table(
     "reference_targets",
-    Column("framework", Text, nullable=False),
-    Column("version", Text, nullable=False),
+    *_plain_columns(Text, "framework", "version"),
     Column("device", Text, nullable=False, comment="the study's word: gpu-t4"),
-    Column("device_class", Text, nullable=False),
-    Column("hardware", Text, nullable=False),
+    *_plain_columns(Text, "device_class", "hardware"),
     comment="where published figures come from",
 )
 
@@ -624,11 +566,8 @@ reference_latencies = _published_table(
 
 reference_counts = _published_table(
     "reference_counts",
-    Column("framework", Text, nullable=False),
-    Column("device", Text, nullable=False),
-    Column("partial", Integer, nullable=False),
-    Column("complete", Integer, nullable=False),
-    Column("success", Integer, nullable=False),
+    *_plain_columns(Text, "framework", "device"),
+    *_plain_columns(Integer, "partial", "complete", "success"),
     Column("total", Integer, nullable=False, comment="as printed; the others need not add up to it"),
     comment="functions by verdict",
 )
@@ -636,18 +575,14 @@ reference_counts = _published_table(
 reference_rates = _published_table(
     "reference_rates",
     Column("figure", Text, nullable=False, comment="table-1, table-3"),
-    Column("framework", Text, nullable=False),
-    Column("device", Text, nullable=False),
-    Column("pass_pct", Double, nullable=False),
-    Column("partial_pct", Double, nullable=False),
-    Column("complete_pct", Double, nullable=False),
+    *_plain_columns(Text, "framework", "device"),
+    *_plain_columns(Double, "pass_pct", "partial_pct", "complete_pct"),
     comment="functions by verdict, in percent as printed",
 )
 
 reference_failures = _published_table(
     "reference_failures",
-    Column("framework", Text, nullable=False),
-    Column("device", Text, nullable=False),
+    *_plain_columns(Text, "framework", "device"),
     Column("stratum", Text, nullable=False, comment="top20 or all"),
     Column("failed_pct", Double, nullable=False),
     comment="functions that failed in part or completely, in percent as printed",
@@ -655,9 +590,7 @@ reference_failures = _published_table(
 
 reference_speedups = _published_table(
     "reference_speedups",
-    Column("framework", Text, nullable=False),
-    Column("older", Text, nullable=False),
-    Column("newer", Text, nullable=False),
+    *_plain_columns(Text, "framework", "older", "newer"),
     Column("factor", Double, nullable=False),
     Column("functions_pct", Double, nullable=False, comment="at least factor times faster on the newer device"),
     comment="functions that newer hardware made faster, in percent as printed",

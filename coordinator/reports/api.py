@@ -37,7 +37,7 @@ Options = Annotated[ReportOptions, Depends()]
 @router.get("/tables")
 async def tables(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """The available tables, each with its number of rows."""
-    contents = await _contents(context, caller, campaign_id, options, with_figures=False)
+    contents = await contents_for(context, caller, campaign_id, options, with_figures=False)
     return {
         "tables": [
             {"id": table.id, "title": table.title, "rows": len(table.rows), "remade_from": table.remade_from}
@@ -56,7 +56,7 @@ async def table(
     format: TableForm = "json",
 ) -> Response:
     """One table with its notes, its counting rule and the SQL query of its rows. The csv has only the rows."""
-    selected_table = (await _contents(context, caller, campaign_id, options, with_figures=False)).table(table)
+    selected_table = (await contents_for(context, caller, campaign_id, options, with_figures=False)).table(table)
     headers = _attachment(f"campaign-{campaign_id}-{selected_table.id}.csv") if format == "csv" else {}
     return await asyncio.to_thread(table_response, selected_table, format, headers)
 
@@ -78,7 +78,7 @@ async def summary(
 @router.get("/figures")
 async def figures(campaign_id: CampaignId, context: Context, caller: CurrentCaller, options: Options) -> dict[str, Any]:
     """The available figures. If `drawn` is false, the figure has too few points, and `silent` gives the reason."""
-    contents = await _contents(context, caller, campaign_id, options)
+    contents = await contents_for(context, caller, campaign_id, options)
     return {"figures": [describe(figure) for figure in contents.figures]}
 
 
@@ -93,7 +93,7 @@ async def figure(
     theme: Annotated[Theme, Query(description="`auto` is a light svg that turns dark on a dark page")] = ("light"),
 ) -> Response:
     """One figure. Returns 404 with the reason if the figure has too few points."""
-    selected_figure = (await _contents(context, caller, campaign_id, options)).figure(figure)
+    selected_figure = (await contents_for(context, caller, campaign_id, options)).figure(figure)
     return await picture_response(context.renderer, selected_figure.drawing(with_title=True), format, theme)
 
 
@@ -105,9 +105,10 @@ async def report(campaign_id: CampaignId, context: Context, caller: CurrentCalle
         return await report_file(full_report)
 
 
-async def _contents(
+async def contents_for(
     context: HandlerContext, caller: Caller, campaign_id: int, options: ReportOptions, *, with_figures: bool = True
 ) -> ReportContents:
+    """The tables and figures of a campaign, computed in one of the caller's slots."""
     async with context.exports.hold(caller.name):
         return await service.contents(context.engine, campaign_id, options, with_figures=with_figures)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query, Request, Response
@@ -18,7 +19,16 @@ from coordinator.http.parameters import CampaignId, PathName
 from coordinator.http.routers import PageRouter
 from coordinator.reference.models import PAPER, REFERENCE_OF
 from coordinator.reports import service
-from coordinator.reports.api import Options, TableForm, Theme, describe, picture_response, report_file, table_response
+from coordinator.reports.api import (
+    Options,
+    TableForm,
+    Theme,
+    contents_for,
+    describe,
+    picture_response,
+    report_file,
+    table_response,
+)
 from coordinator.reports.contents import ReportContents
 from coordinator.reports.report import TEMPLATE, CampaignReport, frame
 from coordinator.reports.table_renderer import to_json
@@ -42,11 +52,7 @@ async def figures(
 ) -> Response:
     """The page of figures. Its beginning is sent before anything is computed."""
     campaign = await campaigns.detail(context.engine, campaign_id)
-
-    async def contents() -> ReportContents:
-        async with context.exports.hold(caller.name):
-            return await service.contents(context.engine, campaign_id, options)
-
+    contents = partial(contents_for, context, caller, campaign_id, options)
     if request.query_params.get("as") == "json":
         return page(request, "figures.html", contents_data(await contents()))
     await service.check(context.engine, campaign_id, options)
@@ -75,11 +81,7 @@ async def picture(
     theme: Theme = "auto",
 ) -> Response:
     """A figure for a page that shows the title itself, as a picture or as its specification."""
-
-    async def contents() -> ReportContents:
-        async with context.exports.hold(caller.name):
-            return await service.contents(context.engine, campaign_id, options)
-
+    contents = partial(contents_for, context, caller, campaign_id, options)
     return await _picture(context, contents, figure, form, drawn, theme)
 
 

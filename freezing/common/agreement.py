@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,18 @@ def _agreed_where_nan(leaf: Leaf, own: Leaf) -> Leaf:
         return leaf
     one_is_nan = np.isnan(own.values) != np.isnan(leaf.values)
     return Leaf(np.where(one_is_nan, own.values, leaf.values), leaf.dtype, leaf.device)
+
+
+def members(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of a tree of lists, tuples and mappings, in order."""
+    if isinstance(tree, (list, tuple)):
+        for member in tree:
+            yield from members(member)
+    elif isinstance(tree, Mapping):
+        for member in tree.values():
+            yield from members(member)
+    else:
+        yield tree
 
 
 def fill(result: Any, values: list[Any]) -> Any:

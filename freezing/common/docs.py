@@ -8,8 +8,6 @@ in a separate process with a time limit. Each run writes a file into FOLDER. A r
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import subprocess
 import sys
@@ -25,7 +23,7 @@ from typing import Any
 from freezing.common.admission import LeftOpen, admit
 from freezing.common.docstrings import Docstring, read
 from freezing.common.observation import Conditions, ObservationFile, Unit, observe
-from freezing.common.parts import ENDED, LISTED, Reason, drawn_apart, list_left_out, write_part
+from freezing.common.parts import ENDED, LISTED, Reason, drawn_apart, entries_of, list_left_out, write_part
 from runners.suite.device import Device
 from runners.suite.examples import Dialect
 from runners.suite.framework import Framework
@@ -70,12 +68,6 @@ class Docs:
     @property
     def folder(self) -> Path:
         return Path(__file__).resolve().parents[2].joinpath(*self.suite.split("."))
-
-
-def entries_of(surface: Path) -> list[Mapping[str, Any]]:
-    """Return the entry of every public name in a file of the catalogue, sorted by depth and name."""
-    _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).splitlines())
-    return sorted(entries, key=lambda entry: (entry["name"].count("."), entry["name"]))
 
 
 def units(
@@ -183,7 +175,8 @@ def main(docs: Docs, begin: Callable[[str], str], arguments: Sequence[str]) -> i
     folder, stage = Path(arguments[0]), arguments[2]
     version = begin(stage)
     lookup = docs.device().lookup
-    own_units, left_out = units(entries_of(Path(arguments[1])), partial(text_of, lookup), docs.unasked)
+    entries = sorted(entries_of(Path(arguments[1])), key=lambda entry: (entry["name"].count("."), entry["name"]))
+    own_units, left_out = units(entries, partial(text_of, lookup), docs.unasked)
     if stage == ADMIT:
         pack, reasons = admit_all(docs, own_units, folder)
         write(docs, pack, [*left_out, *reasons], version)

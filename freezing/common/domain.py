@@ -138,7 +138,9 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     numbers = [by_name.get(one, values[at] if at < len(values) else None) for at, one in enumerate(names)]
     if key == "polygamma" and name.startswith("torch.Tensor."):
         numbers.reverse()
-    present = [_as_float(number) for number in numbers if number is not None and number.dtype.kind in "biuf"]
+    present = [
+        np.asarray(number, np.float64) for number in numbers if number is not None and number.dtype.kind in "biuf"
+    ]
     if len(present) < len(names):
         return False
     # Ignore NaN and infinity: each function defines its result for them.
@@ -241,10 +243,6 @@ def _has_empty_place(
         return False
     counts = np.bincount(places.astype(np.int64)) if places.max() < _MOST_PLACES else np.zeros(1)
     return bool((counts == 0).any() or (is_parallel and (counts > 1).any()))
-
-
-def _as_float(number: Array) -> Array:
-    return np.asarray(number, np.float64)
 
 
 def _is_wider_shift(number: Array | None, shift: Array | None) -> bool:

@@ -9,8 +9,6 @@ With ``--merge``, no pair is drawn, and the files in FOLDER become the suite.
 from __future__ import annotations
 
 import argparse
-import os
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any
 from freezing.common.gate import GatedFunction
 from freezing.common.pairs import PairSubject, PlainCases, draw_pair, most_followed
 from freezing.common.parts import merge
-from freezing.common.restart import fix_hashes
+from freezing.common.restart import begin
 from runners.suite.framework import Framework
 from runners.suite.frozen import PACK, Pack
 
@@ -86,9 +84,7 @@ def main(suite: PairSuite, arguments: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--merge", action="store_true")
     options = parser.parse_args(arguments)
-    fix_hashes(module, arguments)
-    os.environ.update(suite.framework.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(suite.framework, module, arguments)
     version = suite.begin()
     if options.merge:
         merge(options.folder, suite.suites / "pairs", suite.framework.name, version, has_quick_form=False)

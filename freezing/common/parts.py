@@ -7,6 +7,7 @@ continues with the missing parts.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -17,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from freezing.common.gate import ACCEPTED, ENOUGH
+from freezing.common.gate import ACCEPTED, ENOUGH, SampleGate
 from freezing.common.kinds import mark_quick
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter, packs_in
 
@@ -37,9 +38,31 @@ LISTED_VARIANTS = "left_out_variants.json"
 Reason = Sequence[str]
 """Why a sample is left out: the function or operator, the sample's name, the kind of the reason, and a detail."""
 
+Entry = Mapping[str, Any]
+"""What a file of the catalogue says about one public name."""
+
 
 def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None:
     pack.write(path, {"left_out": left_out})
+
+
+def write_cases(
+    pack: PackWriter, gates: Iterable[tuple[str, SampleGate]], path: Path, left_out: Sequence[Reason] = ()
+) -> None:
+    """Write a part with the cases that the gate of each function admitted, and with the reasons of all gates."""
+    reasons = [*left_out]
+    for name, gate in gates:
+        pack.cases += gate.cases
+        reasons += [(name, *reason) for reason in gate.left_out]
+    write_part(pack, reasons, path)
+
+
+def entries_of(surface: Path) -> list[Entry]:
+    """Read the public names from a file of the catalogue: a header and lines of JSON, which may be compressed."""
+    content = surface.read_bytes()
+    text = gzip.decompress(content) if surface.suffix == ".gz" else content
+    _, *entries = map(json.loads, text.splitlines())
+    return entries
 
 
 def drawn_apart(title: str, path: Path, draw: Callable[[Path], None], *, limit_s: int = LIMIT_S) -> None:

@@ -1,13 +1,24 @@
-"""Restart a freezing tool with other variables, such as a fixed hash seed: sample generators iterate over sets of
-names."""
+"""Begin a freezing tool. It restarts itself with other variables, such as a fixed hash seed: sample generators iterate
+over sets of names."""
 
 from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 
+from runners.suite.framework import Framework
+
 _VARIABLE, _FIXED = "PYTHONHASHSEED", "0"
+
+
+def begin(framework: Framework, module: str, arguments: Sequence[str]) -> None:
+    """Run ``python -m module`` with a fixed hash seed, with the variables of the framework's CPU, and without
+    warnings."""
+    fix_hashes(module, arguments)
+    os.environ.update(framework.devices["cpu"].variables)
+    warnings.simplefilter("ignore")
 
 
 def fix_hashes(module: str, arguments: Sequence[str]) -> None:

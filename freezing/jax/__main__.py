@@ -11,17 +11,15 @@ Do not open JAX's backend before a process is forked. Otherwise its children wou
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import SampleGate
-from freezing.common.parts import Reason, draw_missing, drawn_apart, merge, write_part
-from freezing.common.restart import fix_hashes
+from freezing.common.parts import Reason, draw_missing, drawn_apart, entries_of, merge, write_cases, write_part
+from freezing.common.restart import begin
 from freezing.common.samples import Sample
 from runners.jax import FRAMEWORK
 from runners.suite.frozen import Pack, PackWriter
@@ -55,8 +53,7 @@ def freeze_function(name: str, harnesses: Path, path: Path) -> None:
         dtypes_taken += len(gate.cases) > before
     for place, samples in enumerate(samples_of_harnesses(name, Pack(harnesses), pack).values()):
         gate.admit(samples, OF_HARNESSES[min(place, 1)])
-    pack.cases += gate.cases
-    write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
+    write_cases(pack, [(name, gate)], path, left_out)
 
 
 def freeze_harnesses(entries: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -92,7 +89,7 @@ def freeze(folder: Path, surface: Path, suite: Path) -> None:
     import jax
     from freezing.jax.recipes import by_function
     from freezing.jax.references import import_followed
-    from freezing.jax.uncharted import aliases, entries_of, find_uncharted
+    from freezing.jax.uncharted import aliases, find_uncharted
 
     # Import here, so that none of the thousand children has to.
     import_followed(by_function())
@@ -115,9 +112,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 2:
         print("usage: python -m freezing.jax FOLDER SURFACE", file=sys.stderr)
         return 2
-    fix_hashes("freezing.jax", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(FRAMEWORK, "freezing.jax", arguments)
     freeze(Path(arguments[0]), Path(arguments[1]), SUITE)
     return 0
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 import jax
-from freezing.common.agreement import Reference
+from freezing.common.agreement import Reference, members
 from freezing.common.gate import Arguments
 from runners.errors import UnjudgedError
 from runners.jax.left_open import OF_BITS
@@ -159,7 +159,7 @@ def _find(name: str) -> Callable[..., Any] | None:
 
 def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: Mapping[str, str]) -> list[Any]:
     arguments, options = fresh()
-    if any(callable(member) and not isinstance(member, (np.dtype, type)) for member in _members([arguments, options])):
+    if any(callable(member) and not isinstance(member, (np.dtype, type)) for member in members([arguments, options])):
         raise UnjudgedError("a function of JAX's is among its arguments")
     converted_arguments = [
         _change(tree, lambda member: _in_numpy(member, wide)) for tree in (list(arguments), dict(options))
@@ -170,11 +170,11 @@ def _with_numpy(own: Callable[..., Any], fresh: Callable[[], Arguments], wide: M
 def _is_wider(fresh: Callable[[], Arguments], function: Callable[..., Any]) -> bool:
     """Whether 64-bit types make the result more exact: an input is a narrower float, or the result becomes float64."""
     try:
-        arrays = [leaf for leaf in _members(_with_wide_types(fresh, function)) if hasattr(leaf, "dtype")]
+        arrays = [leaf for leaf in members(_with_wide_types(fresh, function)) if hasattr(leaf, "dtype")]
     except Exception:
         return False
     return any(str(array.dtype) in WIDE.values() for array in arrays) or any(
-        str(member.dtype) in WIDE for member in _members(list(fresh())) if isinstance(member, jax.Array)
+        str(member.dtype) in WIDE for member in members(list(fresh())) if isinstance(member, jax.Array)
     )
 
 
@@ -216,21 +216,9 @@ def _change(tree: Any, change: Callable[[Any], Any]) -> Any:
     return change(tree)
 
 
-def _members(tree: Any) -> Iterator[Any]:
-    """Yield the leaves of a tree, in order."""
-    if isinstance(tree, Mapping):
-        for member in tree.values():
-            yield from _members(member)
-    elif isinstance(tree, (list, tuple)):
-        for member in tree:
-            yield from _members(member)
-    else:
-        yield tree
-
-
 def flat(tree: Any) -> list[Any]:
     """Return the arrays and plain values of a result, in order. Arrays become NumPy arrays, with floats in float64."""
-    return [_in_numpy(member) for member in _members(tree)]
+    return [_in_numpy(member) for member in members(tree)]
 
 
 def _accumulate(operator: Any, x: Any, axis: int, reverse: bool) -> Any:

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
-from freezing.common.parts import Reason
-
-Entry = Mapping[str, Any]
+from freezing.common.parts import Entry, Reason
 
 MODULES = ("jax.Array", "jax.image", "jax.lax", "jax.nn", "jax.numpy", "jax.ops", "jax.random", "jax.scipy")
 """Modules and classes whose uncharted names are listed one by one. For other modules only their number is listed."""
@@ -51,14 +45,6 @@ REASONS: Mapping[str, Collection[str]] = {
     ),
 }
 """Why a function can have no recipe. Functions that are not here have none because nobody has written one."""
-
-
-def entries_of(surface: Path) -> list[Entry]:
-    """Read the public names from a file of the catalogue: a header and lines of JSON, which may be compressed."""
-    content = surface.read_bytes()
-    text = gzip.decompress(content) if surface.suffix == ".gz" else content
-    _, *entries = map(json.loads, text.splitlines())
-    return entries
 
 
 def aliases(entries: Sequence[Entry], functions: Collection[str]) -> Iterator[Reason]:

@@ -13,15 +13,13 @@ yet.
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from freezing.common.gate import SampleGate
 from freezing.common.parts import Reason, merge, write_part
-from freezing.common.restart import fix_hashes
+from freezing.common.restart import begin
 from freezing.tensorflow.in_turn import deadly_reasons, draw_in_turn, parts_of
 from runners.suite.frozen import PackWriter
 from runners.tensorflow import FRAMEWORK
@@ -101,9 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2 or list(arguments[2:]) not in ([], [MERGE]):
         print(f"usage: python -m freezing.tensorflow SURFACE FOLDER [{MERGE}]", file=sys.stderr)
         return 2
-    fix_hashes("freezing.tensorflow", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(FRAMEWORK, "freezing.tensorflow", arguments)
     freeze(Path(arguments[0]), Path(arguments[1]), SUITE, drawing=MERGE not in arguments)
     return 0
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import inspect
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -14,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
+from freezing.common.parts import entries_of
 from freezing.common.per_device import Refusal
 from freezing.tensorflow.definitions import RAW
 from freezing.tensorflow.references import rank
@@ -101,5 +100,4 @@ def _left_open(name: str, own: str) -> str | None:
 
 def public_names(surface: Path) -> list[str]:
     """Read the canonical names of all public functions from a file of ``portolan-runner enumerate``."""
-    _, *entries = map(json.loads, gzip.decompress(surface.read_bytes()).decode().splitlines())
-    return sorted(entry["name"] for entry in entries if entry["kind"] == "function")
+    return sorted(entry["name"] for entry in entries_of(surface) if entry["kind"] == "function")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tensorflow as tf
-from freezing.common.agreement import Reference
+from freezing.common.agreement import Reference, members
 from freezing.common.gate import Arguments
 from freezing.tensorflow.formulas import formula_of
 from freezing.tensorflow.numpy_functions import counterparts
@@ -102,10 +102,4 @@ def to_numpy(tree: Any) -> Any:
 
 def flat(tree: Any) -> list[Any]:
     """Return the arrays and plain values of a tree, in order."""
-    if isinstance(tree, Leaf):
-        return [tree.values]
-    if isinstance(tree, (list, tuple)):
-        return [leaf for member in tree for leaf in flat(member)]
-    if isinstance(tree, Mapping):
-        return [leaf for member in tree.values() for leaf in flat(member)]
-    return [tree]
+    return [member.values if isinstance(member, Leaf) else member for member in members(tree)]

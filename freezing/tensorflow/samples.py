@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from freezing.common.agreement import members
 from freezing.common.kinds import kinds_of
 from freezing.common.samples import Drawn, Sample
 from freezing.tensorflow.definitions import raw_recipes
@@ -142,9 +143,8 @@ class Sampler:
         except Exception as error:
             text = (_NODE.sub("", str(error)).strip().splitlines() or [""])[0]
             raise LeftOutError("raises", f"{type(error).__name__}: {text[:120]}") from error
-        members = list(_members(host_result))
         arrays = leaves(host_result)
-        if not arrays or not all(isinstance(member, Leaf) for member in members):
+        if not arrays or not all(isinstance(member, Leaf) for member in members(host_result)):
             raise LeftOutError("returns something else than arrays", "")
         if any(array.dtype not in _WRITTEN for array in arrays):
             raise LeftOutError("returns an array of a type that NumPy does not have", "")
@@ -164,14 +164,3 @@ _WRITTEN = frozenset(
 def _by_place(parameter: inspect.Parameter) -> bool:
     is_required = parameter.default is inspect.Parameter.empty
     return is_required and parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-
-
-def _members(tree: Any) -> Iterator[Any]:
-    if isinstance(tree, (list, tuple)):
-        for member in tree:
-            yield from _members(member)
-    elif isinstance(tree, Mapping):
-        for member in tree.values():
-            yield from _members(member)
-    else:
-        yield tree

@@ -7,17 +7,15 @@ Each of them has a file in FOLDER. If the file exists, it is not drawn again, so
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from freezing.common.gate import GatedFunction, SampleGate
-from freezing.common.parts import Reason, draw_missing, merge, write_part
-from freezing.common.restart import fix_hashes
+from freezing.common.parts import Reason, draw_missing, merge, write_cases
+from freezing.common.restart import begin
 from freezing.common.samples import Drawn
 from runners.suite.frozen import PackWriter
 from runners.torch import FRAMEWORK
@@ -61,10 +59,7 @@ def freeze_operator(op: Any, path: Path) -> None:
     if gradient is not None:
         function = gradient.function.call
         admit(gradients.KIND, lambda: gradients.draw(op, function, pack), [(gradient, gradients.KEPT)])
-    for name, gate in gates:
-        pack.cases += gate.cases
-        left_out += [(name, *reason) for reason in gate.left_out]
-    write_part(pack, left_out, path)
+    write_cases(pack, gates, path, left_out)
 
 
 def title_of(op: Any) -> str:
@@ -102,9 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m freezing.torch FOLDER", file=sys.stderr)
         return 2
-    fix_hashes("freezing.torch", arguments)
-    os.environ.update(FRAMEWORK.devices["cpu"].variables)
-    warnings.simplefilter("ignore")
+    begin(FRAMEWORK, "freezing.torch", arguments)
     freeze(Path(arguments[0]), SUITE)
     return 0
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, SampleGate
-from freezing.common.parts import write_part
+from freezing.common.parts import write_cases
 from freezing.common.samples import Sample
 from freezing.common.variants import Call
 from freezing.torch import differences, normalizations, references
@@ -132,7 +132,7 @@ def freeze_buffers(info: Any, base_cases: Any, path: Path) -> None:
                     case, new_call, "forward_and_buffers", f"{word}{BUFFERS}", (BUFFERS,), base_cases, pack
                 )
                 gate.admit([sample], 1)
-    _write(subject, gate, pack, path)
+    write_cases(pack, [(subject.name, gate)], path)
 
 
 def freeze_gradients(info: Any, base_cases: Any, path: Path) -> None:
@@ -144,7 +144,7 @@ def freeze_gradients(info: Any, base_cases: Any, path: Path) -> None:
         _admit_gradients(subject, gate, base_cases, pack)
         if gate.cases:
             break
-    _write(subject, gate, pack, path)
+    write_cases(pack, [(subject.name, gate)], path)
 
 
 def _admit_gradients(subject: ModuleGradient, gate: SampleGate, base_cases: Any, pack: PackWriter) -> None:
@@ -257,8 +257,3 @@ def _sample(
     elements = sum(array.size for array in arrays)
     call_text = json.dumps(tree, separators=(",", ":"))
     return Sample(f"{case['name']}-{ending}", case["dtype"], call_text, digests, (*kinds, *tags), elements)
-
-
-def _write(subject: ModuleClass, gate: SampleGate, pack: PackWriter, path: Path) -> None:
-    pack.cases += gate.cases
-    write_part(pack, [(subject.name, *reason) for reason in gate.left_out], path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from freezing.common.gate import SampleGate
-from freezing.common.parts import Reason, write_part
+from freezing.common.parts import Reason, write_cases, write_part
 from freezing.common.samples import Drawn
 from freezing.torch.samples import seed, write
 from freezing.torch.subjects import WaySubject
@@ -54,9 +54,7 @@ def freeze(info: Any, path: Path) -> None:
     draws = draw(info, pack)
     left_out += [(subject.name, name, "a sample that cannot be frozen", detail) for name, detail in draws.left_out]
     gate.admit(draws.samples, KEPT)
-    pack.cases += gate.cases
-    left_out += [(subject.name, *reason) for reason in gate.left_out]
-    write_part(pack, left_out, path)
+    write_cases(pack, [(subject.name, gate)], path, left_out)
 
 
 def draw(info: Any, pack: PackWriter) -> Drawn:

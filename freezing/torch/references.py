@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch._refs
 from freezing.common import agreement
-from freezing.common.agreement import Reference
+from freezing.common.agreement import Reference, members
 from freezing.common.gate import Arguments
 from freezing.torch import normalizations
 from runners.suite.checks import Tolerance
@@ -91,10 +91,10 @@ def to_numpy(tree: Any) -> Any:
 
 def flat(tree: Any) -> list[Any]:
     """Return the arrays and plain values of a tree, in order."""
-    if isinstance(tree, torch.Tensor):
-        return [tree.detach().resolve_conj().resolve_neg().to(WIDE.get(tree.dtype, tree.dtype)).numpy()]
-    if isinstance(tree, (list, tuple)):
-        return [leaf for member in tree for leaf in flat(member)]
-    if isinstance(tree, Mapping):
-        return [leaf for member in tree.values() for leaf in flat(member)]
-    return [tree]
+
+    def plain(member: Any) -> Any:
+        if not isinstance(member, torch.Tensor):
+            return member
+        return member.detach().resolve_conj().resolve_neg().to(WIDE.get(member.dtype, member.dtype)).numpy()
+
+    return [plain(member) for member in members(tree)]

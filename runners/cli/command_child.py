@@ -12,9 +12,10 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from runners import frameworks
@@ -32,18 +33,17 @@ FAILED, LATE, INTERRUPTED = 1, 3, 130
 
 
 @dataclass(frozen=True)
-class ChildOrder:
-    """A command, and how to run it."""
+class CommandOrder:
+    """The command line options of one recording or watched run."""
 
     framework: str
     device: str
-    job: str
-    """The kind of job, which is one of those that ``runners.recording.child`` accepts."""
     interpreter: Interpreter
     command: Command
+    words: Sequence[str]
+    """The command line as the user typed it."""
+    out: Path
     timeout_s: float
-    variables: Mapping[str, str]
-    """Environment variables that are set in addition to the device's."""
 
 
 @dataclass
@@ -99,8 +99,24 @@ class Ended:
     """The exit code that ``portolan-runner`` returns for this ending."""
 
 
-def run_child(order: ChildOrder, report: ChildReport) -> Ended:
-    """Run the command until its end, its deadline or Ctrl-C."""
+def run_child(order: CommandOrder, job: str, variables: Mapping[str, str] = {}) -> tuple[Ended, ChildReport]:
+    """Run the command until its end, its deadline or Ctrl-C. Raises ``RecordingError`` if it did not begin.
+
+    ``job`` is one of the kinds of jobs that ``runners.recording.child`` accepts. ``variables`` are set in addition to
+    the device's.
+    """
+    report = ChildReport()
+    ended = _run(order, job, variables, report)
+    if report.version is None:
+        raise RecordingError(
+            report.broken
+            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
+            f"{order.framework} is installed in it"
+        )
+    return ended, report
+
+
+def _run(order: CommandOrder, job: str, variables: Mapping[str, str], report: ChildReport) -> Ended:
     ours, theirs = os.pipe()
     device = frameworks.variables(frameworks.load(order.framework), order.device)
     command = order.command
@@ -108,9 +124,9 @@ def run_child(order: ChildOrder, report: ChildReport) -> Ended:
         process = subprocess.Popen(
             [
                 order.interpreter.path, *command.options, str(fork_server.LAUNCHER), CHILD, str(theirs),
-                order.framework, order.job, command.kind, command.target, *command.arguments,
+                order.framework, job, command.kind, command.target, *command.arguments,
             ],
-            env={**fork_server.environment(inherited_variables()), **device, **order.variables},
+            env={**fork_server.environment(inherited_variables()), **device, **variables},
             pass_fds=[theirs],
             start_new_session=True,
         )  # fmt: skip

@@ -38,6 +38,7 @@ from runners.isolation.secrecy import hide_own_variables
 from runners.settings import SECRET, heartbeat_s, variables
 
 if TYPE_CHECKING:
+    from runners.cli.command_child import CommandOrder
     from runners.http.service import ServeOptions
 
 MAX_SLOTS = 64
@@ -322,43 +323,32 @@ def _enumerate(options: argparse.Namespace) -> int:
 
 
 def _record(options: argparse.Namespace) -> int:
-    from runners.cli.recording import RecordOrder, record
-    from runners.recording.command import Command
+    from runners.cli.recording import record
 
-    _check_timeout(options)
-    command = Command.parse(options.words)
-    options.python = options.python or command.interpreter
-    return record(
-        RecordOrder(
-            framework=options.framework,
-            interpreter=_interpreter(options),
-            command=command,
-            words=options.words,
-            out=options.out,
-            timeout_s=options.timeout_s,
-            with_values=options.with_values,
-            target=options.target,
-        )
-    )
+    return record(_command_order(options), with_values=options.with_values, target=options.target)
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from runners.cli.watching import WatchOrder, watch
+    from runners.cli.watching import watch
+
+    return watch(_command_order(options))
+
+
+def _command_order(options: argparse.Namespace) -> CommandOrder:
+    from runners.cli.command_child import CommandOrder
     from runners.recording.command import Command
 
     _check_timeout(options)
     command = Command.parse(options.words)
     options.python = options.python or command.interpreter
-    return watch(
-        WatchOrder(
-            framework=options.framework,
-            device=options.device,
-            interpreter=_interpreter(options),
-            command=command,
-            words=options.words,
-            out=options.out,
-            timeout_s=options.timeout_s,
-        )
+    return CommandOrder(
+        framework=options.framework,
+        device=options.device,
+        interpreter=_interpreter(options),
+        command=command,
+        words=options.words,
+        out=options.out,
+        timeout_s=options.timeout_s,
     )
 
 

@@ -81,11 +81,7 @@ def make_parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
     _target(run)
     run.add_argument("case", metavar="CASE", nargs="?", help="id of the case, from 'portolan-runner cases'")
-    _suites(
-        run,
-        "SUITE",
-        f"name of a suite, or path of your own (default: {DEFAULT_SUITE})",
-    )
+    _suites(run, "SUITE", f"name of a suite, or path of your own (default: {DEFAULT_SUITE})")
     run.add_argument(
         "--timing",
         choices=[policy.value for policy in TimingPolicy],
@@ -116,12 +112,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--runs", type=int, help=f"with --out: runs of each case, 1 to 100 (default: {DEFAULT_RUNS})")
     run.add_argument("--slots", type=int, help="with --out: maximum number of untimed cases at once (default: 1)")
-    run.add_argument(
-        "--timeout-s",
-        type=float,
-        default=DEFAULT_TIMEOUT_S,
-        help="deadline of a case in seconds (default: %(default)g)",
-    )
+    _timeout(run, "a case")
     run.add_argument("--memory-limit", type=_size, help="memory limit of a case's processes, as for serve")
 
     cases = commands.add_parser("cases", help="list the cases of a framework")
@@ -142,12 +133,7 @@ def make_parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--out", metavar="FILE", type=Path, required=True, help="output file; an existing recording is replaced"
     )
-    record.add_argument(
-        "--timeout-s",
-        type=float,
-        default=DEFAULT_TIMEOUT_S,
-        help="deadline of the command in seconds (default: %(default)g)",
-    )
+    _timeout(record, "the command")
     record.add_argument(
         "--with-values",
         action="store_true",
@@ -160,19 +146,14 @@ def make_parser() -> argparse.ArgumentParser:
         "report this device as theirs; "
         "`assess --run` sets this option",
     )
-    record.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
+    _words(record)
     record.set_defaults(device="cpu")
 
     watch = commands.add_parser("watch", help="run a command of yours on a device, and note what falls back or raises")
     _target(watch)
     watch.add_argument("--out", metavar="FILE", type=Path, required=True, help="output file")
-    watch.add_argument(
-        "--timeout-s",
-        type=float,
-        default=DEFAULT_TIMEOUT_S,
-        help="deadline of the command in seconds (default: %(default)g)",
-    )
-    watch.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
+    _timeout(watch, "the command")
+    _words(watch)
 
     surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")
@@ -215,6 +196,15 @@ def _python(parser: argparse.ArgumentParser) -> None:
         metavar="PYTHON",
         help="a Python from 3.9 that has the framework and NumPy; nothing is installed in it",
     )
+
+
+def _timeout(parser: argparse.ArgumentParser, what: str) -> None:
+    help_text = f"deadline of {what} in seconds (default: %(default)g)"
+    parser.add_argument("--timeout-s", type=float, default=DEFAULT_TIMEOUT_S, help=help_text)
+
+
+def _words(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", metavar="-- COMMAND", nargs="+", help="python with a script, -m MODULE or -c TEXT")
 
 
 def _suites(parser: argparse.ArgumentParser, metavar: str, meaning: str) -> None:

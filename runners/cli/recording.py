@@ -7,7 +7,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -15,14 +14,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from protocol.enums import HOST
 from protocol.model import first_fault
 from protocol.recording import Recording
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, ChildReport, ReportedEntry, run_child
+from runners.cli.command_child import ChildReport, CommandOrder, ReportedEntry, run_child
 from runners.errors import RecordingError, UsageError
-from runners.isolation.fork_server import Interpreter
-from runners.recording.command import AT, RECORD, RECORD_VALUES, Command
+from runners.recording.command import AT, RECORD, RECORD_VALUES
 from runners.suite.recording.book import CALL, CROSSING, LEFT_OUT
 
 EAGER = {"TORCHDYNAMO_DISABLE": "1"}
@@ -30,46 +27,30 @@ EAGER = {"TORCHDYNAMO_DISABLE": "1"}
 MOST_NOTES = 3
 
 
-@dataclass(frozen=True)
-class RecordOrder:
-    """The command line options of one recording."""
-
-    framework: str
-    interpreter: Interpreter
-    command: Command
-    words: Sequence[str]
-    """The command line as the user typed it."""
-    out: Path
-    timeout_s: float
-    with_values: bool
-    target: str | None
-    """The device for which the command is recorded, if an option names one."""
-
-    @property
-    def spoken_device(self) -> str:
-        """The device that arrays claim to be on during the recording; empty for the CPU."""
-        return self.target if self.target in frameworks.load(self.framework).spoken_devices else ""
-
-
-def record(order: RecordOrder) -> int:
+def record(order: CommandOrder, *, with_values: bool, target: str | None) -> int:
     """Run the command and write its recording. Returns the exit code. Raises ``RecordingError`` if nothing was
-    recorded."""
+    recorded.
+
+    ``target`` is the device for which the command is recorded, if an option names one.
+    """
     framework = frameworks.load(order.framework)
     if framework.recorder is None:
         raise UsageError(f"the calls of {order.framework} cannot be recorded: choose jax, tensorflow or torch")
     require_writable(order.out)
-    began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()
-    job = f"{RECORD_VALUES if order.with_values else RECORD}{AT}{order.spoken_device}"
-    end = run_child(
-        ChildOrder(order.framework, HOST, job, order.interpreter, order.command, order.timeout_s, EAGER), report
+    # The device that arrays claim to be on during the recording; empty for the CPU.
+    spoken_device = target if target in framework.spoken_devices else ""
+    began, moment = time.monotonic(), datetime.now(UTC)
+    end, report = run_child(order, f"{RECORD_VALUES if with_values else RECORD}{AT}{spoken_device}", EAGER)
+    recording = _recording(
+        order,
+        report,
+        {
+            "target": spoken_device or None,
+            "recorded_at": moment,
+            "seconds": time.monotonic() - began,
+            "exit_code": end.exit_code,
+        },
     )
-    if report.version is None:
-        raise RecordingError(
-            report.broken
-            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
-            f"{order.framework} is installed in it"
-        )
-    recording = _recording(order, report, end.exit_code, moment, time.monotonic() - began)
     if not recording.calls and not recording.left_out:
         raise RecordingError(
             f"nothing was recorded, because {end.words} before it called a function of {order.framework}: "
@@ -81,21 +62,16 @@ def record(order: RecordOrder) -> int:
     return end.code
 
 
-def _recording(
-    order: RecordOrder, report: ChildReport, exit_code: int | None, moment: datetime, seconds: float
-) -> Recording:
+def _recording(order: CommandOrder, report: ChildReport, facts: dict[str, Any]) -> Recording:
     try:
         return Recording.model_validate(
             {
                 "portolan": metadata.version("portolan"),
                 "framework": order.framework,
-                "target": order.spoken_device or None,
                 "version": report.version,
                 "command": list(order.words),
                 "folder": str(Path.cwd()),
-                "recorded_at": moment,
-                "seconds": seconds,
-                "exit_code": exit_code,
+                **facts,
                 "notes": report.notes,
                 "calls": _calls(report.of_kind(CALL)),
                 "crossings": [{**entry.facts, "sites": entry.sites} for entry in report.of_kind(CROSSING)],

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
-from pathlib import Path
 
 from protocol.watched_run import WatchedEvent, WatchedRun
 from runners import frameworks
-from runners.cli.command_child import ChildOrder, ChildReport, run_child
+from runners.cli.command_child import CommandOrder, run_child
 from runners.cli.recording import require_writable, write
-from runners.errors import RecordingError, UsageError
-from runners.isolation.fork_server import Interpreter
-from runners.recording.command import AT, WATCH, Command
+from runners.errors import UsageError
+from runners.recording.command import AT, WATCH
 from runners.suite.recording.book import FELL_BACK, RAISED
 
 
-@dataclass(frozen=True)
-class WatchOrder:
-    """The command line options of one watched run."""
-
-    framework: str
-    device: str
-    interpreter: Interpreter
-    command: Command
-    words: Sequence[str]
-    """The command line as the user typed it."""
-    out: Path
-    timeout_s: float
-
-
-def watch(order: WatchOrder) -> int:
+def watch(order: CommandOrder) -> int:
     """Run the command and write the report. Returns the exit code. Raises ``RecordingError`` if the command cannot be
     watched."""
     if frameworks.load(order.framework).watcher is None:
@@ -42,17 +24,9 @@ def watch(order: WatchOrder) -> int:
             f"commands cannot be watched on a device of {order.framework}: choose one of jax, tensorflow or torch"
         )
     require_writable(order.out)
-    began, moment, report = time.monotonic(), datetime.now(UTC), ChildReport()
-    job = f"{WATCH}{AT}{order.device}"
-    end = run_child(
-        ChildOrder(order.framework, order.device, job, order.interpreter, order.command, order.timeout_s, {}), report
-    )
-    if report.version is None:
-        raise RecordingError(
-            report.broken
-            or f"{order.interpreter.path} ended before the command began: check that it starts, and that "
-            f"{order.framework} is installed in it"
-        )
+    began, moment = time.monotonic(), datetime.now(UTC)
+    end, report = run_child(order, f"{WATCH}{AT}{order.device}")
+    assert report.version is not None
     run = WatchedRun(
         portolan=metadata.version("portolan"),
         framework=order.framework,

@@ -59,10 +59,6 @@ def chosen_targets(side: SideSelector, targets: Sequence[Target]) -> list[Target
     return matches
 
 
-def _why_not(target: Target) -> str:
-    return f"{'simulated' if target.simulated else NOT_RUN}: its results are not compared"
-
-
 def match_targets(
     a: Sequence[Target], b: Sequence[Target], *, single_targets: bool
 ) -> tuple[list[tuple[Target, Target]], list[Omission]]:
@@ -71,7 +67,11 @@ def match_targets(
     targets with this framework and device, targets with the same version are paired first, and among these the targets
     with the same hardware."""
     left_out = [
-        Omission(target=target.target, side=side, why=_why_not(target))
+        Omission(
+            target=target.target,
+            side=side,
+            why=f"{'simulated' if target.simulated else NOT_RUN}: its results are not compared",
+        )
         for side, targets in _sides(a, b)
         for target in targets
         if not target.is_compared

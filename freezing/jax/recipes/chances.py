@@ -8,7 +8,7 @@ import numpy as np
 
 from freezing.jax.draws import Array, Draw
 from freezing.jax.recipes.elementwise import SPECIAL
-from freezing.jax.recipes.recipe import Call, Calls, Recipe, call, recipe
+from freezing.jax.recipes.recipe import Call, Calls, Recipe, alike, call, of_sources, recipe
 
 STATS, RANDOM, INITIALIZERS = "jax.scipy.stats", "jax.random", "jax.nn.initializers"
 FLOATS = "float32 bfloat16"
@@ -82,16 +82,21 @@ def _distributions() -> Iterator[Recipe]:
         yield of_counts("betabinom", method, *two, numbers=1)
     yield of_counts("poisson", "cdf", (0.5, 4))
     yield recipe(f"{STATS}.poisson", "entropy", lambda draw: [call(draw.positive(4))], "float32")
-    yield recipe(f"{STATS}.bernoulli", "pmf logpmf cdf", _of_two_values, FLOATS)
+    yield recipe(
+        f"{STATS}.bernoulli",
+        "pmf logpmf cdf",
+        of_sources(alike(2, *SHAPES), lambda draw, *shape: draw.integers(*shape, high=1).astype(float), Draw.unit),
+        FLOATS,
+    )
     yield recipe(f"{STATS}.bernoulli", "ppf", lambda draw: [call(draw.unit(3, 4), draw.unit(3, 4))], FLOATS)
     yield recipe(f"{STATS}.dirichlet", "pdf logpdf", _of_shares, "float32")
-    yield recipe(f"{STATS}.multinomial", "pmf logpmf", _of_shared_counts, "float32")
+    yield recipe(
+        f"{STATS}.multinomial",
+        "pmf logpmf",
+        lambda draw: [call(np.array([1.0, 2.0, 3.0]), np.array(6.0), _shares(draw))],
+        "float32",
+    )
     yield recipe(f"{STATS}.multivariate_normal", "pdf logpdf", _of_vectors, "float32")
-
-
-def _of_two_values(draw: Draw) -> Iterator[Call]:
-    for shape in SHAPES:
-        yield call(draw.integers(*shape, high=1).astype(float), draw.unit(*shape))
 
 
 def _shares(draw: Draw) -> Array:
@@ -104,21 +109,17 @@ def _of_shares(draw: Draw) -> Iterator[Call]:
     yield call(np.array([0.25, 0.25, 0.5]), draw.positive(3))
 
 
-def _of_shared_counts(draw: Draw) -> Iterator[Call]:
-    yield call(np.array([1.0, 2.0, 3.0]), np.array(6.0), _shares(draw))
-
-
 def _of_vectors(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3), draw.array(3), draw.symmetric(3, 3))
     yield call(draw.array(4, 3), draw.array(3), draw.symmetric(3, 3))
 
 
-def of_a_key(*parameters: tuple[float, float], shape: str = "shape") -> Calls:
+def of_a_key(*parameters: tuple[float, float]) -> Calls:
     """Call with a random key, a scalar for each parameter, and the shape as an option."""
 
     def calls(draw: Draw) -> Iterator[Call]:
         for size in ((3, 4), (0, 3), (4,)):
-            yield call(draw.key(), *(draw.within(*bounds) for bounds in parameters), **{shape: size})
+            yield call(draw.key(), *(draw.within(*bounds) for bounds in parameters), shape=size)
 
     return calls
 
@@ -126,11 +127,6 @@ def of_a_key(*parameters: tuple[float, float], shape: str = "shape") -> Calls:
 def of_a_key_and_dtype(draw: Draw) -> Iterator[Call]:
     for size in ((3, 4), (), (0, 3)):
         yield call(draw.key(), size, draw.named)
-
-
-def initial_values(draw: Draw) -> Iterator[Call]:
-    yield call(draw.key(), (3, 4), draw.named)
-    yield call(draw.key(), (0, 4), draw.named)
 
 
 _UNIT, _POSITIVE = (0.1, 0.9), (0.5, 3)
@@ -177,7 +173,12 @@ RECIPES = [
         lambda draw: [call(np.array([0, 1, 2, 3], np.uint32), (3, 4)), call(np.array([0, 1], np.uint32), (0, 2))],
         "float32",
     ),
-    recipe(INITIALIZERS, "zeros ones", initial_values, FLOATS),
+    recipe(
+        INITIALIZERS,
+        "zeros ones",
+        lambda draw: [call(draw.key(), shape, draw.named) for shape in ((3, 4), (0, 4))],
+        FLOATS,
+    ),
     recipe(SPECIAL, "bernoulli", lambda draw: [call(5), call(8)], "float32"),
     recipe(SPECIAL, "comb", lambda draw: [call(draw.integers(4, low=5, high=9), draw.integers(4))], "float32"),
     recipe(SPECIAL, "bessel_jn", lambda draw: [call(draw.positive(4), v=2)], "float32"),

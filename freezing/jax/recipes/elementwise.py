@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from freezing.jax.draws import Draw
-from freezing.jax.recipes.recipe import Call, Calls, call, recipe
+from freezing.jax.recipes.recipe import Call, Calls, alike, call, of_arrays, of_one, of_sources, recipe, within
 
 NUMPY, LAX, NN, SPECIAL = "jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special"
 FLOATS = "float32 bfloat16 float16"
@@ -23,90 +22,54 @@ def unary(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0, 3))
 
 
-def unary_within(low: float, high: float) -> Calls:
-    def calls(draw: Draw) -> Iterator[Call]:
-        for shape in ((3, 4), (), (0, 3), (2, 1, 5)):
-            yield call(draw.within(low, high, *shape))
+SHAPES = ((3, 4), (), (0, 3))
+BROADCAST = (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,)))
 
-    return calls
+
+def unary_within(low: float, high: float) -> Calls:
+    return of_arrays(*alike(1, (3, 4), (), (0, 3), (2, 1, 5)), by=within(low, high))
+
+
+def binary_within(low: float, high: float) -> Calls:
+    return of_arrays(*BROADCAST, ((2, 1), (1, 3)), by=within(low, high))
+
+
+def alike_within(low: float, high: float) -> Calls:
+    """Call with two arrays of the same shape, because ``jax.lax`` does not broadcast."""
+    return of_arrays(*alike(2, *SHAPES, (2, 5)), by=within(low, high))
+
+
+def of_units(count: int) -> Calls:
+    """Call with ``count`` arrays of values between 0 and 1."""
+    return of_arrays(*alike(count, *SHAPES), by=Draw.unit)
 
 
 positive = unary_within(0.3, 4)
 unit = unary_within(0.05, 0.95)
 signed_unit = unary_within(-0.95, 0.95)
-
-
-def binary(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
-    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,)), ((2, 1), (1, 3))):
-        yield call(draw.within(low, high, *one), draw.within(low, high, *other))
-
-
-def binary_alike(draw: Draw, low: float = -3, high: float = 3) -> Iterator[Call]:
-    """Call with two arrays of the same shape, because ``jax.lax`` does not broadcast."""
-    for shape in ((3, 4), (), (0, 3), (2, 5)):
-        yield call(draw.within(low, high, *shape), draw.within(low, high, *shape))
-
-
-positive_binary = partial(binary, low=0.5, high=3)
-positive_alike = partial(binary_alike, low=0.5, high=3)
-
-
-def divisions(draw: Draw) -> Iterator[Call]:
-    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
-        yield call(draw.array(*one), draw.within(1, 4, *other))
-
-
-def divided_alike(draw: Draw) -> Iterator[Call]:
-    for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.array(*shape), draw.within(1, 4, *shape))
-
-
-def comparisons(draw: Draw) -> Iterator[Call]:
-    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ()), ((0, 3), (3,))):
-        yield call(draw.with_repeats(*one), draw.with_repeats(*other))
-
-
-def compared_alike(draw: Draw) -> Iterator[Call]:
-    for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.with_repeats(*shape), draw.with_repeats(*shape))
-
-
-def shifts(draw: Draw) -> Iterator[Call]:
-    for one, other in (((3, 4), (3, 4)), ((3, 4), (4,)), ((), ())):
-        yield call(draw.within(0, 100, *one), draw.within(0, 5, *other))
-
-
-def shifted_alike(draw: Draw) -> Iterator[Call]:
-    for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.within(0, 100, *shape), draw.within(0, 5, *shape))
-
-
-def of_units(count: int) -> Calls:
-    """Call with ``count`` arrays of values between 0 and 1."""
-
-    def calls(draw: Draw) -> Iterator[Call]:
-        for shape in ((3, 4), (), (0, 3)):
-            yield call(*(draw.unit(*shape) for _ in range(count)))
-
-    return calls
-
-
-def scalings(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), draw.integers(3, 4))
-    yield call(draw.array(3, 4), draw.integers(4))
-    yield call(draw.array(), draw.integers())
+binary = binary_within(-3, 3)
+binary_alike = alike_within(-3, 3)
+positive_binary = binary_within(0.5, 3)
+positive_alike = alike_within(0.5, 3)
+divisions = of_sources(BROADCAST, Draw.array, within(1, 4))
+divided_alike = of_sources(alike(2, *SHAPES), Draw.array, within(1, 4))
+comparisons = of_arrays(*BROADCAST, by=Draw.with_repeats)
+compared_alike = of_arrays(*alike(2, *SHAPES), by=Draw.with_repeats)
+shifts = of_sources(BROADCAST[:3], within(0, 100), within(0, 5))
+shifted_alike = of_sources(alike(2, *SHAPES), within(0, 100), within(0, 5))
+scalings = of_sources(BROADCAST[:3], Draw.array, Draw.integers)
+along_axis = of_one(call((3, 4)), call((3, 4), axis=0), call((4,)), call((0, 4)))
+clamps = of_sources(alike(3, *SHAPES), within(-2, -1), Draw.array, within(1, 2))
+roundings = of_one(call((3, 4)), call((3, 4), 1), call(()), call((0, 3)))
+selections = of_sources(alike(3, *SHAPES), Draw.booleans, Draw.array, Draw.array)
+nested_where = of_sources(
+    (((3, 4), (3, 4), (3, 4)), ((3, 1), (4,), ()), ((0, 3), (0, 3), (3,))), Draw.booleans, Draw.array, Draw.array
+)
 
 
 def activations(draw: Draw) -> Iterator[Call]:
     yield from unary(draw)
     yield call(draw.array(3, 4), 0.3)
-
-
-def along_axis(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), axis=0)
-    yield call(draw.array(4))
-    yield call(draw.array(0, 4))
 
 
 def clips(draw: Draw) -> Iterator[Call]:
@@ -116,35 +79,12 @@ def clips(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(0, 3), -1, 1)
 
 
-def clamps(draw: Draw) -> Iterator[Call]:
-    for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.within(-2, -1, *shape), draw.array(*shape), draw.within(1, 2, *shape))
-
-
-def roundings(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), 1)
-    yield call(draw.array())
-    yield call(draw.array(0, 3))
-
-
 def close(draw: Draw) -> Iterator[Call]:
     values = draw.array(3, 4)
     yield call(values, values + 1e-7 if draw.is_floating else values)
     yield call(values, draw.array(4))
     yield call(values, draw.array(3, 4), rtol=2.0)
     yield call(draw.edges(), draw.edges(), equal_nan=True)
-
-
-def nested_where(draw: Draw) -> Iterator[Call]:
-    yield call(draw.booleans(3, 4), draw.array(3, 4), draw.array(3, 4))
-    yield call(draw.booleans(3, 1), draw.array(4), draw.array())
-    yield call(draw.booleans(0, 3), draw.array(0, 3), draw.array(3))
-
-
-def selections(draw: Draw) -> Iterator[Call]:
-    for shape in ((3, 4), (), (0, 3)):
-        yield call(draw.booleans(*shape), draw.array(*shape), draw.array(*shape))
 
 
 def with_counts(draw: Draw) -> Iterator[Call]:
@@ -186,7 +126,7 @@ RECIPES = [
     recipe(NUMPY, "floor_divide remainder mod fmod divmod", divisions, REALS),
     recipe(NUMPY, "equal not_equal greater greater_equal less less_equal", comparisons, REALS),
     recipe(NUMPY, "bitwise_and bitwise_or bitwise_xor", binary, WHOLE),
-    recipe(NUMPY, "gcd lcm", partial(binary, low=0, high=20), "int32 uint8"),
+    recipe(NUMPY, "gcd lcm", binary_within(0, 20), "int32 uint8"),
     recipe(NUMPY, "left_shift right_shift bitwise_left_shift bitwise_right_shift", shifts, "int32 uint8"),
     recipe(NUMPY, "ldexp", scalings, FLOATS),
     recipe(NUMPY, "clip", clips, REALS),
@@ -216,12 +156,12 @@ RECIPES = [
     recipe(LAX, "rem", divided_alike, REALS),
     recipe(LAX, "eq ne ge gt le lt", compared_alike, REALS),
     recipe(LAX, "bitwise_and bitwise_or bitwise_xor", binary_alike, WHOLE),
-    recipe(LAX, "mulhi", partial(binary_alike, low=0, high=100), "int32 uint8"),
+    recipe(LAX, "mulhi", alike_within(0, 100), "int32 uint8"),
     recipe(LAX, "shift_left shift_right_arithmetic shift_right_logical", shifted_alike, "int32 uint8"),
     recipe(LAX, "igamma igammac igamma_grad_a random_gamma_grad", positive_alike, "float32 bfloat16"),
     recipe(LAX, "betainc", of_units(3), "float32 bfloat16"),
     recipe(LAX, "polygamma", with_counts, "float32"),
-    recipe(LAX, "zeta", partial(binary_alike, low=1.5, high=4), "float32 bfloat16"),
+    recipe(LAX, "zeta", alike_within(1.5, 4), "float32 bfloat16"),
     recipe(LAX, "clamp", clamps, REALS),
     recipe(LAX, "select", selections, "float32 int32 bool complex64"),
     recipe(
@@ -251,7 +191,7 @@ RECIPES = [
         positive_binary,
         FLOATS,
     ),
-    recipe(SPECIAL, "zeta", partial(binary, low=1.5, high=4), FLOATS),
+    recipe(SPECIAL, "zeta", binary_within(1.5, 4), FLOATS),
     recipe(SPECIAL, "polygamma expn", with_counts, "float32"),
     recipe(SPECIAL, "betainc hyp1f1", of_units(3), "float32 bfloat16"),
     recipe(SPECIAL, "hyp2f1", of_units(4), "float32 bfloat16"),

@@ -8,44 +8,31 @@ import numpy as np
 
 from freezing.jax.draws import Draw
 from freezing.jax.recipes.elementwise import LAX, NUMBERS, NUMPY
-from freezing.jax.recipes.recipe import Call, call, recipe
+from freezing.jax.recipes.recipe import Call, alike, call, of_arrays, of_one, of_sources, recipe
 from runners.suite.frozen import Named
 
 NUMPY_LINALG, LINALG, LAX_LINALG = "jax.numpy.linalg", "jax.scipy.linalg", "jax.lax.linalg"
 FIELDS = "float32 complex64"
 
-
-def product(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), draw.array(4, 2))
-    yield call(draw.array(2, 3, 4), draw.array(4, 2))
-    yield call(draw.array(4), draw.array(4))
-    yield call(draw.array(0, 4), draw.array(4, 2))
-
-
-def outer(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3), draw.array(4))
-    yield call(draw.array(0), draw.array(2))
-
-
-def of_vectors(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4), draw.array(4))
-    yield call(draw.array(3, 4), draw.array(4))
-    yield call(draw.array(2, 4), draw.array(2, 4))
-
-
-def matrix_and_vector(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), draw.array(4))
-    yield call(draw.array(2, 3, 4), draw.array(2, 4))
-
-
-def vector_and_matrix(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4), draw.array(4, 3))
-    yield call(draw.array(2, 4), draw.array(2, 4, 3))
-
-
-def cross_products(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4, 3), draw.array(4, 3))
-    yield call(draw.array(3), draw.array(2, 3))
+product = of_arrays(((3, 4), (4, 2)), ((2, 3, 4), (4, 2)), ((4,), (4,)), ((0, 4), (4, 2)))
+outer = of_arrays(((3,), (4,)), ((0,), (2,)))
+of_vectors = of_arrays(((4,), (4,)), ((3, 4), (4,)), ((2, 4), (2, 4)))
+matrix_and_vector = of_arrays(((3, 4), (4,)), ((2, 3, 4), (2, 4)))
+vector_and_matrix = of_arrays(((4,), (4, 3)), ((2, 4), (2, 4, 3)))
+cross_products = of_arrays(((4, 3), (4, 3)), ((3,), (2, 3)))
+two_columns = of_arrays(((4,),), ((4,), (3,)))
+least_squares = of_arrays(((5, 3), (5,)), ((5, 3), (5, 2)))
+oblong = of_arrays(*alike(1, (4, 3), (2, 3, 4), (3, 3)))
+matrices = of_arrays(*alike(1, (3, 3), (2, 4, 4), (1, 1)), by=Draw.matrix)
+one_matrix = of_arrays(*alike(1, (3, 3), (4, 4)), by=Draw.matrix)
+symmetric = of_arrays(*alike(1, (3, 3), (2, 4, 4)), by=Draw.symmetric)
+solutions = of_sources((((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1))), Draw.matrix, Draw.array)
+norms = of_one(
+    call((3, 4)), call((3, 4), ord=1, axis=1), call((3, 4), ord=2, axis=0, keepdims=True), call((5,), ord=np.inf)
+)
+vector_norms = of_one(call((3, 4)), call((3, 4), axis=1, ord=1), call((3, 4), axis=0, keepdims=True))
+matrix_norms = of_one(call((3, 4)), call((2, 3, 4), ord=1), call((3, 4), keepdims=True, ord="nuc"))
+values_only = of_one(call((3, 3), eigvals_only=True), call((4, 4), lower=False, eigvals_only=True), by=Draw.symmetric)
 
 
 def contractions(draw: Draw) -> Iterator[Call]:
@@ -61,58 +48,6 @@ def einsums(draw: Draw) -> Iterator[Call]:
     yield call("i,j->ij", draw.array(0), draw.array(3))
 
 
-def matrices(draw: Draw) -> Iterator[Call]:
-    yield call(draw.matrix(3, 3))
-    yield call(draw.matrix(2, 4, 4))
-    yield call(draw.matrix(1, 1))
-
-
-def symmetric(draw: Draw) -> Iterator[Call]:
-    yield call(draw.symmetric(3, 3))
-    yield call(draw.symmetric(2, 4, 4))
-
-
-def one_matrix(draw: Draw) -> Iterator[Call]:
-    yield call(draw.matrix(3, 3))
-    yield call(draw.matrix(4, 4))
-
-
-def oblong(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4, 3))
-    yield call(draw.array(2, 3, 4))
-    yield call(draw.array(3, 3))
-
-
-def solutions(draw: Draw) -> Iterator[Call]:
-    yield call(draw.matrix(3, 3), draw.array(3))
-    yield call(draw.matrix(3, 3), draw.array(3, 2))
-    yield call(draw.matrix(2, 3, 3), draw.array(2, 3, 1))
-
-
-def norms(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), ord=1, axis=1)
-    yield call(draw.array(3, 4), ord=2, axis=0, keepdims=True)
-    yield call(draw.array(5), ord=np.inf)
-
-
-def vector_norms(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), axis=1, ord=1)
-    yield call(draw.array(3, 4), axis=0, keepdims=True)
-
-
-def matrix_norms(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(2, 3, 4), ord=1)
-    yield call(draw.array(3, 4), keepdims=True, ord="nuc")
-
-
-def least_squares(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(5, 3), draw.array(5))
-    yield call(draw.array(5, 3), draw.array(5, 2))
-
-
 def triangular(draw: Draw) -> Iterator[Call]:
     yield call(np.triu(draw.matrix(3, 3)), draw.array(3, 2))
     yield call(np.tril(draw.matrix(3, 3)), draw.array(3), lower=True)
@@ -123,10 +58,6 @@ def triangular_of_lax(draw: Draw) -> Iterator[Call]:
     yield call(np.tril(draw.matrix(3, 3)), draw.array(3, 2), left_side=True, lower=True)
     yield call(np.triu(draw.matrix(3, 3)), draw.array(2, 3))
     yield call(np.tril(draw.matrix(3, 3)), draw.array(2, 3), lower=True, transpose_a=True)
-
-
-def tridiagonal_systems(draw: Draw) -> Iterator[Call]:
-    yield call(draw.unit(4), draw.within(3, 4, 4), draw.unit(4), draw.array(4, 2))
 
 
 def factored_solution(draw: Draw) -> Iterator[Call]:
@@ -147,33 +78,15 @@ def tridiagonals(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5), draw.array(4), eigvals_only=True)
 
 
-def two_columns(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4))
-    yield call(draw.array(4), draw.array(3))
-
-
-def values_only(draw: Draw) -> Iterator[Call]:
-    yield call(draw.symmetric(3, 3), eigvals_only=True)
-    yield call(draw.symmetric(4, 4), lower=False, eigvals_only=True)
-
-
 def general_products(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), draw.array(4, 2), (((1,), (0,)), ((), ())))
     yield call(draw.array(2, 3, 4), draw.array(2, 4, 3), (((2,), (1,)), ((0,), (0,))))
     yield call(draw.array(4), draw.array(4), (((0,), (0,)), ((), ())))
 
 
-def ragged_products(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(5, 3), draw.array(2, 3, 4), np.array([2, 3], np.int32))
-
-
 def images(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(1, 2, 5, 5), draw.array(3, 2, 2, 2), (1, 1), "SAME")
     yield call(draw.array(1, 2, 5, 5), draw.array(3, 2, 2, 2), (2, 1), "VALID")
-
-
-def images_padded(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(1, 2, 5, 5), draw.array(3, 2, 2, 2), (1, 1), ((1, 0), (0, 2)), (1, 1), (1, 2))
 
 
 def dilated_images(draw: Draw) -> Iterator[Call]:
@@ -257,7 +170,12 @@ RECIPES = [
     recipe(LAX_LINALG, "qr svd", oblong, FIELDS),
     recipe(LAX_LINALG, "qdwh", lambda draw: [call(draw.matrix(3, 3))], FIELDS),
     recipe(LAX_LINALG, "tridiagonal", lambda draw: [call(draw.symmetric(4, 4))], FIELDS),
-    recipe(LAX_LINALG, "tridiagonal_solve", tridiagonal_systems, FIELDS),
+    recipe(
+        LAX_LINALG,
+        "tridiagonal_solve",
+        lambda draw: [call(draw.unit(4), draw.within(3, 4, 4), draw.unit(4), draw.array(4, 2))],
+        FIELDS,
+    ),
     recipe(LAX_LINALG, "triangular_solve", triangular_of_lax, FIELDS),
     recipe(
         LAX_LINALG,
@@ -272,9 +190,19 @@ RECIPES = [
     recipe(LAX, "dot", lambda draw: list(product(draw))[0::2], NUMBERS),
     recipe(LAX, "batch_matmul", lambda draw: [call(draw.array(2, 3, 4), draw.array(2, 4, 2))], NUMBERS),
     recipe(LAX, "dot_general", general_products, NUMBERS),
-    recipe(LAX, "ragged_dot", ragged_products, "float32 bfloat16"),
+    recipe(
+        LAX,
+        "ragged_dot",
+        lambda draw: [call(draw.array(5, 3), draw.array(2, 3, 4), np.array([2, 3], np.int32))],
+        "float32 bfloat16",
+    ),
     recipe(LAX, "conv", images, "float32 bfloat16 complex64"),
-    recipe(LAX, "conv_with_general_padding", images_padded, "float32 bfloat16"),
+    recipe(
+        LAX,
+        "conv_with_general_padding",
+        lambda draw: [call(draw.array(1, 2, 5, 5), draw.array(3, 2, 2, 2), (1, 1), ((1, 0), (0, 2)), (1, 1), (1, 2))],
+        "float32 bfloat16",
+    ),
     recipe(LAX, "conv_general_dilated", dilated_images, "float32 bfloat16 complex64"),
     recipe(LAX, "conv_transpose", transposed_images, "float32 bfloat16"),
     recipe(

@@ -9,32 +9,34 @@ import numpy as np
 
 from freezing.jax.draws import Array, Draw
 from freezing.jax.recipes.elementwise import FLOATS, LAX, NUMBERS, NUMPY, REALS
-from freezing.jax.recipes.recipe import Call, call, recipe
+from freezing.jax.recipes.recipe import Call, call, of_one, recipe
 from runners.suite.frozen import Named
 
 METHOD = "jax.Array"
 
-
-def reductions(draw: Draw, *, empty: bool = True, positive: bool = False) -> Iterator[Call]:
-    make = draw.positive if positive else draw.array
-    yield call(make(3, 4))
-    yield call(make(3, 4), axis=1)
-    yield call(make(2, 3, 4), axis=(0, 2), keepdims=True)
-    yield call(make())
-    if empty:
-        yield call(make(0, 3), axis=0)
-
-
-def reduced_along_one(draw: Draw) -> Iterator[Call]:
-    yield call(draw.distinct(3, 4))
-    yield call(draw.distinct(3, 4), axis=0)
-    yield call(draw.distinct(3, 4), axis=-1, keepdims=True)
-    yield call(draw.distinct(5))
+without_empty = of_one(call((3, 4)), call((3, 4), axis=1), call((2, 3, 4), axis=(0, 2), keepdims=True), call(()))
+reduced_along_one = of_one(
+    call((3, 4)), call((3, 4), axis=0), call((3, 4), axis=-1, keepdims=True), call((5,)), by=Draw.distinct
+)
+cumulative = of_one(call((3, 4)), call((3, 4), axis=1), call((2, 3, 2), axis=0), call((0, 3), axis=1))
+cumulative_from = of_one(
+    call((4,)), call((3, 4), axis=1), call((3, 4), axis=0, include_initial=True), call((0, 3), axis=1)
+)
+cumulative_of_lax = of_one(call((3, 4)), call((3, 4), 1), call((3, 4), 1, True), call((0, 3), 1))
+reduced_by_axes = of_one(call((3, 4), (0,)), call((2, 3, 4), (0, 2)), call((), ()), call((3, 0), (0,)))
+partitions = of_one(call((7,), 3), call((3, 4), 1, axis=0), by=Draw.distinct)
+exponentials = of_one(call((3, 4)), call((3, 4), axis=1), call((3, 4), axis=0, keepdims=True), call(()))
 
 
 def where_reduced(draw: Draw) -> Iterator[Call]:
-    yield from reductions(draw)
+    yield from without_empty(draw)
+    yield call(draw.array(0, 3), axis=0)
     yield call(draw.array(3, 4), where=draw.booleans(3, 4))
+
+
+def deviations(draw: Draw) -> Iterator[Call]:
+    yield from without_empty(draw)
+    yield call(draw.array(3, 4), axis=0, ddof=1)
 
 
 def with_nans(draw: Draw, array: Array) -> Array:
@@ -50,34 +52,6 @@ def nan_reduced(draw: Draw) -> Iterator[Call]:
     yield call(draw.distinct(4))
 
 
-def cumulative(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), axis=1)
-    yield call(draw.array(2, 3, 2), axis=0)
-    yield call(draw.array(0, 3), axis=1)
-
-
-def cumulative_from(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4))
-    yield call(draw.array(3, 4), axis=1)
-    yield call(draw.array(3, 4), axis=0, include_initial=True)
-    yield call(draw.array(0, 3), axis=1)
-
-
-def cumulative_of_lax(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), 1)
-    yield call(draw.array(3, 4), 1, True)
-    yield call(draw.array(0, 3), 1)
-
-
-def reduced_by_axes(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), (0,))
-    yield call(draw.array(2, 3, 4), (0, 2))
-    yield call(draw.array(), ())
-    yield call(draw.array(3, 0), (0,))
-
-
 def arg_reduced_of_lax(draw: Draw) -> Iterator[Call]:
     for dtype in ("int32", "uint8"):
         yield call(draw.distinct(3, 4), 1, Named("dtype", dtype))
@@ -90,11 +64,6 @@ def sorted_along(draw: Draw) -> Iterator[Call]:
     yield call(draw.distinct(7))
     yield call(draw.distinct(3, 4), descending=True)
     yield call(draw.array(0, 3))
-
-
-def partitions(draw: Draw) -> Iterator[Call]:
-    yield call(draw.distinct(7), 3)
-    yield call(draw.distinct(3, 4), 1, axis=0)
 
 
 def quantiles(draw: Draw, of: float) -> Iterator[Call]:
@@ -115,18 +84,6 @@ def averages(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4))
     yield call(draw.array(3, 4), axis=1, weights=draw.positive(4))
     yield call(draw.array(3, 4), axis=0, returned=True)
-
-
-def deviations(draw: Draw) -> Iterator[Call]:
-    yield from reductions(draw, empty=False)
-    yield call(draw.array(3, 4), axis=0, ddof=1)
-
-
-def exponentials(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), axis=1)
-    yield call(draw.array(3, 4), axis=0, keepdims=True)
-    yield call(draw.array())
 
 
 def counts(draw: Draw) -> Iterator[Call]:
@@ -163,8 +120,6 @@ def samples_and_variables(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 5), rowvar=False)
     yield call(draw.array(6), draw.array(6))
 
-
-without_empty = partial(reductions, empty=False)
 
 RECIPES = [
     recipe(NUMPY, "sum prod any all", where_reduced, "float32 int32 bool bfloat16"),

@@ -8,36 +8,31 @@ import numpy as np
 
 from freezing.jax.draws import Draw
 from freezing.jax.recipes.elementwise import LAX, NUMBERS, NUMPY, REALS, WHOLE
-from freezing.jax.recipes.recipe import Call, Calls, call, recipe
+from freezing.jax.recipes.recipe import Call, Calls, Shape, alike, call, of_arrays, of_one, recipe, within
 from runners.suite.frozen import Named
 
 METHOD = "jax.Array"
 ANY = "float32 int32 bool complex64 bfloat16"
 
 
-def with_arguments(shape: tuple[int, ...], *choices: tuple[object, ...]) -> Calls:
+def with_arguments(shape: Shape, *choices: tuple[object, ...]) -> Calls:
     """Call with an array and each choice of further arguments, and with an empty array and the first choice."""
-
-    def calls(draw: Draw) -> Iterator[Call]:
-        for choice in choices:
-            yield call(draw.array(*shape), *choice)
-        yield call(draw.array(0, *shape[1:]), *choices[0])
-
-    return calls
+    return of_one(*(call(shape, *choice) for choice in choices), call((0, *shape[1:]), *choices[0]))
 
 
-def with_options(shape: tuple[int, ...], *choices: dict[str, object]) -> Calls:
-    def calls(draw: Draw) -> Iterator[Call]:
-        for options in choices:
-            yield call(draw.array(*shape), **options)
-        yield call(draw.array(0, *shape[1:]), **choices[0])
-
-    return calls
+def with_options(shape: Shape, *choices: dict[str, object]) -> Calls:
+    return of_one(*(call(shape, **options) for options in choices), call((0, *shape[1:]), **choices[0]))
 
 
-def of_shapes(*shapes: tuple[int, ...]) -> Calls:
+def of_shapes(*shapes: Shape) -> Calls:
     """Call with one array of each shape."""
-    return lambda draw: [call(draw.array(*shape)) for shape in shapes]
+    return of_arrays(*alike(1, *shapes))
+
+
+several = of_arrays(((3,), (2, 1)), ((), (2,)))
+diagonals = of_one(call((4,), 0), call((3, 4), 1), call((3, 4), -1), call((0,), 0))
+slices = of_one(call((5, 4), (1, 0), (4, 3)), call((5, 4), (0, 1), (5, 4), (2, 1)), call((5,), (2,), (2,)))
+unpackings = of_one(call((3,)), call((3, 2), axis=1), call((3,), count=10, bitorder="little"), by=within(0, 255))
 
 
 def joins(draw: Draw) -> Iterator[Call]:
@@ -61,11 +56,6 @@ def stacks(draw: Draw) -> Iterator[Call]:
 def joined_by_lax(draw: Draw) -> Iterator[Call]:
     yield call([draw.array(3, 4), draw.array(2, 4)], 0)
     yield call([draw.array(3, 4), draw.array(3, 0)], 1)
-
-
-def several(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3), draw.array(2, 1))
-    yield call(draw.array(), draw.array(2))
 
 
 def grids(draw: Draw) -> Iterator[Call]:
@@ -104,17 +94,6 @@ def put(draw: Draw) -> Iterator[Call]:
 def put_along(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(3, 4), np.array([[1], [0], [3]], np.int32), draw.array(3, 1), 1, inplace=False)
     yield call(draw.array(3, 4), np.array([[1, 0, 2, 2]], np.int32), draw.array(1, 4), 0, inplace=False)
-
-
-def placements(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), draw.booleans(3, 4), draw.array(12), inplace=False)
-
-
-def diagonals(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4), 0)
-    yield call(draw.array(3, 4), 1)
-    yield call(draw.array(3, 4), -1)
-    yield call(draw.array(0), 0)
 
 
 def chooses(draw: Draw) -> Iterator[Call]:
@@ -162,11 +141,6 @@ def insertions(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5), np.array([1, 3], np.int32), draw.array(2))
 
 
-def appends(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 4), draw.array(2, 4), axis=0)
-    yield call(draw.array(3), draw.array(2, 2))
-
-
 def searches(draw: Draw) -> Iterator[Call]:
     places = np.sort(draw.distinct(6))
     yield call(places, draw.array(4))
@@ -204,12 +178,6 @@ def same_bits(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(), Named("dtype", same))
 
 
-def slices(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(5, 4), (1, 0), (4, 3))
-    yield call(draw.array(5, 4), (0, 1), (5, 4), (2, 1))
-    yield call(draw.array(5), (2,), (2,))
-
-
 def blocks(draw: Draw) -> Iterator[Call]:
     yield call([[draw.array(2, 2), draw.array(2, 1)], [draw.array(1, 2), draw.array(1, 1)]])
     yield call([draw.array(2), draw.array(3)])
@@ -219,12 +187,6 @@ def bits(draw: Draw) -> Iterator[Call]:
     yield call(draw.booleans(3, 10))
     yield call(draw.integers(16, high=1).astype(np.uint8), bitorder="little")
     yield call(draw.booleans(3, 4), axis=1)
-
-
-def unpackings(draw: Draw) -> Iterator[Call]:
-    yield call(draw.within(0, 255, 3))
-    yield call(draw.within(0, 255, 3, 2), axis=1)
-    yield call(draw.within(0, 255, 3), count=10, bitorder="little")
 
 
 def fillings(draw: Draw) -> Iterator[Call]:
@@ -274,7 +236,12 @@ RECIPES = [
     recipe(NUMPY, "stack", stacks, ANY),
     recipe(NUMPY, "vstack hstack dstack column_stack", joins, ANY),
     recipe(NUMPY, "block", blocks, ANY),
-    recipe(NUMPY, "append", appends, ANY),
+    recipe(
+        NUMPY,
+        "append",
+        lambda draw: [call(draw.array(3, 4), draw.array(2, 4), axis=0), call(draw.array(3), draw.array(2, 2))],
+        ANY,
+    ),
     recipe(NUMPY, "insert", insertions, ANY),
     recipe(NUMPY, "delete", with_arguments((3, 4), (1, 1), (5,)), ANY),
     recipe(NUMPY, "split array_split", with_arguments((4, 4), (2,), ((1, 3), 1)), ANY),
@@ -292,7 +259,9 @@ RECIPES = [
     recipe(NUMPY, "take_along_axis", taken_along, ANY),
     recipe(NUMPY, "put", put, ANY),
     recipe(NUMPY, "put_along_axis", put_along, ANY),
-    recipe(NUMPY, "place", placements, ANY),
+    recipe(
+        NUMPY, "place", lambda draw: [call(draw.array(3, 4), draw.booleans(3, 4), draw.array(12), inplace=False)], ANY
+    ),
     recipe(NUMPY, "choose", chooses, ANY),
     recipe(NUMPY, "select", selections, ANY),
     recipe(NUMPY, "compress", compressions, ANY),

@@ -8,36 +8,19 @@ import numpy as np
 
 from freezing.jax.draws import Draw
 from freezing.jax.recipes.elementwise import NUMBERS, NUMPY, REALS
-from freezing.jax.recipes.recipe import Call, call, recipe
+from freezing.jax.recipes.recipe import Call, call, of_arrays, of_one, recipe
 
 FFT, SIGNAL, SCIPY_FFT = "jax.numpy.fft", "jax.scipy.signal", "jax.scipy.fft"
 FIELDS = "float32 complex64"
 
-
-def transforms(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(8))
-    yield call(draw.array(3, 6), axis=0)
-    yield call(draw.array(3, 6), 4)
-    yield call(draw.array(7), norm="ortho")
-
-
-def planes(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4, 6))
-    yield call(draw.array(4, 6), norm="ortho")
-    yield call(draw.array(4, 6), (4, 4))
-    yield call(draw.array(2, 4, 6), axes=(0, 2))
-
-
-def cosines(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(8))
-    yield call(draw.array(3, 6), axis=0)
-    yield call(draw.array(3, 6), norm="ortho")
-
-
-def shifts(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(5))
-    yield call(draw.array(3, 4))
-    yield call(draw.array(3, 4), axes=(1,))
+transforms = of_one(call((8,)), call((3, 6), axis=0), call((3, 6), 4), call((7,), norm="ortho"))
+planes = of_one(call((4, 6)), call((4, 6), norm="ortho"), call((4, 6), (4, 4)), call((2, 4, 6), axes=(0, 2)))
+cosines = of_one(call((8,)), call((3, 6), axis=0), call((3, 6), norm="ortho"))
+shifts = of_one(call((5,)), call((3, 4)), call((3, 4), axes=(1,)))
+spectra = of_one(call((32,), nperseg=16), call((2, 32), nperseg=8, noverlap=4))
+differences = of_one(call((3, 5)), call((3, 5), n=2), call((3, 5), axis=0), call((1,)))
+histograms = of_one(call((20,), 5), call((20,), np.array([-3.0, -1.0, 0.0, 2.0])), call((20,), 4, (-2, 2)))
+polynomials = of_arrays(((4,), (3,)), ((2,), (2,)))
 
 
 def convolutions(draw: Draw) -> Iterator[Call]:
@@ -48,16 +31,6 @@ def convolutions(draw: Draw) -> Iterator[Call]:
 def convolved_planes(draw: Draw) -> Iterator[Call]:
     for mode in ("full", "same", "valid"):
         yield call(draw.array(5, 4), draw.array(2, 3), mode=mode)
-
-
-def spectra(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(32), nperseg=16)
-    yield call(draw.array(2, 32), nperseg=8, noverlap=4)
-
-
-def polynomials(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(4), draw.array(3))
-    yield call(draw.array(2), draw.array(2))
 
 
 def sets(draw: Draw) -> Iterator[Call]:
@@ -83,16 +56,6 @@ def members(draw: Draw) -> Iterator[Call]:
     yield call(draw.with_repeats(5), draw.with_repeats(2), invert=True)
 
 
-def histograms(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(20), 5)
-    yield call(draw.array(20), np.array([-3.0, -1.0, 0.0, 2.0]))
-    yield call(draw.array(20), 4, (-2, 2))
-
-
-def histograms_of_two(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(20), draw.array(20), 3)
-
-
 def counts(draw: Draw) -> Iterator[Call]:
     yield call(draw.integers(10, high=4))
     yield call(draw.integers(10, high=4), draw.array(10), length=6)
@@ -103,13 +66,6 @@ def counts(draw: Draw) -> Iterator[Call]:
 def interpolations(draw: Draw) -> Iterator[Call]:
     yield call(draw.array(5), np.sort(draw.distinct(6)), draw.array(6))
     yield call(draw.array(2, 2), np.sort(draw.distinct(6)), draw.array(6), left=-1.0, right=1.0)
-
-
-def differences(draw: Draw) -> Iterator[Call]:
-    yield call(draw.array(3, 5))
-    yield call(draw.array(3, 5), n=2)
-    yield call(draw.array(3, 5), axis=0)
-    yield call(draw.array(1))
 
 
 def areas(draw: Draw) -> Iterator[Call]:
@@ -168,7 +124,7 @@ RECIPES = [
     recipe(NUMPY, "unique_all unique_counts unique_inverse unique_values", unique, REALS),
     recipe(NUMPY, "isin", members, REALS),
     recipe(NUMPY, "histogram histogram_bin_edges", histograms, "float32"),
-    recipe(NUMPY, "histogram2d", histograms_of_two, "float32"),
+    recipe(NUMPY, "histogram2d", lambda draw: [call(draw.array(20), draw.array(20), 3)], "float32"),
     recipe(NUMPY, "histogramdd", lambda draw: [call(draw.array(20, 2), 3)], "float32"),
     recipe(NUMPY, "bincount", counts, "float32 int32"),
     recipe(NUMPY, "interp", interpolations, "float32 bfloat16"),

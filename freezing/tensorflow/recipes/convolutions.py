@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freezing.tensorflow.recipe import recipe
+from freezing.tensorflow.recipe import Arguments, Draw, Recipe, recipe
 
 X = "input inputs x value"
 W = "filter filters kernel"
@@ -15,6 +15,23 @@ _CONVOLUTIONS = (
     {"padding": "same"},
     {"padding": "same", "dilation_rate": 2},
 )
+
+
+def backward(name: str, input: tuple[int, ...], filter: tuple[int, ...], result: tuple[int, ...]) -> list[Recipe]:
+    """Return the recipes of a convolution's gradients: by its input, by its filter, and of functions that take both.
+
+    The arguments are shapes. A function that computes the gradient by one array takes only the shape of this array.
+    """
+
+    def rest(d: Draw) -> Arguments:
+        return {"out_backprop": d.array(*result), "strides": [1] * len(input), "padding": "SAME"}
+
+    return [
+        recipe(f"{name}-input-back", lambda d: {"input_sizes": [*input], "filter": d.array(*filter), **rest(d)}),
+        recipe(f"{name}-filter-back", lambda d: {"input": d.array(*input), "filter_sizes": [*filter], **rest(d)}),
+        recipe(f"{name}-both-back", lambda d: {"input": d.array(*input), "filter": d.array(*filter), **rest(d)}),
+    ]
+
 
 RECIPES = [
     # In one, two and three dimensions, with a stride for each axis of the array, for each dimension, or one for all.
@@ -128,86 +145,9 @@ RECIPES = [
         },
         {"padding": "same"},
     ),
-    recipe(
-        "plane-input-back",
-        lambda d: {
-            "input_sizes": [1, 6, 5, 2],
-            "filter": d.array(3, 2, 2, 3),
-            "out_backprop": d.array(1, 6, 5, 3),
-            "strides": [1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "plane-filter-back",
-        lambda d: {
-            "input": d.array(1, 6, 5, 2),
-            "filter_sizes": [3, 2, 2, 3],
-            "out_backprop": d.array(1, 6, 5, 3),
-            "strides": [1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "plane-both-back",
-        lambda d: {
-            "input": d.array(1, 6, 5, 2),
-            "filter": d.array(3, 2, 2, 3),
-            "out_backprop": d.array(1, 6, 5, 3),
-            "strides": [1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "depthwise-input-back",
-        lambda d: {
-            "input_sizes": [1, 6, 5, 2],
-            "filter": d.array(3, 2, 2, 2),
-            "out_backprop": d.array(1, 6, 5, 4),
-            "strides": [1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "depthwise-filter-back",
-        lambda d: {
-            "input": d.array(1, 6, 5, 2),
-            "filter_sizes": [3, 2, 2, 2],
-            "out_backprop": d.array(1, 6, 5, 4),
-            "strides": [1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "volume-input-back",
-        lambda d: {
-            "input_sizes": [1, 4, 4, 3, 2],
-            "filter": d.array(2, 2, 2, 2, 3),
-            "out_backprop": d.array(1, 4, 4, 3, 3),
-            "strides": [1, 1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "volume-filter-back",
-        lambda d: {
-            "input": d.array(1, 4, 4, 3, 2),
-            "filter_sizes": [2, 2, 2, 2, 3],
-            "out_backprop": d.array(1, 4, 4, 3, 3),
-            "strides": [1, 1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
-    recipe(
-        "volume-both-back",
-        lambda d: {
-            "input": d.array(1, 4, 4, 3, 2),
-            "filter": d.array(2, 2, 2, 2, 3),
-            "out_backprop": d.array(1, 4, 4, 3, 3),
-            "strides": [1, 1, 1, 1, 1],
-            "padding": "SAME",
-        },
-    ),
+    *backward("plane", (1, 6, 5, 2), (3, 2, 2, 3), (1, 6, 5, 3)),
+    *backward("depthwise", (1, 6, 5, 2), (3, 2, 2, 2), (1, 6, 5, 4))[:2],
+    *backward("volume", (1, 4, 4, 3, 2), (2, 2, 2, 2, 3), (1, 4, 4, 3, 3)),
     recipe(
         "dilation",
         lambda d: {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from freezing.tensorflow.recipe import Array, recipe
+from freezing.tensorflow.recipe import Arguments, Array, Draw, recipe
 
 WHERE = "indices ids"
 
@@ -25,6 +25,11 @@ def distinct_rows() -> Array:
 def coordinates() -> Array:
     """Return three sorted places in a sparse array with four rows and three columns."""
     return np.array([[0, 1], [1, 0], [3, 2]], np.int64)
+
+
+def sparse(d: Draw, indices: str = "indices", values: str = "values", shape: str = "shape") -> Arguments:
+    """Return the three arrays of a sparse array with four rows and three columns."""
+    return {indices: coordinates(), values: d.array(3), shape: long(4, 3)}
 
 
 RECIPES = [
@@ -127,15 +132,7 @@ RECIPES = [
         {"set_operation": "intersection"},
     ),
     recipe("rearranged-ids", lambda d: {"values": d.ints(5, high=4), "weights": d.array(5), "binary_output": False}),
-    recipe(
-        "rows-without-values",
-        lambda d: {
-            "indices": coordinates(),
-            "values": d.array(3),
-            "dense_shape": long(4, 3),
-            "default_value": d.array(),
-        },
-    ),
+    recipe("rows-without-values", lambda d: {**sparse(d, shape="dense_shape"), "default_value": d.array()}),
     recipe(
         "dense",
         lambda d: {
@@ -147,54 +144,31 @@ RECIPES = [
     ),
     recipe(
         "sparse-times-dense",
-        lambda d: {"a_indices": coordinates(), "a_values": d.array(3), "a_shape": long(4, 3), "b": d.array(3, 2)},
+        lambda d: {**sparse(d, "a_indices", "a_values", "a_shape"), "b": d.array(3, 2)},
     ),
     recipe(
         "sparse-plus-dense",
         lambda d: {
-            "a_indices sp_indices": coordinates(),
-            "a_values sp_values": d.array(3),
-            "a_shape sp_shape": long(4, 3),
+            **sparse(d, "a_indices sp_indices", "a_values sp_values", "a_shape sp_shape"),
             "b dense": d.array(4, 3),
         },
     ),
     recipe(
         "sparse-reduced",
-        lambda d: {
-            "input_indices": coordinates(),
-            "input_values": d.array(3),
-            "input_shape": long(4, 3),
-            "reduction_axes": [1],
-        },
+        lambda d: {**sparse(d, "input_indices", "input_values", "input_shape"), "reduction_axes": [1]},
     ),
-    recipe(
-        "sparse-reordered",
-        lambda d: {"input_indices": coordinates(), "input_values": d.array(3), "input_shape": long(4, 3)},
-    ),
+    recipe("sparse-reordered", lambda d: sparse(d, "input_indices", "input_values", "input_shape")),
     recipe(
         "sparse-reshaped",
         lambda d: {"input_indices": coordinates(), "input_shape": long(4, 3), "new_shape": long(3, 4)},
     ),
-    recipe("sparse-softmax", lambda d: {"sp_indices": coordinates(), "sp_values": d.array(3), "sp_shape": long(4, 3)}),
-    recipe(
-        "sparse-cut",
-        lambda d: {
-            "indices": coordinates(),
-            "values": d.array(3),
-            "shape": long(4, 3),
-            "start": long(0, 0),
-            "size": long(3, 3),
-        },
-    ),
+    recipe("sparse-softmax", lambda d: sparse(d, "sp_indices", "sp_values", "sp_shape")),
+    recipe("sparse-cut", lambda d: {**sparse(d), "start": long(0, 0), "size": long(3, 3)}),
     recipe(
         "two-sparse",
         lambda d: {
-            "a_indices": coordinates(),
-            "a_values": d.array(3),
-            "a_shape": long(4, 3),
-            "b_indices": coordinates(),
-            "b_values": d.array(3),
-            "b_shape": long(4, 3),
+            **sparse(d, "a_indices", "a_values", "a_shape"),
+            **sparse(d, "b_indices", "b_values", "b_shape"),
             "thresh": d.values_of(0),
         },
     ),
@@ -207,10 +181,7 @@ RECIPES = [
             "concat_dim": 0,
         },
     ),
-    recipe(
-        "sparse-split",
-        lambda d: {"split_dim": 0, "indices": coordinates(), "values": d.array(3), "shape": long(4, 3), "num_split": 2},
-    ),
+    recipe("sparse-split", lambda d: {"split_dim": 0, **sparse(d), "num_split": 2}),
     recipe(
         "ragged-rows",
         lambda d: {"value_rowids": long(0, 0, 2), "values": d.array(3), "nrows": 4, "default_value": d.array()},

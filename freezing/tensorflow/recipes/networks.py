@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from freezing.tensorflow.recipe import recipe
+from freezing.tensorflow.recipe import Arguments, Draw, recipe
 
 X = "input inputs x value"
 PLANE = np.arange(32.0).reshape(1, 4, 4, 2)[:, ::-1]
 LARGEST = PLANE.reshape(1, 2, 2, 2, 2, 2).max(axis=(2, 4))
 """The largest value of each window of 2 by 2 of ``PLANE``."""
+WINDOWS = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+
+
+def largest(d: Draw) -> Arguments:
+    """Return the input and the result of pooling by the maximum, over ``WINDOWS``."""
+    return {"orig_input": d.values_of(PLANE), "orig_output": d.values_of(LARGEST)}
+
+
+def lstm(d: Draw) -> Arguments:
+    """Return the states and weights of an LSTM with 3 inputs and 4 units."""
+    states = {"cs_prev": d.array(2, 4), "h_prev": d.array(2, 4)}
+    return {**states, "w": d.array(7, 16), **{name: d.array(4) for name in ("wci", "wcf", "wco")}, "b": d.array(16)}
+
 
 RECIPES = [
     recipe(
@@ -17,7 +30,7 @@ RECIPES = [
     ),
     recipe(
         "pool-plane",
-        lambda d: {X: d.distinct(1, 6, 5, 2), "ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"},
+        lambda d: {X: d.distinct(1, 6, 5, 2), **WINDOWS},
         {"padding": "SAME"},
         {"ksize": [1, 3, 2, 1], "strides": [1, 1, 1, 1]},
     ),
@@ -52,16 +65,7 @@ RECIPES = [
         lambda d: {"value": d.array(1, 6, 6, 2), "pooling_ratio": [1.0, 1.5, 1.5, 1.0]},
         {"deterministic": True, "seed": 3},
     ),
-    recipe(
-        "pool-average-back",
-        lambda d: {
-            "orig_input_shape": [1, 4, 4, 2],
-            "grad": d.array(1, 2, 2, 2),
-            "ksize": [1, 2, 2, 1],
-            "strides": [1, 2, 2, 1],
-            "padding": "VALID",
-        },
-    ),
+    recipe("pool-average-back", lambda d: {"orig_input_shape": [1, 4, 4, 2], "grad": d.array(1, 2, 2, 2), **WINDOWS}),
     recipe(
         "pool-average-volume-back",
         lambda d: {
@@ -72,28 +76,8 @@ RECIPES = [
             "padding": "VALID",
         },
     ),
-    recipe(
-        "pool-max-back",
-        lambda d: {
-            "orig_input": d.values_of(PLANE),
-            "orig_output": d.values_of(LARGEST),
-            "grad": d.array(1, 2, 2, 2),
-            "ksize": [1, 2, 2, 1],
-            "strides": [1, 2, 2, 1],
-            "padding": "VALID",
-        },
-    ),
-    recipe(
-        "pool-max-twice-back",
-        lambda d: {
-            "orig_input": d.values_of(PLANE),
-            "orig_output": d.values_of(LARGEST),
-            "grad": d.array(1, 4, 4, 2),
-            "ksize": [1, 2, 2, 1],
-            "strides": [1, 2, 2, 1],
-            "padding": "VALID",
-        },
-    ),
+    recipe("pool-max-back", lambda d: {**largest(d), "grad": d.array(1, 2, 2, 2), **WINDOWS}),
+    recipe("pool-max-twice-back", lambda d: {**largest(d), "grad": d.array(1, 4, 4, 2), **WINDOWS}),
     recipe(
         "normalised-batch",
         lambda d: {
@@ -192,32 +176,10 @@ RECIPES = [
             "b_c": d.array(4),
         },
     ),
-    recipe(
-        "lstm-cell",
-        lambda d: {
-            "x": d.array(2, 3),
-            "cs_prev": d.array(2, 4),
-            "h_prev": d.array(2, 4),
-            "w": d.array(7, 16),
-            "wci": d.array(4),
-            "wcf": d.array(4),
-            "wco": d.array(4),
-            "b": d.array(16),
-        },
-    ),
+    recipe("lstm-cell", lambda d: {"x": d.array(2, 3), **lstm(d)}),
     recipe(
         "lstm-block",
-        lambda d: {
-            "seq_len_max": np.asarray(2, np.int64),
-            "x": d.array(2, 2, 3),
-            "cs_prev": d.array(2, 4),
-            "h_prev": d.array(2, 4),
-            "w": d.array(7, 16),
-            "wci": d.array(4),
-            "wcf": d.array(4),
-            "wco": d.array(4),
-            "b": d.array(16),
-        },
+        lambda d: {"seq_len_max": np.asarray(2, np.int64), "x": d.array(2, 2, 3), **lstm(d)},
     ),
     recipe(
         "padded-convolution",

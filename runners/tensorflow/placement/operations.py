@@ -127,7 +127,9 @@ def _body(name: str, visits: set[str]) -> Iterator[BodyOperation]:
     for node in context.context().get_function_def(name).node_def:
         is_compiled = is_compiled_call(node)
         if is_compiled or node.op not in {*WITHOUT_WORK, *CALLS}:
-            yield BodyOperation(node.op, node.device, is_compiled, _is_numeric(node))
+            yield BodyOperation(
+                node.op, node.device, is_compiled, any(attribute.type in _NUMBERS for attribute in node.attr.values())
+            )
         if not is_compiled:
             for callee in _functions_of(node):
                 yield from _body(callee, visits)
@@ -144,7 +146,3 @@ def _functions_of(node: Any) -> Iterable[str]:
             yield attribute.func.name
         for function in attribute.list.func:
             yield function.name
-
-
-def _is_numeric(node: Any) -> bool:
-    return any(attribute.type in _NUMBERS for attribute in node.attr.values())
