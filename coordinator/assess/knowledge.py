@@ -223,9 +223,10 @@ class PublicNames:
 
     def canonical(self, name: str) -> str | None:
         """The canonical name of a function, class or method; None for other names."""
-        if name not in self._known:
-            self._known[name] = self._look_up(name)
-        return self._known[name]
+        try:
+            return self._known[name]
+        except KeyError:
+            return self._known.setdefault(name, self._look_up(name))
 
     def _look_up(self, name: str) -> str | None:
         for release in self._releases.get(name.partition(".")[0], ()):

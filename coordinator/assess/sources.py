@@ -19,7 +19,7 @@ from sys import intern
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
-from coordinator.assess.mentions import Facts, FileReading, Parcel
+from coordinator.assess.mentions import Facts, FileReading, Mention, Parcel
 from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import function_use
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
@@ -99,7 +99,7 @@ def _link(
                     handed_on.setdefault(use.caller, set()).add(intern(use.callee))
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
-        reading.mentions = Parcel()
+        reading.mentions = Parcel(Mention)
     graph = CallGraph(
         functions=dict(linker.user_functions(readings)),
         calls=_freeze(calls),

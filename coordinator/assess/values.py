@@ -26,7 +26,7 @@ LOOKUPS = frozenset({"get", "pop"})
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Thing(Instance):
     """An instance of a framework class, with its dtype and the call that created it, if the source shows them."""
 
@@ -56,11 +56,12 @@ class Method(Value):
         return f"{self.owner.of}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Symbol(Value):
     """A value of the user's own code: ``package.module.Net().conv`` is an attribute of an instance of ``Net``.
 
-    ``()`` is a call, ``[]`` an element, and ``f<x>`` the parameter ``x`` of ``f``.
+    ``()`` is a call, ``[]`` an element, and ``f<x>`` the parameter ``x`` of ``f``. No code changes a symbol. The class
+    is not frozen, because a large package creates millions of symbols, and a frozen one takes twice as long.
     """
 
     path: str

@@ -41,9 +41,10 @@ class Value:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Instance(Value):
-    """A value whose class is known or guessed."""
+    """A value whose class is known or guessed. No code changes it. It is not frozen, because this doubles the time to
+    create it."""
 
     of: str
     certain: bool
