@@ -30,7 +30,7 @@ from coordinator.assess.arguments import (
     parameter_names,
     parameters_with_defaults,
 )
-from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
+from coordinator.assess.guards import DEVICE_MEMBERS, asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
 from coordinator.assess.host_arrays import (
     anywhere,
     host_batch,
@@ -114,6 +114,10 @@ _SETTERS = frozenset({"setter", "deleter"})
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
+_MAY_BE_ARRAYS = (Thing, Symbol, Alternatives)
+"""The kinds of values that may be arrays."""
+_MAY_BE_CALLED = (str, Symbol, Method, Thing, Alternatives, Elements)
+"""The kinds of values whose calls are mentions."""
 _MODULE_SCOPES = 2
 """The number of open scopes at the top of a file: one with Python's built-in names, one with the module's names."""
 
@@ -187,7 +191,7 @@ class SiteResolver(Resolver):
         self._scopes = [dict(_BUILTINS), {}]
         self._annotations = Annotations(partial(self._value, outer=False), self._define_type, knowledge)
         self._within: list[str] = []
-        self._member_uses: set[MemberUse] = set()
+        self._member_uses: set[tuple[str, str, bool]] = set()
         self._function_name = ""
         self._shared: dict[str, Symbol] = {}
         """Symbols by path. Equal symbols share one object, because a file has many symbols and few different ones."""
@@ -288,17 +292,18 @@ class SiteResolver(Resolver):
         if self._silent or (self._takes_calls_alone and form is Form.named):
             return
         line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
-        if form is Form.called and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if type(node) is ast.Call and type(node.func) is ast.Attribute and form is Form.called:
             # In a chain over several lines, the position of a call is that of its method's name.
             function = node.func
             line = function.end_lineno or line
             column = (function.end_col_offset or len(function.attr)) - len(function.attr.encode()) + 1
-        if id(node) in self._assigned_mentions:
-            self._assigned_mentions[id(node)].append(self.reading.mentions.added)
+        node_id = id(node)
+        if node_id in self._assigned_mentions:
+            self._assigned_mentions[node_id].append(self.reading.mentions.added)
         self.reading.mentions.append(
             Mention(
                 form,
-                self._shared.setdefault(value.path, value) if isinstance(value, Symbol) else value,
+                self._shared.setdefault(value.path, value) if type(value) is Symbol else value,
                 line,
                 column,
                 self._function_name,
@@ -308,15 +313,15 @@ class SiteResolver(Resolver):
                 self._guards,
                 frozenset(dtypes),
                 is_on_host,
-                id(node) in self._host_bound,
-                self._is_in_option or id(node) in self._options,
+                node_id in self._host_bound,
+                self._is_in_option or node_id in self._options,
                 bool(self._results) and self._results[-1].is_in_loop,
                 self._has_gradient,
             )
         )
 
     def _note_operation(self, form: Form, node: ast.AST, operator: str, left: Binding, right: Binding = None) -> None:
-        if any(isinstance(side, (Thing, Symbol, Alternatives)) for side in (left, right)):
+        if isinstance(left, _MAY_BE_ARRAYS) or isinstance(right, _MAY_BE_ARRAYS):
             is_indexing = form in (Form.indexed, Form.written)
             # The index may be on the host even if it selects from an array on a device.
             operands = (left,) if is_indexing else (left, right)
@@ -332,19 +337,20 @@ class SiteResolver(Resolver):
 
     def _note_member(self, owner: Binding, name: str) -> None:
         """Record the use of a member that may be a method of the user's own class."""
-        match owner:
-            case None:
-                is_own = False
-            case Symbol(path) if path.endswith(CALLED) and path.removesuffix(CALLED) in self._classes:
-                is_own = True
-            case Symbol(path) if not (path.endswith(SUPER) or owner.is_plain_name):
-                is_own = False
-            case _:
-                return
-        use = MemberUse(self._function_name, name, is_own)
+        if owner is None:
+            is_own = False
+        elif type(owner) is not Symbol:
+            return
+        elif owner.path.endswith(CALLED):
+            is_own = owner.path[: -len(CALLED)] in self._classes
+        elif owner.path.endswith(SUPER) or owner.is_plain_name:
+            return
+        else:
+            is_own = False
+        use = (self._function_name, name, is_own)
         if use not in self._member_uses:
             self._member_uses.add(use)
-            self.reading.members.append(use)
+            self.reading.members.append(MemberUse(*use))
 
     def _send_to_host(self, node: ast.expr) -> None:
         """Record that the value of an expression is moved to the host immediately."""
@@ -359,13 +365,14 @@ class SiteResolver(Resolver):
         results.leave_block(is_loop=is_loop)
 
     def _bind(self, name: str, binding: Binding) -> None:
-        super()._bind(name, binding)
+        self._scopes[-1][name] = binding
         if self._results:
             self._results[-1].bind(name, is_inner=self._comprehensions > 0)
 
     def _read_name(self, node: ast.Name) -> None:
+        is_move = id(node) in self._host_bound
         for results in self._results:
-            results.read(node.id, is_move=id(node) in self._host_bound)
+            results.read(node.id, is_move=is_move)
 
     def _share(self, node: ast.Global | ast.Nonlocal) -> None:
         if self._results:
@@ -704,8 +711,10 @@ class SiteResolver(Resolver):
         )
 
     def _silently(self, node: ast.expr) -> Binding:
-        with self._quiet():
-            return self._value(node, outer=False)
+        self._silent += 1
+        value = self._value(node, outer=False)
+        self._silent -= 1
+        return value
 
     def _decorator(self, node: ast.expr) -> str:
         """Record the call that a decorator makes, and return the decorator's name after the last dot."""
@@ -804,27 +813,36 @@ class SiteResolver(Resolver):
         """The value that an annotation describes. ``is_passed`` is true for the annotation of a parameter."""
         if node is None:
             return None
-        with self._quiet():
-            return self._annotations.value_passed(node) if is_passed else self._annotations.value(node)
+        self._silent += 1
+        value = self._annotations.value_passed(node) if is_passed else self._annotations.value(node)
+        self._silent -= 1
+        return value
 
     # Expressions
 
     def _name(self, node: ast.Name, outer: bool) -> Binding:
-        if not isinstance(node.ctx, ast.Load):
+        if type(node.ctx) is not ast.Load:
             self._bind(node.id, None)
             return None
         self._read_name(node)
         value = self._lookup(node.id)
-        if outer and type(value) is str and "." in value:
-            self._note_name(value, node)
-        elif outer and isinstance(value, Symbol) and value.is_plain_name:
-            self._note(Form.named, value, node)
+        if outer:
+            if type(value) is str and "." in value:
+                self._note_name(value, node)
+            elif type(value) is Symbol and value.is_plain_name:
+                self._note(Form.named, value, node)
         return value
 
     def _member(self, owner: Binding, node: ast.Attribute, outer: bool) -> Binding:
-        self._ask(node)
+        if node.attr in DEVICE_MEMBERS:
+            self._ask(node)
         self._note_member(owner, node.attr)
         match owner:
+            case Symbol(path):
+                self._use_parameter(path, node.attr, is_called=False)
+                if node.attr in self._knowledge.properties:
+                    self._note(Form.read, owner, node, operator=node.attr)
+                return owner.extend(f".{node.attr}")
             case Thing():
                 member = self._knowledge.member(owner, node.attr)
                 if owner.is_array and node.attr in self._knowledge.properties:
@@ -832,11 +850,6 @@ class SiteResolver(Resolver):
                 elif outer:
                     self._note(Form.named, member, node)
                 return member
-            case Symbol():
-                self._use_parameter(owner, node.attr, is_called=False)
-                if node.attr in self._knowledge.properties:
-                    self._note(Form.read, owner, node, operator=node.attr)
-                return owner.extend(f".{node.attr}")
             case Method():
                 # For ``x.at[index].set``, the surfaces list the members of ``at`` under the name of the array.
                 return OTHER if owner.owner.is_array and owner.name != "at" else owner
@@ -852,49 +865,51 @@ class SiteResolver(Resolver):
             case _:
                 return super()._member(owner, node, outer)
 
-    def _use_parameter(self, owner: Binding, member: str, *, is_called: bool) -> None:
-        """Treat a parameter as an array if the function uses a member that only arrays have.
+    def _use_parameter(self, path: str, member: str, *, is_called: bool) -> None:
+        """Treat a parameter as an array if the function uses a member that only arrays have. ``path`` is the symbol of
+        the member's owner, which may be another value.
 
         A method counts only if it is called, because in an object of another class ``measurement.cov`` can be a number
         or an array.
         """
-        if not (isinstance(owner, Symbol) and owner.is_parameter and len(self.frameworks) == 1):
+        if not path.endswith(">") or path.endswith(SUPER) or len(self.frameworks) != 1:
             return
         (root,) = self.frameworks
         is_plain_property = member in ("shape", "dtype", "device", "ndim")
         is_used_so = is_called or member in self._knowledge.properties
         if is_plain_property or (is_used_so and self._knowledge.told_by_name(member, root)):
-            self._facts.parameters.setdefault(owner.path, root)
+            self._facts.parameters.setdefault(path, root)
 
     def _call(self, node: ast.Call) -> Binding:
-        match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr=name)) if name in _TO_PYTHON or _is_to_cpu(node):
-                self._send_to_host(receiver)
-            case ast.Call(args=arguments) if _writes_text(node.func):
-                for argument in arguments:
-                    self._send_to_host(argument)
-            case ast.Call(func=ast.Name(id="dict"), keywords=entries):
-                self._add_options([entry.value for entry in entries])
-        callee = self._value(node.func, outer=False)
+        function = node.func
+        if type(function) is ast.Attribute and (function.attr in _TO_PYTHON or _is_to_cpu(node)):
+            self._send_to_host(function.value)
+        elif _writes_text(function):
+            for argument in node.args:
+                self._send_to_host(argument)
+        elif type(function) is ast.Name and function.id == "dict":
+            self._add_options([entry.value for entry in node.keywords])
+        callee = self._value(function, outer=False)
         self._ask(node)
-        if isinstance(callee, Symbol):
+        if type(callee) is Symbol:
             owner, _, member = callee.path.rpartition(".")
-            self._use_parameter(Symbol(owner), member, is_called=True)
+            self._use_parameter(owner, member, is_called=True)
         if isinstance(callee, Builtin) and callee.name in _KIND_QUESTIONS:
             with self._calls_alone():
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)
         call = call_site(node, positional, keywords)
-        if isinstance(node.func, ast.Name) and node.func.id == "range":
-            self._count_by(node.args)
-        if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id == "dict" and keywords:
-            named_values = (element_of(value) if name == "**" else value for name, value in keywords.items())
-            return Elements(either([*named_values, *map(element_of, positional)]))
-        if callee is OTHER and isinstance(node.func, ast.Name) and node.func.id in HOST_VALUES and positional:
-            self._note_operation(Form.unary, node, node.func.id, positional[0])
-        if isinstance(node.func, ast.Attribute) and node.func.attr in LOOKUPS:
-            table = self._silently(node.func.value)
+        if isinstance(function, ast.Name):
+            if function.id == "range":
+                self._count_by(node.args)
+            if callee is OTHER and function.id == "dict" and keywords:
+                named_values = (element_of(value) if name == "**" else value for name, value in keywords.items())
+                return Elements(either([*named_values, *map(element_of, positional)]))
+            if callee is OTHER and function.id in HOST_VALUES and positional:
+                self._note_operation(Form.unary, node, function.id, positional[0])
+        elif isinstance(function, ast.Attribute) and function.attr in LOOKUPS:
+            table = self._silently(function.value)
             if isinstance(table, Elements) and table.container is None:
                 return either((element_of(table), *positional[1:2]))
         if isinstance(callee, Builtin):
@@ -905,13 +920,13 @@ class SiteResolver(Resolver):
             call, callee = None, callee.function
         dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
-        if isinstance(callee, Items | Elements) and isinstance(node.func, ast.Attribute):
-            self._grow(node.func, positional)
-        is_of_global = self._is_of_global(node.func)
-        if callee is None and self._is_told_by_name(node.func) and not is_of_global:
-            self._note(Form.called, Symbol(f"?.{node.func.attr}"), node, call=call, dtypes=dtypes)
+        if isinstance(callee, Items | Elements) and isinstance(function, ast.Attribute):
+            self._grow(function, positional)
+        is_of_global = self._is_of_global(function)
+        if callee is None and self._is_told_by_name(function) and not is_of_global:
+            self._note(Form.called, Symbol(f"?.{function.attr}"), node, call=call, dtypes=dtypes)
         is_on_host = is_host_call(callee, call, positional, keywords, is_cast=dtype is not None)
-        if isinstance(callee, str | Method | Thing | Symbol | Alternatives | Elements):
+        if isinstance(callee, _MAY_BE_CALLED):
             operator = GLOBAL if is_of_global else ""
             self._note(Form.called, callee, node, call=call, operator=operator, dtypes=dtypes, is_on_host=is_on_host)
         self._register(callee, node, positional)
@@ -924,17 +939,17 @@ class SiteResolver(Resolver):
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
         """Whether the function is a method whose name alone shows that the object of the method is an array."""
-        return isinstance(function, ast.Attribute) and any(
-            self._knowledge.told_by_name(function.attr, root) for root in self.frameworks
-        )
+        if not isinstance(function, ast.Attribute):
+            return False
+        return any([self._knowledge.told_by_name(function.attr, root) for root in self.frameworks])
 
     def _is_of_global(self, function: ast.expr) -> bool:
         """Whether a call goes through a global name that may hold a module: ``cp.unique(x)`` after an import of ``cp``
         that may fail, or ``lib.unique(x)`` after ``lib = cp``."""
-        if not (self._within and self._is_told_by_name(function)):
+        if not (self._within and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return False
         owner = function.value
-        if not isinstance(owner, ast.Name):
+        if not self._is_told_by_name(function):
             return False
         if not any(owner.id in scope for scope in self._scopes[_MODULE_SCOPES:]):
             return True
@@ -953,9 +968,11 @@ class SiteResolver(Resolver):
     def _register(self, callee: Binding, node: ast.Call, positional: Sequence[Binding]) -> None:
         """Record the attribute that ``self.register_buffer("mask", …)`` creates, and the layers that a call appends to
         a list."""
-        if isinstance(callee, Symbol) and callee.path.endswith(".append") and positional:
+        if not (isinstance(callee, Symbol) and positional):
+            return
+        if callee.path.endswith(".append"):
             self._define(callee.path.removesuffix(".append") + ELEMENT, positional[0])
-        if isinstance(callee, Symbol) and callee.path.endswith(_REGISTRATIONS) and len(positional) >= 2:
+        if len(positional) >= 2 and callee.path.endswith(_REGISTRATIONS):
             name = node.args[0]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 self._define(f"{callee.path.rpartition('.')[0]}.{name.value}", anywhere(positional[1]))
@@ -1031,10 +1048,22 @@ class SiteResolver(Resolver):
     ) -> Binding:
         """The value that a call returns."""
         knowledge = self._knowledge
-        along = any(name in keywords for name in ("dim", "descending")) or (
-            positional[-1:] == [OTHER] and len(positional) > (0 if isinstance(callee, Method) else 1)
+        along = (
+            "dim" in keywords
+            or "descending" in keywords
+            or (
+                bool(positional)
+                and positional[-1] is OTHER
+                and (len(positional) > 1 or isinstance(callee, Method))
+            )
         )
         match callee:
+            case Symbol():
+                if any([value is not None and value is not OTHER for value in (*positional, *keywords.values())]):
+                    self._facts.passed.append(Passed(callee, tuple(positional), dict(keywords)))
+                if self._keeps_arrays(callee):
+                    return Symbol(callee.path.rpartition(".")[0])
+                return callee.extend(CALLED)
             case str():
                 return self._made_by_function(callee, positional, call, dtype, along=along)
             case Method(name=name):
@@ -1045,12 +1074,6 @@ class SiteResolver(Resolver):
                 return knowledge.result_of_layer(callee)
             case Elements(container=str(container)):
                 return array(container.partition(".")[0], certain=True)
-            case Symbol():
-                if any(value is not None and value is not OTHER for value in (*positional, *keywords.values())):
-                    self._facts.passed.append(Passed(callee, tuple(positional), dict(keywords)))
-                if self._keeps_arrays(callee):
-                    return Symbol(callee.path.rpartition(".")[0])
-                return callee.extend(CALLED)
             case Alternatives():
                 return either(self._make(option, positional, keywords, call, dtype) for option in callee.values)
             case _:

@@ -21,6 +21,8 @@ member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+_ENDS_OF_PARTS = frozenset(")]>")
+"""The last characters of calls, elements and parameters in a symbol."""
 LOOKUPS = frozenset({"get", "pop"})
 """The methods of a mapping that return one of its values."""
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
@@ -76,7 +78,7 @@ class Symbol(Value):
     @property
     def is_plain_name(self) -> bool:
         """Whether the symbol is a dotted name such as ``torch.nn.Linear``, without a call, subscript or parameter."""
-        return _PLAIN_NAME.fullmatch(self.path) is not None
+        return self.path[-1:] not in _ENDS_OF_PARTS and _PLAIN_NAME.fullmatch(self.path) is not None
 
     @property
     def is_parameter(self) -> bool:
@@ -149,7 +151,7 @@ def either(values: Iterable[Binding]) -> Binding:
             if option is None or option in options:
                 continue
             # The place of an array that is on the host in only one of the branches is unknown.
-            twin = _twin(option)
+            twin = _twin(option) if options else None
             if twin is not None and twin in options:
                 options[options.index(twin)] = option if twin.is_on_host else twin
             else:

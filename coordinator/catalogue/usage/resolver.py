@@ -110,6 +110,7 @@ class Resolver:
         ast.FunctionDef: "_function",
         ast.AsyncFunctionDef: "_function",
         ast.ClassDef: "_class",
+        ast.Expr: "_expression",
     }
     """The method that visits each type of statement."""
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
@@ -134,6 +135,9 @@ class Resolver:
             self._value(node)
         else:
             self._visit_children(node)
+
+    def _expression(self, node: ast.Expr) -> None:
+        self._value(node.value)
 
     def _visit_children(self, node: ast.AST) -> None:
         for name in node._fields:
