@@ -11,7 +11,6 @@ import os
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
@@ -33,6 +32,8 @@ from protocol.garbage import garbage_collection_paused
 
 BATCH_FILES = 40
 BATCH_BYTES = 600_000
+BATCHES_AHEAD = 2
+"""The number of batches for each worker that are submitted before the first of them has a result."""
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
 OLD_NOTEBOOK = "a notebook of format 3 or older: convert it with `jupyter nbconvert --to notebook --inplace`"
@@ -47,13 +48,31 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 
     ``frameworks`` are names such as ``torch``. Raises ``AssessmentError`` if there is nothing to read at the path.
     """
-    source_files = _files(path)
-    # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
-    with garbage_collection_paused():
-        knowledge, public = read_shipped()
-        readings = _readings(source_files, _package_above(path), knowledge)
+    with SourceReader(path) as reader:
+        return reader.read(frameworks)
+
+
+class SourceReader:
+    """Reads code in worker processes, which begin at once: so the caller can load evidence in the meantime. The code is
+    the same as for ``read_sources``."""
+
+    def __init__(self, path: Path) -> None:
+        source_files = _files(path)
+        self._knowledge, self._public = read_shipped()
+        self._readings = _Readings(source_files, _package_above(path), self._knowledge)
+
+    def __enter__(self) -> SourceReader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._readings.close()
+
+    def read(self, frameworks: Collection[str] = FRAMEWORKS) -> AssessedSource:
+        """Wait until all code was read, and link it. Call this once."""
         roots = {ROOTS[name] for name in frameworks if name in ROOTS}
-        return link_readings(readings, knowledge, public, roots)
+        # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
+        with garbage_collection_paused():
+            return link_readings(self._readings, self._knowledge, self._public, roots)
 
 
 def link_readings(
@@ -206,25 +225,36 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
-def _readings(source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
-    """The readings of all files, in order."""
-    processes = len(os.sched_getaffinity(0))
-    workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
-    with closing(workers):
-        waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
-        for batch in _batches(source_files):
-            waiting.append((batch, workers.submit(batch)))
-            while len(waiting) > 2 * processes:
-                yield from _next_readings(workers, waiting)
-        while waiting:
-            yield from _next_readings(workers, waiting)
+class _Readings:
+    """The readings of all files, in order. Workers read the first files before the first reading is needed."""
 
+    def __init__(self, source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> None:
+        processes = len(os.sched_getaffinity(0))
+        self._batches = _batches(source_files)
+        self._most_waiting = BATCHES_AHEAD * processes
+        self._workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
+        self._waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
+        try:
+            self._submit()
+        except BaseException:
+            self.close()
+            raise
 
-def _next_readings(
-    workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]]
-) -> Iterator[FileReading]:
-    for readings in workers.results(*waiting.popleft()):
-        yield from readings
+    def __iter__(self) -> Iterator[FileReading]:
+        while self._waiting:
+            for readings in self._workers.results(*self._waiting.popleft()):
+                self._submit()
+                yield from readings
+        # The workers end before the readings are linked, so that both do not take memory at the same time.
+        self.close()
+
+    def close(self) -> None:
+        self._workers.close()
+
+    def _submit(self) -> None:
+        """Let the workers have the next batches."""
+        while len(self._waiting) < self._most_waiting and (batch := next(self._batches, None)) is not None:
+            self._waiting.append((batch, self._workers.submit(batch)))
 
 
 def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.SourceFile]]:
