@@ -108,12 +108,16 @@ _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsquee
 """Methods that return the same values in another shape."""
 _NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 """Contexts and decorators in which PyTorch computes no gradients."""
+_SELECTING = frozenset({ast.Attribute, ast.Subscript, ast.Call})
+"""The kinds of expressions that may select a part or make a view."""
 _PROPERTIES = frozenset({"property", "cached_property"})
 _SETTERS = frozenset({"setter", "deleter"})
 """The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
+_ALIASES = (ast.Name, ast.Attribute)
+"""The kinds of expressions that give a value another name."""
 _MAY_BE_ARRAYS = (Thing, Symbol, Alternatives)
 """The kinds of values that may be arrays."""
 _MAY_BE_CALLED = (str, Symbol, Method, Thing, Alternatives, Elements)
@@ -454,18 +458,19 @@ class SiteResolver(Resolver):
         if len(self._scopes) == _MODULE_SCOPES and is_alias_of_types(node.value):
             self._bind_type(node.targets[0], node.value)
             return
-        is_alias = isinstance(node.value, ast.Name | ast.Attribute) and not any(
-            isinstance(target, ast.Subscript) for target in node.targets
+        is_alias = isinstance(node.value, _ALIASES) and not any(
+            [isinstance(target, ast.Subscript) for target in node.targets]
         )
         names = _local_names(node.targets) if self._results else ()
         parts = [id(part) for part in _selections(node.value)] if names else ()
-        self._assigned_mentions |= {part: [] for part in parts}
+        for part in parts:
+            self._assigned_mentions[part] = []
         value = self._value(node.value, outer=not is_alias)
-        mentions = tuple(number for part in parts for number in self._assigned_mentions.pop(part))
+        mentions = [number for part in parts for number in self._assigned_mentions.pop(part)]
         for target in node.targets:
             self._bind_target(target, value, node.value)
         if mentions:
-            self._results[-1].hold(names, mentions)
+            self._results[-1].hold(names, tuple(mentions))
 
     def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         annotation = self._annotation(node.annotation)
@@ -483,7 +488,7 @@ class SiteResolver(Resolver):
             case ast.Name():
                 # For example ``torch = None`` after a failed import, or ``mask = None`` before a branch that assigns an
                 # array.
-                is_none = isinstance(source, ast.Constant) and source.value is None
+                is_none = type(source) is ast.Constant and source.value is None
                 if not (is_none and self._scopes[-1].get(target.id) is not None):
                     self._bind(target.id, None if is_none else value)
             case ast.Tuple() | ast.List():
@@ -553,8 +558,9 @@ class SiteResolver(Resolver):
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
-        with self._under(guard_of_else(node.test, guard)), self._block():
-            self._visit_all(node.orelse)
+        if node.orelse:
+            with self._under(guard_of_else(node.test, guard)), self._block():
+                self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
@@ -643,8 +649,9 @@ class SiteResolver(Resolver):
         self._bind_target(node.target, self._loop_element(node.iter))
         with self._block(is_loop=True):
             self._visit_all(node.body)
-        with self._block():
-            self._visit_all(node.orelse)
+        if node.orelse:
+            with self._block():
+                self._visit_all(node.orelse)
 
     def _generator(self, node: ast.comprehension) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
@@ -985,8 +992,9 @@ class SiteResolver(Resolver):
 
     def _arguments(self, node: ast.Call) -> tuple[list[Binding], dict[str, Binding]]:
         positional = [self._value(argument) for argument in node.args]
-        keywords = {keyword.arg or "**": self._value(keyword.value) for keyword in node.keywords}
-        return positional, keywords
+        if not node.keywords:
+            return positional, {}
+        return positional, {keyword.arg or "**": self._value(keyword.value) for keyword in node.keywords}
 
     def _built_in(self, name: str, node: ast.Call, positional: Sequence[Binding]) -> Binding:
         first = positional[0] if positional else None
@@ -1110,12 +1118,14 @@ class SiteResolver(Resolver):
 
     def _keeps_arrays(self, callee: Symbol) -> bool:
         """Whether a method that is called on an array returns an array."""
-        owner, _, name = callee.path.rpartition(".")
-        is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
-        if not (is_made or owner.endswith((">", "]"))) or len(self.frameworks) != 1:
+        if len(self.frameworks) != 1:
             return False
         (root,) = self.frameworks
-        if name not in self._knowledge.methods[root]:
+        owner, _, name = callee.path.rpartition(".")
+        if name not in self._knowledge.methods.get(root, ()):
+            return False
+        is_made = owner.endswith(CALLED) and not self._knowledge.is_class(owner[: -len(CALLED)])
+        if not (is_made or owner.endswith((">", "]"))):
             return False
         method = Method(array(root, certain=False), name)
         return isinstance(self._knowledge.result_of_method(method, None, None), Thing)
@@ -1319,6 +1329,8 @@ def _selections(node: ast.expr) -> Iterator[ast.expr]:
     """An expression, and the values of which it is a part or a view: ``x.max(0)`` in ``x.max(0).values.detach()``."""
     while True:
         yield node
+        if type(node) not in _SELECTING:
+            return
         match node:
             case ast.Attribute(value=value, attr=name) if name in _PARTS:
                 node = value
@@ -1332,6 +1344,8 @@ def _selections(node: ast.expr) -> Iterator[ast.expr]:
 
 def _local_names(targets: Sequence[ast.expr]) -> Sequence[str]:
     """The names that an assignment binds; empty if it also assigns to something else."""
+    if len(targets) != 1:
+        return ()
     match targets:
         case [ast.Name(id=name)]:
             return (name,)
@@ -1345,25 +1359,25 @@ def _local_names(targets: Sequence[ast.expr]) -> Sequence[str]:
 def _writes_text(function: ast.expr) -> bool:
     """Whether a function takes values to Python or writes them as text: ``float``, ``print``, ``logger.info``,
     ``"{}".format``, ``writer.add_scalar``."""
-    match function:
-        case ast.Name(id=name):
-            return name in _TAKES_TO_PYTHON
-        case ast.Attribute(value=ast.Constant(value=str()), attr="format"):
-            return True
-        case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name) if name in _LOG_LEVELS:
-            return _LOGGER.fullmatch(owner) is not None
-        case ast.Attribute(attr=name):
-            return _SUMMARIES.fullmatch(name) is not None
-        case _:
-            return False
+    if isinstance(function, ast.Name):
+        return function.id in _TAKES_TO_PYTHON
+    if not isinstance(function, ast.Attribute):
+        return False
+    if function.attr == "format":
+        return isinstance(function.value, ast.Constant) and isinstance(function.value.value, str)
+    if function.attr in _LOG_LEVELS:
+        return _LOGGER.fullmatch(_last_name(function.value)) is not None
+    return function.attr.startswith("add_") and _SUMMARIES.fullmatch(function.attr) is not None
 
 
 def _is_to_cpu(node: ast.Call) -> bool:
     """Whether a call is ``x.to("cpu")`` or ``x.to(device="cpu")``."""
+    if not (isinstance(node.func, ast.Attribute) and node.func.attr == "to"):
+        return False
     match node:
-        case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Constant(value="cpu"), *_]):
+        case ast.Call(args=[ast.Constant(value="cpu"), *_]):
             return True
-        case ast.Call(func=ast.Attribute(attr="to"), args=[], keywords=[ast.keyword("device", ast.Constant("cpu"))]):
+        case ast.Call(args=[], keywords=[ast.keyword("device", ast.Constant("cpu"))]):
             return True
         case _:
             return False
