@@ -22,7 +22,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
-from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
+from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention, Parcel
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
@@ -121,6 +121,8 @@ class Linker:
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
         different sets."""
+        self._lines: dict[int, int] = {}
+        """The line numbers of sites. Equal numbers share one object, as equal dtypes do."""
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
@@ -488,7 +490,7 @@ class Linker:
         path, line = reading.place(mention.line)
         is_in_data_class, is_at_setup = self._role(reading.module, mention.within)
         return Site(
-            path, line, mention.column, public_name, certainty, use,
+            path, self._lines.setdefault(line, line), mention.column, public_name, certainty, use,
             call if call is None else self._share_call(call), mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
             is_on_host=is_on_host or is_in_data_class,
@@ -589,6 +591,7 @@ class Linker:
                     members[use.within].add(use)
             for name in names_by_module.get(reading.module, ()):
                 yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
+            reading.members = Parcel(MemberUse)
 
     def _read_imports(self) -> _Imports:
         names, modules, whole = set[str](), set[str](), set[str]()

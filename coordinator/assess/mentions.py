@@ -174,10 +174,12 @@ class Facts:
         """Add the definitions of another file, except the arguments that the file's calls pass."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
-        self.classes.update(other.classes)
+        for path, bases in other.classes.items():
+            self.classes[path] = tuple(map(self._share, bases))
         for path, function in other.functions.items():
             parameters = tuple(map(intern, function.parameters))
-            self.functions[path] = function._replace(
+            # The callers and callees of the call graph have these names too.
+            self.functions[intern(path)] = function._replace(
                 parameters=self._shared_parameters.setdefault(parameters, parameters),
                 returns=self._share(function.returns),
             )
@@ -186,6 +188,11 @@ class Facts:
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)
+
+    def finish(self) -> None:
+        """Release what is only needed to add definitions."""
+        self._shared.clear()
+        self._shared_parameters.clear()
 
     def _share(self, value: Binding) -> Binding:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import replace
@@ -96,6 +96,7 @@ def _link(
     for reading in file_readings:
         facts.add(reading.facts)
         readings.append(reading.without_names())
+    facts.finish()
     linker = Linker(facts, readings, knowledge)
     # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
     # because the memory is largest at the end of this function.
@@ -103,19 +104,20 @@ def _link(
     for reading in readings:
         reading.facts = nothing
     sites: list[Site] = []
-    calls: dict[str, set[str]] = {}
-    handed_on: dict[str, set[str]] = {}
+    calls: dict[str, set[str]] = defaultdict(set)
+    handed_on: dict[str, set[str]] = defaultdict(set)
     host_functions: dict[str, bool] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
-                is_in_function = use.caller != reading.module
+                caller, callee = intern(use.caller), intern(use.callee)
+                is_in_function = caller != reading.module
                 if is_in_function:
-                    calls.setdefault(use.caller, set()).add(intern(use.callee))
+                    calls[caller].add(callee)
                 if use.is_handed_on or not is_in_function:
-                    handed_on.setdefault(use.caller, set()).add(intern(use.callee))
+                    handed_on[caller].add(callee)
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
         reading.mentions = Parcel(Mention)
