@@ -104,8 +104,9 @@ def _link(
     for reading in readings:
         reading.facts = nothing
     sites: list[Site] = []
-    calls: dict[str, set[str]] = defaultdict(set)
-    handed_on: dict[str, set[str]] = defaultdict(set)
+    # Tuples, because a set takes several times as much memory, and most functions call few others.
+    calls: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    handed_on: dict[str, tuple[str, ...]] = defaultdict(tuple)
     host_functions: dict[str, bool] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
@@ -114,15 +115,17 @@ def _link(
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
                 caller, callee = intern(use.caller), intern(use.callee)
                 is_in_function = caller != reading.module
-                if is_in_function:
-                    calls[caller].add(callee)
-                if use.is_handed_on or not is_in_function:
-                    handed_on[caller].add(callee)
+                if is_in_function and callee not in calls[caller]:
+                    calls[caller] += (callee,)
+                if (use.is_handed_on or not is_in_function) and callee not in handed_on[caller]:
+                    handed_on[caller] += (callee,)
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
         reading.mentions = Parcel(Mention)
+    functions = dict(linker.user_functions(readings))
+    del linker, facts
     graph = CallGraph(
-        functions=dict(linker.user_functions(readings)),
+        functions=functions,
         calls=_freeze(calls),
         handed_on=_freeze(handed_on),
         modules={reading.path: reading.module for reading in readings if reading.is_read},
@@ -147,9 +150,9 @@ def _put_on_host(sites: Iterable[Site], modules: Mapping[str, str], host_functio
         yield replace(site, is_on_host=True) if is_in_host_function else site
 
 
-def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
-    """The sets as frozen sets. They are converted one by one, so that not all exist twice in memory."""
-    return {key: frozenset(sets.pop(key)) for key in tuple(sets)}
+def _freeze(names: dict[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    """The names as sets. They are converted one by one, so that not all exist twice in memory."""
+    return {key: frozenset(names.pop(key)) for key in tuple(names)}
 
 
 def locate(name_or_path: str) -> Path:
