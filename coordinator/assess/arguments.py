@@ -72,7 +72,7 @@ def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[s
             value = _literal(argument)
             if value is not UNKNOWN_VALUE:
                 arguments[number] = value
-    if not keywords and not node.keywords and not any([isinstance(value, list) for value in arguments.values()]):
+    if not keywords and not node.keywords and not any(isinstance(value, list) for value in arguments.values()):
         # With the type, because True equals 1.
         return _plain_call(len(positional), *((number, type(value), value) for number, value in arguments.items()))
     options = {keyword.arg: _literal(keyword.value) for keyword in node.keywords if keyword.arg is not None}

@@ -76,7 +76,7 @@ def makes_on_host(function: str, call: CallSite | None) -> bool:
 
 def host_batch(node: ast.Call) -> HostBatch | None:
     """The batch that a call makes on the host: ``tokenizer(text, return_tensors="pt")``; None for other calls."""
-    if not node.keywords or any([keyword.arg == "device" for keyword in node.keywords]):
+    if not node.keywords or any(keyword.arg == "device" for keyword in node.keywords):
         return None
     for keyword in node.keywords:
         match keyword:

@@ -109,7 +109,9 @@ def _repeated_functions(
     called_names = _called_names(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     # If other files import only other functions of the same file, no program is likely to call this function.
-    unused_names = {name for name, function in graph.functions.items() if function.is_left_out and name not in called_names}
+    unused_names = {
+        name for name, function in graph.functions.items() if function.is_left_out and name not in called_names
+    }
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
     starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
     starts |= set(_handed_on_for_later(graph, roles, set_up))
