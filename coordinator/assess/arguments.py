@@ -112,12 +112,22 @@ def dtype_of(value: Binding) -> str | None:
     return DTYPE_NAMES.get(last, last) if last in DTYPES else None
 
 
+def first_dtype(values: Iterable[Binding]) -> str | None:
+    """The first of the values that is the name of a dtype, as a dtype."""
+    for value in values:
+        if type(value) is str and (dtype := dtype_of(value)) is not None:
+            return dtype
+    return None
+
+
 def dtypes_of(values: Iterable[Binding]) -> set[str]:
-    dtypes = set()
+    dtypes = set[str]()
     for value in values:
         if isinstance(value, (Thing, str)):
-            dtypes.add(value.dtype if isinstance(value, Thing) else dtype_of(value))
-    return dtypes - {None}
+            dtype = value.dtype if isinstance(value, Thing) else dtype_of(value)
+            if dtype is not None:
+                dtypes.add(dtype)
+    return dtypes
 
 
 def parameters_with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:

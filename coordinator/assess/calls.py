@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from coordinator.assess.arguments import CASTS, DTYPE_NAMES, call_site, dtype_of, dtypes_of
+from coordinator.assess.arguments import CASTS, DTYPE_NAMES, call_site, dtype_of, dtypes_of, first_dtype
 from coordinator.assess.expressions import ExpressionReader
 from coordinator.assess.host_arrays import anywhere, host_batch, is_host_call, is_move_to_host, on_host
 from coordinator.assess.mentions import GLOBAL, Form, Passed
@@ -96,7 +96,7 @@ class CallReader(ExpressionReader):
             # The arguments of the inner function are unknown, because some of them may be in the wrapper: ``partial(f,
             # x)(y)``.
             call, callee = None, callee.function
-        dtype = dtype_of(keywords.get("dtype")) or next(filter(None, map(dtype_of, positional)), None)
+        dtype = dtype_of(keywords.get("dtype")) or first_dtype(positional)
         dtypes = dtypes_of((*positional, *keywords.values(), callee.owner if isinstance(callee, Method) else None))
         if isinstance(callee, Items | Elements) and isinstance(function, ast.Attribute):
             self._grow(function, positional)

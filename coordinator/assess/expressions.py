@@ -68,7 +68,8 @@ class ExpressionReader(Recorder):
         if type(node.ctx) is not ast.Load:
             self._bind(node.id, None)
             return None
-        self._read_name(node)
+        if self._results:
+            self._read_name(node)
         value = self._lookup(node.id)
         if outer:
             if type(value) is str and "." in value:

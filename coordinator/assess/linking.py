@@ -166,7 +166,7 @@ class Linker:
                 return binding
 
     def _evaluate(self, path: str) -> Binding:
-        value = self._memo.get(path, _MISSING)
+        value: Binding = self._memo.get(path, _MISSING)
         if value is not _MISSING:
             return value
         self._memo[path] = None  # The value of a name that is defined by itself is unknown.

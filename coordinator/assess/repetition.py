@@ -67,7 +67,7 @@ OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
 _LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
 """Matches the names of functions that compute a loss."""
-_NO_NAMES: Set[str] = frozenset()
+_NO_NAMES = frozenset[str]()
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(
     r"__(?:init|new|\w*eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__"
