@@ -28,6 +28,7 @@ from coordinator.catalogue.usage.sources import FileFilter
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import join_words
+from coordinator.operating_system.free_memory import return_free_memory
 from protocol.garbage import garbage_collection_paused
 
 BATCH_FILES = 40
@@ -97,6 +98,8 @@ def _link(
         facts.add(reading.facts)
         readings.append(reading.without_names())
     facts.finish()
+    # The memory is largest below, and the workers' answers have left free memory between the facts.
+    return_free_memory()
     linker = Linker(facts, readings, knowledge)
     # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
     # because the memory is largest at the end of this function.
@@ -122,6 +125,7 @@ def _link(
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
         reading.mentions = Parcel(Mention)
+    return_free_memory()
     functions = dict(linker.user_functions(readings))
     del linker, facts
     graph = CallGraph(

@@ -45,12 +45,9 @@ class Workers(Generic[Result]):
         self._executor = self._start_executor(processes)
 
     def _start_executor(self, processes: int) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("forkserver")
-        # The modules are imported once, in the process from which all workers fork.
-        context.set_forkserver_preload([self._parse.__module__])
         return ProcessPoolExecutor(
             processes,
-            mp_context=context,
+            mp_context=multiprocessing.get_context("forkserver"),
             initializer=_start,
             initargs=self._prepare,
         )
