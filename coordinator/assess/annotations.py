@@ -64,8 +64,10 @@ class Annotations:
         """The value of a parameter with this annotation. If the annotation allows arrays and numbers, the value is
         unknown, because programs hardly ever pass an array to such a parameter."""
         value = self.value(node)
+        if not (isinstance(value, Thing) and value.is_array):
+            return value
         has_number = any(isinstance(option, ast.Name) and option.id in _NUMBERS for option in _options(node))
-        return None if has_number and isinstance(value, Thing) and value.is_array else value
+        return None if has_number else value
 
     def _collection(self, node: ast.Subscript) -> Binding:
         head = _head(node)

@@ -24,6 +24,8 @@ BASIC = "basic"
 """The kind of an index without arrays."""
 USUAL_DTYPE = "float32"
 MOST_SHARED_CALLS = 10_000
+_COMPUTED = frozenset({ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript})
+"""The most frequent kinds of expressions that are no literals."""
 CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
 """Methods of PyTorch's arrays that are named after the dtype that they return."""
 
@@ -60,10 +62,16 @@ def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
 
 
 def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[str, Binding]) -> CallSite | None:
-    if any(isinstance(argument, ast.Starred) for argument in node.args) or "**" in keywords:
+    if "**" in keywords:
         return None
-    literals = ((number, _literal(argument)) for number, argument in enumerate(node.args, 1))
-    arguments = {number: value for number, value in literals if value is not UNKNOWN_VALUE}
+    arguments: dict[int, Any] = {}
+    for number, argument in enumerate(node.args, 1):
+        if type(argument) is ast.Starred:
+            return None
+        if type(argument) not in _COMPUTED:
+            value = _literal(argument)
+            if value is not UNKNOWN_VALUE:
+                arguments[number] = value
     if not keywords and not node.keywords and not any(isinstance(value, list) for value in arguments.values()):
         # With the type, because True equals 1.
         return _plain_call(len(positional), *((number, type(value), value) for number, value in arguments.items()))
@@ -80,6 +88,8 @@ def _plain_call(positional: int, *arguments: tuple[int, type[Any], Any]) -> Call
 def _literal(node: ast.expr) -> Any:
     """The value of a literal, as a JSON type. ``ast.literal_eval`` is not used, because each of its calls leaves
     functions in memory."""
+    if type(node) in _COMPUTED:
+        return UNKNOWN_VALUE
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):
             return node.value
@@ -96,15 +106,28 @@ def _literal(node: ast.expr) -> Any:
 
 def dtype_of(value: Binding) -> str | None:
     """The dtype for a framework's name such as ``torch.float16``; None if the name is not a dtype."""
-    if not isinstance(value, str) or value.count(".") > 2:
+    if type(value) is not str or value.count(".") > 2:
         return None
     last = value.rpartition(".")[2]
     return DTYPE_NAMES.get(last, last) if last in DTYPES else None
 
 
+def first_dtype(values: Iterable[Binding]) -> str | None:
+    """The first of the values that is the name of a dtype, as a dtype."""
+    for value in values:
+        if type(value) is str and (dtype := dtype_of(value)) is not None:
+            return dtype
+    return None
+
+
 def dtypes_of(values: Iterable[Binding]) -> set[str]:
-    dtypes = [value.dtype if isinstance(value, Thing) else dtype_of(value) for value in values]
-    return {dtype for dtype in dtypes if dtype is not None}
+    dtypes = set[str]()
+    for value in values:
+        if isinstance(value, (Thing, str)):
+            dtype = value.dtype if isinstance(value, Thing) else dtype_of(value)
+            if dtype is not None:
+                dtypes.add(dtype)
+    return dtypes
 
 
 def parameters_with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:

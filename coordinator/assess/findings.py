@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.harmless import (
@@ -88,10 +89,16 @@ def assess(
     unknown_uses: dict[str, int] = defaultdict(int)
     uses_of_host = 0
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
+    verdicts_by_call: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
+    """The same verdicts by the calls themselves. Most equal calls are one object, and their forms are slow to
+    compute."""
+    places_by_reason: dict[tuple[int, str, bool], list[Site]] = {}
+    """The lists of ``places`` by the verdict of the call, and by what changes it at a site."""
+    charted_name_of = cache(names.charted_name)
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
     are_tests_apart = not all(map(is_test_code, source.sites))
     for site in source.sites:
-        charted_name = names.charted_name(site.function)
+        charted_name = charted_name_of(site.function)
         if charted_name is None and site.function in host_only:
             uses_of_host += 1
             continue
@@ -99,16 +106,24 @@ def assess(
             unknown_uses[site.function] += 1
             continue
         charted_uses[site.function] += 1
-        call = None if site.use is Use.named or site.call is None else charted_name.call(site.call)
-        # A function occurs at thousands of sites, but in only a few forms.
-        has_gradient = _has_gradient(site, source)
-        key = (site.function, _form(call), site.dtypes, has_gradient)
-        if key not in verdicts:
-            verdicts[key] = tuple(
-                verdicts_on(
-                    site.function, charted_name.name, call, site.dtypes, target, slow, has_gradient=has_gradient
+        function = function_of(site, source.modules)
+        has_gradient = _has_gradient(site, function, source)
+        source_call = None if site.use is Use.named else site.call
+        call_key = (site.function, id(source_call), site.dtypes, has_gradient)
+        site_verdicts = verdicts_by_call.get(call_key)
+        if site_verdicts is None:
+            call = None if source_call is None else charted_name.call(source_call)
+            # A function occurs at thousands of sites, but in only a few forms.
+            key = (site.function, _form(call), site.dtypes, has_gradient)
+            if key not in verdicts:
+                verdicts[key] = tuple(
+                    verdicts_on(
+                        site.function, charted_name.name, call, site.dtypes, target, slow, has_gradient=has_gradient
+                    )
                 )
-            )
+            site_verdicts = verdicts_by_call[call_key] = verdicts[key]
+        if not site_verdicts:
+            continue
         is_recorded = site.certainty is Certainty.recorded
         not_on_device = (
             ""
@@ -117,25 +132,29 @@ def assess(
                 site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
             )
         )
-        is_repeated = source.is_repeated.get(function_of(site, source.modules) or "", True)
+        is_repeated = source.is_repeated.get(function or "", True)
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
-        for verdict in verdicts[key]:
+        for verdict in site_verdicts:
             harmless = not_on_device or (
                 "" if is_recorded else why_cheap(verdict.kind, site, target.device_type, is_repeated=is_repeated)
             )
-            own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
-            places[own_verdict].append(own_site)
+            reason = (id(verdict), harmless, site.is_option)
+            if reason not in places_by_reason:
+                own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
+                places_by_reason[reason] = places[own_verdict]
+            places_by_reason[reason].append(own_site)
     findings = (Finding(verdict, tuple(sorted(sites, key=_doubts))) for verdict, sites in places.items())
     return Assessment(
         tuple(sorted(findings, key=rank)), most_first(charted_uses), most_first(unknown_uses), uses_of_host
     )
 
 
-def _has_gradient(site: Site, source: AssessedSource) -> bool:
-    """Whether a training step also runs the backward pass of a call. Modules train, wherever they are created."""
-    is_recorded = site.certainty is Certainty.recorded
-    is_trained = is_class(site.function) or function_of(site, source.modules) in source.trained_functions
-    return site.has_gradient and is_trained and not is_recorded
+def _has_gradient(site: Site, function: str | None, source: AssessedSource) -> bool:
+    """Whether a training step also runs the backward pass of a call in a function. Modules train, wherever they are
+    created."""
+    if not site.has_gradient or site.certainty is Certainty.recorded:
+        return False
+    return function in source.trained_functions or is_class(site.function)
 
 
 def _doubts(site: Site) -> tuple[bool, bool, bool]:

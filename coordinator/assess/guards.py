@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from coordinator.assess.sites import Guard, GuardKind
 
+RECENT_NAMES = 1024
+"""The number of remembered answers about names. A program uses most of its names many times."""
 LONGEST_TEXT = 200
 """The maximum length of a condition's source in characters."""
 _CATCHES = frozenset(
     {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
 )
-_DEVICE_MEMBERS = frozenset(
+_DEVICE_PROPERTIES = frozenset(
     """is_cuda is_cpu is_xla is_mps is_xpu is_hpu is_npu is_meta is_vulkan is_ipu is_mtia device_type device_platform
     """.split()  # noqa: SIM905
 )
+DEVICE_MEMBERS = _DEVICE_PROPERTIES | {"type", "platform"}
+"""The names of members that may test a device."""
 _DEVICE_OF_MEMBER = {f"is_{device}": device for device in ("cuda", "cpu", "xla", "mps", "xpu", "hpu", "npu", "meta")}
 """For each property of PyTorch's tensors such as ``is_cuda``, the device type for which it is true."""
 _DEVICE_CALLS = re.compile(
@@ -87,11 +92,20 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
 def asks_for_device(node: ast.Attribute | ast.Call) -> bool:
     """Whether an expression tests which device is available, or which device a value is on."""
     if isinstance(node, ast.Call):
-        name = _last_name(node.func)
-        return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
+        return _is_device_call(_last_name(node.func))
     if node.attr in ("type", "platform"):
         return ("device" if node.attr == "type" else "dev") in _last_name(node.value)
-    return node.attr in _DEVICE_MEMBERS
+    return node.attr in _DEVICE_PROPERTIES
+
+
+@lru_cache(RECENT_NAMES)
+def _is_device_call(name: str) -> bool:
+    return _DEVICE_CALLS.fullmatch(name) is not None or _DEVICE_AVAILABILITY.fullmatch(name) is not None
+
+
+@lru_cache(RECENT_NAMES)
+def _is_version_name(name: str) -> bool:
+    return _VERSION_NAMES.fullmatch(name) is not None
 
 
 def one_line(node: ast.expr) -> str:
@@ -141,14 +155,14 @@ def _device_named_by(test: ast.expr) -> tuple[str, bool]:
 
 
 def _kinds(test: ast.expr) -> Iterable[GuardKind]:
-    for node in ast.walk(test):
+    for node in _nodes(test):
         if isinstance(node, ast.Attribute):
             if asks_for_device(node):
                 yield GuardKind.device
-            elif _VERSION_NAMES.fullmatch(node.attr):
+            elif _is_version_name(node.attr):
                 yield GuardKind.version
         elif isinstance(node, ast.Name):
-            if _VERSION_NAMES.fullmatch(node.id):
+            if _is_version_name(node.id):
                 yield GuardKind.version
         elif isinstance(node, ast.Call):
             name = _last_name(node.func)
@@ -161,6 +175,20 @@ def _kinds(test: ast.expr) -> Iterable[GuardKind]:
             for side in (node.left, *node.comparators)
         ):
             yield GuardKind.device
+
+
+def _nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a syntax tree, as ``ast.walk`` yields them, but in any order and in half of the time."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if isinstance(child, list):
+                waiting += [part for part in child if isinstance(part, ast.AST)]
+            elif isinstance(child, ast.AST) and child._fields:
+                waiting.append(child)
 
 
 def _last_name(node: ast.expr | None) -> str:

@@ -117,6 +117,7 @@ RECENT = 256
 the functions of a file."""
 
 
+@lru_cache(RECENT)
 def is_for_other_device(function: str, device: str) -> bool:
     """Whether a function belongs to another kind of device than this one. For example, ``torch.cuda.synchronize`` does
     for ``xla``."""
@@ -198,13 +199,14 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
 
     ``are_tests_apart`` is true if the source also contains code that is not a test.
     """
-    if any(guard.reaches(device) is False for guard in site.guards):
-        return UNREACHABLE
-    if any(guard.kind is GuardKind.export for guard in site.guards):
-        return EXPORTS
+    if site.guards:
+        if any(guard.reaches(device) is False for guard in site.guards):
+            return UNREACHABLE
+        if any(guard.kind is GuardKind.export for guard in site.guards):
+            return EXPORTS
     if is_for_other_device(site.function, device) and _is_chosen(site):
         return OTHER_DEVICE
-    if any(name != device for name in _DEVICE_FUNCTION.findall(site.within)):
+    if _is_named_after_other_device(site.within, device):
         return OTHER_DEVICE
     if site.is_on_host and not has_default_device:
         return ON_HOST
@@ -212,6 +214,11 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
         return IN_TESTS
     why = why_aside(site.path, site.within)
     return why if why != SHOWS else ""
+
+
+@lru_cache(RECENT)
+def _is_named_after_other_device(within: str, device: str) -> bool:
+    return any(name != device for name in _DEVICE_FUNCTION.findall(within))
 
 
 def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:

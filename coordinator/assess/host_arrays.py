@@ -48,6 +48,8 @@ def is_host_call(
         return False
     if "device" in keywords:
         return call.keywords.get("device") == "cpu"
+    if not isinstance(callee, Method | str):
+        return False
     arguments = [*positional, *keywords.values()]
     match callee:
         case Method(owner=owner, name=name) if owner.is_array:
@@ -74,7 +76,7 @@ def makes_on_host(function: str, call: CallSite | None) -> bool:
 
 def host_batch(node: ast.Call) -> HostBatch | None:
     """The batch that a call makes on the host: ``tokenizer(text, return_tensors="pt")``; None for other calls."""
-    if any(keyword.arg == "device" for keyword in node.keywords):
+    if not node.keywords or any(keyword.arg == "device" for keyword in node.keywords):
         return None
     for keyword in node.keywords:
         match keyword:
@@ -95,6 +97,8 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
     False for an instance of a class that the code defines, because it may be a module.
     """
     owner, _, method = callee.path.rpartition(".")
+    if method not in ("cpu", "to"):
+        return False
     if owner.endswith(CALLED) and not owner.endswith(f".detach{CALLED}"):
         return False
     match node:
@@ -128,7 +132,7 @@ def on_host(value: Binding) -> Binding:
     """Return the value, but with its arrays on the host."""
     match value:
         case Thing() if value.is_array:
-            return replace(value, is_on_host=True)
+            return value if value.is_on_host else replace(value, is_on_host=True)
         case Elements(of, container):
             return Elements(on_host(of), container)
         case _:
@@ -140,7 +144,7 @@ def anywhere(value: Binding) -> Binding:
     device."""
     match value:
         case Thing():
-            return replace(value, is_on_host=False)
+            return replace(value, is_on_host=False) if value.is_on_host else value
         case HostBatch():
             return None
         case Elements(of, container):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
 
 from coordinator.assess.values import Elements, Items, Method, Thing, array, is_array
 from coordinator.catalogue.surfaces import (
@@ -223,9 +224,10 @@ class PublicNames:
 
     def canonical(self, name: str) -> str | None:
         """The canonical name of a function, class or method; None for other names."""
-        if name not in self._known:
-            self._known[name] = self._look_up(name)
-        return self._known[name]
+        try:
+            return self._known[name]
+        except KeyError:
+            return self._known.setdefault(name, self._look_up(name))
 
     def _look_up(self, name: str) -> str | None:
         for release in self._releases.get(name.partition(".")[0], ()):
@@ -248,10 +250,12 @@ class ReleaseNames:
     """For the first name of every class, this name and the public base classes."""
 
     def add(self, entry: SurfaceEntry) -> None:
-        self.canonical[entry.name] = entry.name if entry.kind in CHARTABLE else None
-        self.aliases.update(dict.fromkeys(entry.aliases, entry.name))
+        # Releases of a framework have nearly the same names.
+        name = intern(entry.name)
+        self.canonical[name] = name if entry.kind in CHARTABLE else None
+        self.aliases.update(dict.fromkeys(map(intern, entry.aliases), name))
         if entry.kind == "class" and (entry.bases or entry.aliases):
-            self.owners[entry.name] = (entry.name, *entry.bases)
+            self.owners[name] = (name, *map(intern, entry.bases))
 
     def first_name(self, name: str) -> str | None:
         """The first name of the object with this name. For a member of a class, also the member of this name of a base

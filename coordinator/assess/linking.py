@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from sys import intern
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
@@ -22,7 +22,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
 from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, PublicNames
-from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
+from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention, Parcel
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.repetition import TRAINS, is_repeated_name
 from coordinator.assess.sites import Certainty, Site, Use, UserFunction
@@ -60,6 +60,10 @@ MOST_REMEMBERED = 20_000
 one file."""
 MOST_PASSED = 8
 """The maximum number of passed values that are evaluated for one parameter."""
+_MISSING: Any = object()
+"""The result of a look-up without result, because None is a possible value."""
+_FINAL = frozenset({str, Thing, Method, type(OTHER)})
+"""The kinds of values that contain no symbol."""
 
 
 class CallEdge(NamedTuple):
@@ -117,6 +121,8 @@ class Linker:
         self._dtypes: dict[frozenset[str], frozenset[str]] = {}
         """The sets of dtypes. Equal sets share one object, because the 100,000 calls of a package have only 1,000
         different sets."""
+        self._lines: dict[int, int] = {}
+        """The line numbers of sites. Equal numbers share one object, as equal dtypes do."""
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
@@ -124,6 +130,10 @@ class Linker:
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._class_kinds: dict[str, _ClassKind] = {}
+        self._ancestries: dict[str, Sequence[str]] = {}
+        """The results of ``_ancestors`` for the classes whose methods were looked up."""
+        self._foreign: dict[str, bool] = {}
+        """The results of ``_has_foreign_base``."""
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
             for arguments in reading.facts.passed:
@@ -139,24 +149,26 @@ class Linker:
     def value(self, binding: Binding) -> Binding:
         """The value that a binding stands for. If the result is a symbol, it stands for a class, a function or a module
         of the user."""
+        # Nearly all bindings are of these kinds, and this comparison is much faster than a match statement.
+        if type(binding) is Symbol:
+            return self._evaluate(binding.path)
+        if binding is None or type(binding) in _FINAL:
+            return binding
         match binding:
-            case Symbol(path):
-                return self._evaluate(path)
             case Alternatives(values):
-                return either(self.value(option) for option in values)
+                return either([self.value(option) for option in values])
             case Wrapped(function):
                 return self.value(function)
             case Parametrized(instance, argument):
                 instance_value = self.value(instance)
                 return instance_value if isinstance(instance_value, Symbol) else self.value(argument)
-            case Method(owner=Thing()):
-                return binding
             case _:
                 return binding
 
     def _evaluate(self, path: str) -> Binding:
-        if path in self._memo:
-            return self._memo[path]
+        value: Binding = self._memo.get(path, _MISSING)
+        if value is not _MISSING:
+            return value
         self._memo[path] = None  # The value of a name that is defined by itself is unknown.
         try:
             result = self._evaluate_once(path)
@@ -166,9 +178,9 @@ class Linker:
         return result
 
     def _evaluate_once(self, path: str) -> Binding:
-        facts = self._facts
-        if path in facts.names:
-            return self.value(facts.names[path])
+        binding = self._facts.names.get(path, _MISSING)
+        if binding is not _MISSING:
+            return self.value(binding)
         if path in self._definitions:
             return Symbol(path)
         if path in self._aliases:
@@ -195,6 +207,10 @@ class Linker:
 
     def _member(self, owner: Binding, name: str) -> Binding:
         match owner:
+            case None:
+                return None
+            case Symbol(path):
+                return self._member_of_symbol(path, name)
             case str():
                 return f"{owner}.{name}"
             case Thing():
@@ -202,19 +218,20 @@ class Linker:
             case Method():
                 return OTHER if owner.owner.is_array and owner.name != "at" else owner
             case Alternatives(values):
-                return either(self._member(option, name) for option in values)
-            case Symbol(path) if path.endswith(CALLED):
-                return self._member_of_class(path[: -len(CALLED)], name, is_instance=True)
-            case Symbol(path) if path.endswith(SUPER):
-                return self._inherited_member(path[: -len(CALLED + SUPER)], name, is_instance=True)
-            case Symbol(path) if path in self._facts.classes:
-                return self._member_of_class(path, name, is_instance=False)
-            case Symbol(path) if path in self._modules:
-                return self._member_of_module(path, name)
+                return either([self._member(option, name) for option in values])
             case Elements(of) if name in ("values", "indices"):
                 return of
             case _:
                 return OTHER if owner is OTHER else None
+
+    def _member_of_symbol(self, path: str, name: str) -> Binding:
+        if path.endswith(CALLED):
+            return self._member_of_class(path[: -len(CALLED)], name, is_instance=True)
+        if path.endswith(SUPER):
+            return self._inherited_member(path[: -len(CALLED + SUPER)], name, is_instance=True)
+        if path in self._facts.classes:
+            return self._member_of_class(path, name, is_instance=False)
+        return self._member_of_module(path, name) if path in self._modules else None
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
@@ -262,13 +279,15 @@ class Linker:
         facts = self._facts
         if path not in facts.classes:
             return None
-        if is_instance and f"{path}{CALLED}.{name}" in facts.names:
-            return self.value(facts.names[f"{path}{CALLED}.{name}"])
-        function = facts.functions.get(f"{path}.{name}")
+        if is_instance and (attribute := facts.names.get(f"{path}{CALLED}.{name}", _MISSING)) is not _MISSING:
+            return self.value(attribute)
+        member_path = f"{path}.{name}"
+        function = facts.functions.get(member_path)
         if function is not None:
-            return self.value(function.returns) if function.is_property and is_instance else Symbol(f"{path}.{name}")
-        if f"{path}.{name}" in facts.names:
-            return self.value(facts.names[f"{path}.{name}"])
+            return self.value(function.returns) if function.is_property and is_instance else Symbol(member_path)
+        member = facts.names.get(member_path, _MISSING)
+        if member is not _MISSING:
+            return self.value(member)
         return self._inherited_member(path, name, is_instance=is_instance)
 
     def _inherited_member(self, path: str, name: str, *, is_instance: bool) -> Binding:
@@ -317,6 +336,10 @@ class Linker:
     def made_by(self, callee: Binding) -> Binding:
         """The value that a call returns."""
         match callee:
+            case None:
+                return None
+            case Symbol(path):
+                return self._made_by_symbol(path)
             case str():
                 return self._knowledge.result(callee, None, None)
             case Method():
@@ -326,15 +349,17 @@ class Linker:
             case Elements(container=str(container)):
                 return array(container.partition(".")[0], certain=True)
             case Alternatives(values):
-                return either(self.made_by(option) for option in values)
-            case Symbol(path) if path in self._facts.functions:
-                return self.value(self._facts.functions[path].returns)
-            case Symbol(path) if path in self._facts.classes:
-                return Symbol(path + CALLED)
-            case Symbol(path) if path.endswith(CALLED):
-                return self._called_instance(path[: -len(CALLED)])
+                return either([self.made_by(option) for option in values])
             case _:
                 return OTHER if callee is OTHER else None
+
+    def _made_by_symbol(self, path: str) -> Binding:
+        function = self._facts.functions.get(path)
+        if function is not None:
+            return self.value(function.returns)
+        if path in self._facts.classes:
+            return Symbol(path + CALLED)
+        return self._called_instance(path[: -len(CALLED)]) if path.endswith(CALLED) else None
 
     def _called_instance(self, path: str) -> Binding:
         function = self.call_method(path)
@@ -403,11 +428,19 @@ class Linker:
         self._limit_memory()
         self._roles.clear()
         for mention in reading.mentions:
-            options = self._options(mention)
-            sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
-            callees = list(filter(None, map(self.function_of, options)))
-            yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
-            if mention.form in (Form.called, Form.named):
+            value = self.value(mention.value)
+            if isinstance(value, Alternatives):
+                options = value.values
+                callees = list(filter(None, map(self.function_of, options)))
+                option_sites = (self._site(mention, option, reading, public) for option in options)
+                yield from _sites_of_choice(options, [site for site in option_sites if site is not None], callees)
+            else:
+                site = self._site(mention, value, reading, public)
+                if site is not None:
+                    yield site
+                callee = self.function_of(value) if type(value) is Symbol else None
+                callees = [] if callee is None else [callee]
+            if callees and mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
                 for callee in callees:
                     is_handed_on = mention.form is Form.named
@@ -424,10 +457,6 @@ class Linker:
     def _limit_memory(self) -> None:
         if len(self._memo) > MOST_REMEMBERED:
             self._memo.clear()
-
-    def _options(self, mention: Mention) -> Sequence[Binding]:
-        value = self.value(mention.value)
-        return value.values if isinstance(value, Alternatives) else (value,)
 
     def _site(self, mention: Mention, value: Binding, reading: FileReading, public: PublicNames) -> Site | None:
         call = mention.call
@@ -461,7 +490,8 @@ class Linker:
         path, line = reading.place(mention.line)
         is_in_data_class, is_at_setup = self._role(reading.module, mention.within)
         return Site(
-            path, line, mention.column, public_name, certainty, use, self._share_call(call), mention.within,
+            path, self._lines.setdefault(line, line), mention.column, public_name, certainty, use,
+            call if call is None else self._share_call(call), mention.within,
             mention.guards, self._dtypes.setdefault(mention.dtypes, mention.dtypes),
             is_on_host=is_on_host or is_in_data_class,
             is_at_setup=is_at_setup,
@@ -471,20 +501,18 @@ class Linker:
             has_gradient=mention.has_gradient,
         )  # fmt: skip
 
-    def _share_call(self, call: CallSite | None) -> CallSite | None:
+    def _share_call(self, call: CallSite) -> CallSite:
         """Return an equal call. Equal calls share one object."""
-        if call is None:
-            return None
         # Of most calls only the number of arguments is known. Numbers are compared much faster than the texts of calls.
-        has_values = bool(call.keywords or call.arguments)
-        return self._calls.setdefault(repr(call) if has_values else call.positional, call)
+        if not call.keywords and not call.arguments:
+            return self._calls.setdefault(call.positional, call)
+        return self._calls.setdefault(f"{call.positional} {call.keywords} {call.arguments}", call)
 
     def _role(self, module: str, within: str) -> tuple[bool, bool]:
-        """The results of ``_is_in_data_class`` and ``_is_at_setup`` for a function."""
-        path = f"{module}.{within}"
-        if path not in self._roles:
-            self._roles[path] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
-        return self._roles[path]
+        """The results of ``_is_in_data_class`` and ``_is_at_setup`` for a function of the current file."""
+        if within not in self._roles:
+            self._roles[within] = self._is_in_data_class(module, within), self._is_at_setup(module, within)
+        return self._roles[within]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
         """Whether a function is a method of a data set, a sampler or a tokenizer."""
@@ -563,6 +591,7 @@ class Linker:
                     members[use.within].add(use)
             for name in names_by_module.get(reading.module, ()):
                 yield name, self._user_function(name, reading, members.get(name[len(reading.module) + 1 :], set()))
+            reading.members = Parcel(MemberUse)
 
     def _read_imports(self) -> _Imports:
         names, modules, whole = set[str](), set[str](), set[str]()
@@ -616,13 +645,25 @@ class Linker:
         owner_value = self.value(owner)
         if not isinstance(owner_value, Symbol):
             return None
-        paths = (f"{ancestor}.{method}" for ancestor in self._ancestors(owner_value.path))
-        return next((path for path in paths if path in self._facts.functions), None)
+        for ancestor in self._ancestry(owner_value.path):
+            path = f"{ancestor}.{method}"
+            if path in self._facts.functions:
+                return path
+        return None
+
+    def _ancestry(self, path: str) -> Sequence[str]:
+        """The class and its base classes among the user's classes."""
+        if path not in self._ancestries:
+            self._ancestries[path] = tuple(self._ancestors(path))
+        return self._ancestries[path]
 
     def _has_foreign_base(self, path: str) -> bool:
         """Whether a class has a base class that was not read."""
-        bases = (base for ancestor in self._ancestors(path) for base in self._facts.classes.get(ancestor, ()))
-        return any(isinstance(base, Symbol) and not isinstance(self.value(base), str | Symbol) for base in bases)
+        if path not in self._foreign:
+            bases = (base for ancestor in self._ancestry(path) for base in self._facts.classes.get(ancestor, ()))
+            symbols = (base for base in bases if isinstance(base, Symbol))
+            self._foreign[path] = any(not isinstance(self.value(base), str | Symbol) for base in symbols)
+        return self._foreign[path]
 
     def _has_arrays(self, name: str, fact: FunctionFact) -> bool:
         paths = [f"{name}<{parameter}>" for parameter in fact.parameters]

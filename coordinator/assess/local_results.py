@@ -76,9 +76,12 @@ class LocalResults:
         if not is_move:
             self._names_read.add(name)
         result = self._held.get(name)
-        if result is not None:
-            result.is_moved |= is_move
-            result.is_used |= not is_move
+        if result is None:
+            return
+        if is_move:
+            result.is_moved = True
+        else:
+            result.is_used = True
 
     def moved_mentions(self) -> Iterator[int]:
         """The mentions whose results the function only moves to the host."""

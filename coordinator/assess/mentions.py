@@ -11,14 +11,16 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import partial
+from itertools import chain
 from sys import intern
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound=tuple[Any, ...])
 GLOBAL = "global"
 """Marks a call of a member of a global name. The global is usually a module or a table, so its type is not guessed."""
 FASTEST = 1
@@ -26,12 +28,16 @@ FASTEST = 1
 
 
 class Parcel(Generic[Item]):
-    """A list that is sent from one process to another as bytes and stays serialized, which takes much less memory.
-    Every iteration decodes it again."""
+    """A list of named tuples that is sent from one process to another as bytes and stays serialized, which takes much
+    less memory. Every iteration decodes it again.
 
-    __slots__ = ("_items", "_packed")
+    The bytes contain plain tuples, because named tuples take twice as long to encode and to decode.
+    """
 
-    def __init__(self, parcel: bytes = b"") -> None:
+    __slots__ = ("_items", "_kind", "_packed")
+
+    def __init__(self, kind: type[Item], parcel: bytes = b"") -> None:
+        self._kind = kind
         self._items: list[Item] = []
         self._packed = parcel
 
@@ -48,15 +54,15 @@ class Parcel(Generic[Item]):
         self._items[number] = change(self._items[number])
 
     def __iter__(self) -> Iterator[Item]:
-        if self._packed:
-            yield from pickle.loads(zlib.decompress(self._packed))
-        yield from self._items
+        if not self._packed:
+            return iter(self._items)
+        make = partial(tuple.__new__, self._kind)
+        return chain(map(make, pickle.loads(zlib.decompress(self._packed))), self._items)
 
-    def __reduce__(self) -> tuple[Callable[[bytes], Parcel[Item]], tuple[bytes]]:
-        items = list(self)
-        if not items:
-            return Parcel, (b"",)
-        return Parcel, (zlib.compress(pickle.dumps(items, pickle.HIGHEST_PROTOCOL), FASTEST),)
+    def __reduce__(self) -> tuple[type[Parcel[Item]], tuple[type[Item], bytes]]:
+        items = [tuple(item) for item in self]
+        content = zlib.compress(pickle.dumps(items, pickle.HIGHEST_PROTOCOL), FASTEST) if items else b""
+        return Parcel, (self._kind, content)
 
 
 class Form(Enum):
@@ -156,7 +162,7 @@ class Facts:
     batches: set[str] = field(default_factory=set)
     """The parameters that the code indexes with a text, as in ``batch["image"]``. Such a parameter may contain
     arrays."""
-    passed: Parcel[Passed] = field(default_factory=Parcel)
+    passed: Parcel[Passed] = field(default_factory=partial(Parcel, Passed))
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
@@ -168,10 +174,12 @@ class Facts:
         """Add the definitions of another file, except the arguments that the file's calls pass."""
         for path, value in other.names.items():
             self.names[path] = self._share(value)
-        self.classes.update(other.classes)
+        for path, bases in other.classes.items():
+            self.classes[path] = tuple(map(self._share, bases))
         for path, function in other.functions.items():
             parameters = tuple(map(intern, function.parameters))
-            self.functions[path] = function._replace(
+            # The callers and callees of the call graph have these names too.
+            self.functions[intern(path)] = function._replace(
                 parameters=self._shared_parameters.setdefault(parameters, parameters),
                 returns=self._share(function.returns),
             )
@@ -180,6 +188,11 @@ class Facts:
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)
+
+    def finish(self) -> None:
+        """Release what is only needed to add definitions."""
+        self._shared.clear()
+        self._shared_parameters.clear()
 
     def _share(self, value: Binding) -> Binding:
         try:
@@ -200,9 +213,9 @@ class FileReading:
     imports_pandas: bool = False
     star_imports: int = 0
     dynamic_names: int = 0
-    mentions: Parcel[Mention] = field(default_factory=Parcel)
+    mentions: Parcel[Mention] = field(default_factory=partial(Parcel, Mention))
     facts: Facts = field(default_factory=Facts)
-    members: Parcel[MemberUse] = field(default_factory=Parcel)
+    members: Parcel[MemberUse] = field(default_factory=partial(Parcel, MemberUse))
     questions: list[DeviceQuestion] = field(default_factory=list)
     unread: list[UnreadFile] = field(default_factory=list)
     is_read: bool = True

@@ -67,6 +67,7 @@ OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
 _LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
 """Matches the names of functions that compute a loss."""
+_NO_NAMES = frozenset[str]()
 _DUNDER = re.compile(r"__\w+__")
 _RARE_DUNDER = re.compile(
     r"__(?:init|new|\w*eq|ne|hash|repr|str|format|del|\w*state|reduce\w*|\w*copy|init_subclass)__"
@@ -105,10 +106,12 @@ def _repeated_functions(
         name = function_of(site, graph.modules) or ""
         if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
             roles[name] = FunctionRole.hot
-    callers = _callers(callees, roles)
+    called_names = _called_names(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
     # If other files import only other functions of the same file, no program is likely to call this function.
-    unused_names = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
+    unused_names = {
+        name for name, function in graph.functions.items() if function.is_left_out and name not in called_names
+    }
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
     starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
     starts |= set(_handed_on_for_later(graph, roles, set_up))
@@ -119,7 +122,7 @@ def _repeated_functions(
     open_functions = {
         name
         for name, role in roles.items()
-        if role is FunctionRole.entry_point and not callers[name] and name not in unused_names
+        if role is FunctionRole.entry_point and name not in called_names and name not in unused_names
     } - numbers
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
@@ -141,7 +144,7 @@ def _trained_functions(
     ]
     names = set(waiting)
     while waiting:
-        next_names = set(filter(is_trained, callees[waiting.pop()] - names))
+        next_names = set(filter(is_trained, callees.get(waiting.pop(), _NO_NAMES) - names))
         names |= next_names
         waiting += next_names
     return frozenset(names)
@@ -168,7 +171,7 @@ def _reach(
         name = waiting.pop()
         # Each member name is followed only once, because the first time reaches all methods of this name.
         members = graph.functions[name].members
-        next_names = callees[name].union(*(methods.pop(member, ()) for member in members))
+        next_names = callees.get(name, _NO_NAMES).union(*(methods.pop(member, ()) for member in members))
         next_names = {callee for callee in next_names - names - left_out if roles.get(callee) in _CALLING_ROLES}
         names |= next_names
         waiting += next_names
@@ -213,7 +216,8 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     for caller, names in graph.calls.items():
         callees[caller] |= names
     for name, function in graph.functions.items():
-        callees[name].update(function.uses)
+        if function.uses:
+            callees[name].update(function.uses)
         around = name.rpartition(".")[0]
         if around in graph.functions:
             callees[around].add(name)
@@ -222,14 +226,13 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     return callees
 
 
-def _callers(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole]) -> dict[str, set[str]]:
-    """The functions that call each function, except tests."""
-    callers: dict[str, set[str]] = defaultdict(set)
+def _called_names(callees: Mapping[str, set[str]], roles: Mapping[str, FunctionRole]) -> Set[str]:
+    """The functions that another function calls, except those that only tests call."""
+    called_names = set[str]()
     for caller, names in callees.items():
         if roles.get(caller) not in (None, FunctionRole.test):
-            for name in names - {caller}:
-                callers[name].add(caller)
-    return callers
+            called_names |= names - {caller}
+    return called_names
 
 
 def _handed_on_for_later(graph: CallGraph, roles: Mapping[str, FunctionRole], set_up: Set[str]) -> Iterator[str]:

@@ -78,9 +78,10 @@ class Guard:
         return (self.device == device) is self.is_on_device if self.device else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Site:
-    """One use of a framework function."""
+    """One use of a framework function. No code changes a site. The class is not frozen, because a large package has
+    hundreds of thousands of sites, and a frozen one takes twice as long to create."""
 
     path: str
     """The path relative to the assessed code. For a notebook it includes the cell: ``train.ipynb#3``."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import importlib.machinery
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
@@ -19,7 +18,7 @@ from sys import intern
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
-from coordinator.assess.mentions import Facts, FileReading, Parcel
+from coordinator.assess.mentions import Facts, FileReading, Mention, Parcel
 from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import function_use
 from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
@@ -29,10 +28,13 @@ from coordinator.catalogue.usage.sources import FileFilter
 from coordinator.catalogue.usage.workers import UNPARSABLE, Workers, fault_of
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import join_words
+from coordinator.operating_system.free_memory import return_free_memory
 from protocol.garbage import garbage_collection_paused
 
 BATCH_FILES = 40
 BATCH_BYTES = 600_000
+BATCHES_AHEAD = 2
+"""The number of batches for each worker that are submitted before the first of them has a result."""
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
 SUFFIXES = (".py", ".ipynb")
 OLD_NOTEBOOK = "a notebook of format 3 or older: convert it with `jupyter nbconvert --to notebook --inplace`"
@@ -47,13 +49,31 @@ def read_sources(path: Path, *, frameworks: Collection[str] = FRAMEWORKS) -> Ass
 
     ``frameworks`` are names such as ``torch``. Raises ``AssessmentError`` if there is nothing to read at the path.
     """
-    source_files = _files(path)
-    # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
-    with garbage_collection_paused():
-        knowledge, public = read_shipped()
-        readings = _readings(source_files, _package_above(path), knowledge)
+    with SourceReader(path) as reader:
+        return reader.read(frameworks)
+
+
+class SourceReader:
+    """Reads code in worker processes, which begin at once: so the caller can load evidence in the meantime. The code is
+    the same as for ``read_sources``."""
+
+    def __init__(self, path: Path) -> None:
+        source_files = _files(path)
+        self._knowledge, self._public = read_shipped()
+        self._readings = _Readings(source_files, _package_above(path), self._knowledge)
+
+    def __enter__(self) -> SourceReader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._readings.close()
+
+    def read(self, frameworks: Collection[str] = FRAMEWORKS) -> AssessedSource:
+        """Wait until all code was read, and link it. Call this once."""
         roots = {ROOTS[name] for name in frameworks if name in ROOTS}
-        return link_readings(readings, knowledge, public, roots)
+        # Millions of objects without cycles are created. Searching them for cycles would take half of the time.
+        with garbage_collection_paused():
+            return link_readings(self._readings, self._knowledge, self._public, roots)
 
 
 def link_readings(
@@ -77,6 +97,9 @@ def _link(
     for reading in file_readings:
         facts.add(reading.facts)
         readings.append(reading.without_names())
+    facts.finish()
+    # The memory is largest below, and the workers' answers have left free memory between the facts.
+    return_free_memory()
     linker = Linker(facts, readings, knowledge)
     # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
     # because the memory is largest at the end of this function.
@@ -84,24 +107,29 @@ def _link(
     for reading in readings:
         reading.facts = nothing
     sites: list[Site] = []
-    calls: dict[str, set[str]] = {}
-    handed_on: dict[str, set[str]] = {}
+    # Tuples, because a set takes several times as much memory, and most functions call few others.
+    calls: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    handed_on: dict[str, tuple[str, ...]] = defaultdict(tuple)
     host_functions: dict[str, bool] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
-                is_in_function = use.caller != reading.module
-                if is_in_function:
-                    calls.setdefault(use.caller, set()).add(intern(use.callee))
-                if use.is_handed_on or not is_in_function:
-                    handed_on.setdefault(use.caller, set()).add(intern(use.callee))
+                caller, callee = intern(use.caller), intern(use.callee)
+                is_in_function = caller != reading.module
+                if is_in_function and callee not in calls[caller]:
+                    calls[caller] += (callee,)
+                if (use.is_handed_on or not is_in_function) and callee not in handed_on[caller]:
+                    handed_on[caller] += (callee,)
             elif use.function.partition(".")[0] in roots:
                 sites.append(use)
-        reading.mentions = Parcel()
+        reading.mentions = Parcel(Mention)
+    return_free_memory()
+    functions = dict(linker.user_functions(readings))
+    del linker, facts
     graph = CallGraph(
-        functions=dict(linker.user_functions(readings)),
+        functions=functions,
         calls=_freeze(calls),
         handed_on=_freeze(handed_on),
         modules={reading.path: reading.module for reading in readings if reading.is_read},
@@ -126,9 +154,9 @@ def _put_on_host(sites: Iterable[Site], modules: Mapping[str, str], host_functio
         yield replace(site, is_on_host=True) if is_in_host_function else site
 
 
-def _freeze(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
-    """The sets as frozen sets. They are converted one by one, so that not all exist twice in memory."""
-    return {key: frozenset(sets.pop(key)) for key in tuple(sets)}
+def _freeze(names: dict[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
+    """The names as sets. They are converted one by one, so that not all exist twice in memory."""
+    return {key: frozenset(names.pop(key)) for key in tuple(names)}
 
 
 def locate(name_or_path: str) -> Path:
@@ -206,25 +234,36 @@ def _is_of_the_user(folder: os.DirEntry[str]) -> bool:
     return not os.path.exists(os.path.join(folder.path, "pyvenv.cfg"))
 
 
-def _readings(source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> Iterator[FileReading]:
-    """The readings of all files, in order."""
-    processes = len(os.sched_getaffinity(0))
-    workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
-    with closing(workers):
-        waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
-        for batch in _batches(source_files):
-            waiting.append((batch, workers.submit(batch)))
-            while len(waiting) > 2 * processes:
-                yield from _next_readings(workers, waiting)
-        while waiting:
-            yield from _next_readings(workers, waiting)
+class _Readings:
+    """The readings of all files, in order. Workers read the first files before the first reading is needed."""
 
+    def __init__(self, source_files: Iterator[files.SourceFile], base: str, knowledge: Knowledge) -> None:
+        processes = len(os.sched_getaffinity(0))
+        self._batches = _batches(source_files)
+        self._most_waiting = BATCHES_AHEAD * processes
+        self._workers = Workers(processes, parse_files, _crash_reading, _prepare, (knowledge, base))
+        self._waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]] = deque()
+        try:
+            self._submit()
+        except BaseException:
+            self.close()
+            raise
 
-def _next_readings(
-    workers: Workers[list[FileReading]], waiting: deque[tuple[Sequence[files.SourceFile], Future[list[FileReading]]]]
-) -> Iterator[FileReading]:
-    for readings in workers.results(*waiting.popleft()):
-        yield from readings
+    def __iter__(self) -> Iterator[FileReading]:
+        while self._waiting:
+            for readings in self._workers.results(*self._waiting.popleft()):
+                self._submit()
+                yield from readings
+        # The workers end before the readings are linked, so that both do not take memory at the same time.
+        self.close()
+
+    def close(self) -> None:
+        self._workers.close()
+
+    def _submit(self) -> None:
+        """Let the workers have the next batches."""
+        while len(self._waiting) < self._most_waiting and (batch := next(self._batches, None)) is not None:
+            self._waiting.append((batch, self._workers.submit(batch)))
 
 
 def _batches(source_files: Iterator[files.SourceFile]) -> Iterator[list[files.SourceFile]]:

@@ -21,12 +21,14 @@ member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+_ENDS_OF_PARTS = frozenset(")]>")
+"""The last characters of calls, elements and parameters in a symbol."""
 LOOKUPS = frozenset({"get", "pop"})
 """The methods of a mapping that return one of its values."""
 _LIKE_ARRAYS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.parameter.Parameter", "tf.Variable"})
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Thing(Instance):
     """An instance of a framework class, with its dtype and the call that created it, if the source shows them."""
 
@@ -56,11 +58,12 @@ class Method(Value):
         return f"{self.owner.of}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Symbol(Value):
     """A value of the user's own code: ``package.module.Net().conv`` is an attribute of an instance of ``Net``.
 
-    ``()`` is a call, ``[]`` an element, and ``f<x>`` the parameter ``x`` of ``f``.
+    ``()`` is a call, ``[]`` an element, and ``f<x>`` the parameter ``x`` of ``f``. No code changes a symbol. The class
+    is not frozen, because a large package creates millions of symbols, and a frozen one takes twice as long.
     """
 
     path: str
@@ -75,7 +78,7 @@ class Symbol(Value):
     @property
     def is_plain_name(self) -> bool:
         """Whether the symbol is a dotted name such as ``torch.nn.Linear``, without a call, subscript or parameter."""
-        return _PLAIN_NAME.fullmatch(self.path) is not None
+        return self.path[-1:] not in _ENDS_OF_PARTS and _PLAIN_NAME.fullmatch(self.path) is not None
 
     @property
     def is_parameter(self) -> bool:
@@ -148,7 +151,7 @@ def either(values: Iterable[Binding]) -> Binding:
             if option is None or option in options:
                 continue
             # The place of an array that is on the host in only one of the branches is unknown.
-            twin = _twin(option)
+            twin = _twin(option) if options else None
             if twin is not None and twin in options:
                 options[options.index(twin)] = option if twin.is_on_host else twin
             else:

@@ -25,7 +25,7 @@ from coordinator.results.conditions import (
     Condition,
     calls_of,
     condition_of,
-    function_condition,
+    judges_of,
     matching,
 )
 from protocol.catalogue import CallOptions
@@ -422,7 +422,7 @@ class _Seen:
             basis=words,
             condition=str(condition) if condition else "",
             why_note=why_note,
-            judges=function_condition(basis).judges,
+            judges=judges_of(basis),
             said=first.said or "",
             causes=tuple(sorted({str(case.cause) for case in failing if case.cause})),
             case=first.case,

@@ -29,7 +29,7 @@ from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import MARK, baseline_of, read_baseline, silence
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import locate, nothing_read, read_sources
+from coordinator.assess.sources import SourceReader, locate, nothing_read
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import require_folder, writing
@@ -196,14 +196,15 @@ def _assess_code(
     path: str, selector: Selector, evidence: Callable[[], EvidenceSet], slow: float, coverage: Path | None
 ) -> _Assessed:
     """Read code, and compare it with evidence."""
-    evidence_set = evidence()
-    version = installed_version(selector.framework, Path(path), variables().virtual_env)
-    choice = choose(evidence_set, selector, version)
-    # The evidence about other frameworks is released before the code is read.
-    versions = tuple(target for target in evidence_set.targets if target.framework == choice.chosen.framework)
-    evidence_set = replace(evidence_set, targets=versions)
     place = locate(path)
-    source = read_sources(place, frameworks=[choice.chosen.framework])
+    with SourceReader(place) as reader:
+        evidence_set = evidence()
+        version = installed_version(selector.framework, Path(path), variables().virtual_env)
+        choice = choose(evidence_set, selector, version)
+        # The evidence about other frameworks is released before the code is linked.
+        versions = tuple(target for target in evidence_set.targets if target.framework == choice.chosen.framework)
+        evidence_set = replace(evidence_set, targets=versions)
+        source = reader.read([choice.chosen.framework])
     if not source.files:
         raise AssessmentError(nothing_read(path, source))
     if coverage is not None:

@@ -186,11 +186,7 @@ class FunctionCondition:
 
     @property
     def judges(self) -> str:
-        if self.independent:
-            return f"{self.independent} of {plural(self.total, 'case')} judged by an independent reference"
-        if self.judged:
-            return "judged only by the same framework"
-        return "its suite does not say who judged"
+        return _judges(self.total, self.independent, self.judged)
 
     @property
     def short_failing(self) -> str:
@@ -235,6 +231,19 @@ def dtypes_tried(dtypes: Collection[str]) -> str:
 def accepted_sentence(cases: int) -> str:
     """Return the clause that says how many cases were silently accepted."""
     return f"silently accepts what the host refuses in {plural(cases, 'case')}"
+
+
+def judges_of(cases: Iterable[EndedCase]) -> str:
+    """The clause that says who judged the cases. Silently accepted cases do not count."""
+    judges = [case.judged_by for case in cases if case.end != "accepted"]
+    named_judges = [judge for judge in judges if judge is not None]
+    return _judges(len(judges), sum(judge.is_independent for judge in named_judges), len(named_judges))
+
+
+def _judges(cases: int, independent: int, judged: int) -> str:
+    if independent:
+        return f"{independent} of {plural(cases, 'case')} judged by an independent reference"
+    return "judged only by the same framework" if judged else "its suite does not say who judged"
 
 
 def function_condition(cases: Sequence[EndedCase]) -> FunctionCondition:

@@ -41,9 +41,10 @@ class Value:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Instance(Value):
-    """A value whose class is known or guessed."""
+    """A value whose class is known or guessed. No code changes it. It is not frozen, because this doubles the time to
+    create it."""
 
     of: str
     certain: bool
@@ -109,6 +110,7 @@ class Resolver:
         ast.FunctionDef: "_function",
         ast.AsyncFunctionDef: "_function",
         ast.ClassDef: "_class",
+        ast.Expr: "_expression",
     }
     """The method that visits each type of statement."""
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {
@@ -133,6 +135,9 @@ class Resolver:
             self._value(node)
         else:
             self._visit_children(node)
+
+    def _expression(self, node: ast.Expr) -> None:
+        self._value(node.value)
 
     def _visit_children(self, node: ast.AST) -> None:
         for name in node._fields:

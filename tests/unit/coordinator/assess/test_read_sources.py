@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import os
 import pickle
 import tarfile
@@ -19,7 +20,15 @@ from coordinator.assess import linking, sources
 from coordinator.assess.knowledge import read_shipped
 from coordinator.assess.mentions import FileReading
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import OLD_NOTEBOOK, link_readings, locate, module_of, read_one, read_sources
+from coordinator.assess.sources import (
+    OLD_NOTEBOOK,
+    SourceReader,
+    link_readings,
+    locate,
+    module_of,
+    read_one,
+    read_sources,
+)
 from coordinator.catalogue.surfaces import CHARTABLE, ROOTS, read_shipped_surface, shipped_releases
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.resolver import OTHER
@@ -201,6 +210,14 @@ def test_a_file_that_ends_its_process_costs_itself(tmp_path: Path, monkeypatch: 
     source = read_sources(tmp_path)
     assert places(source) == [("good.py", 2)]
     assert reasons(source) == {"killer.py": "ended the process that read it"}
+
+
+def test_the_workers_of_a_reader_end_with_an_error_of_its_caller(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(ADD)
+    with pytest.raises(AssessmentError), SourceReader(tmp_path):
+        assert multiprocessing.active_children()
+        raise AssessmentError("no evidence")
+    assert not multiprocessing.active_children()
 
 
 def _parse_or_end(batch: list[files.SourceFile]) -> object:

@@ -19,6 +19,7 @@ from coordinator.results.conditions import (
     dtypes_tried,
     end_of_runs,
     function_condition,
+    judges_of,
     matching,
 )
 from protocol.catalogue import CallOptions, CaseOptions
@@ -163,7 +164,7 @@ def test_what_ran_nobody_knows_where_is_set_against_no_fallback() -> None:
 )
 def test_who_judged_is_part_of_it(judges: list[Judge | None], words: str) -> None:
     cases = [EndedCase("failed", judged_by=judge) for judge in judges]
-    assert function_condition(cases).sentences[-1] == words
+    assert function_condition(cases).sentences[-1] == judges_of(cases) == words
 
 
 @given(CASES)
