@@ -19,7 +19,7 @@ from coordinator.assess.evidence_file import load_shipped
 from coordinator.atlas.overview import atlas_of, column_of
 from coordinator.atlas.publication import publish
 from coordinator.atlas.site import site_files
-from coordinator.atlas.uses import shipped_uses
+from coordinator.atlas.whole_atlas import shipped_uses
 from coordinator.catalogue.releases import shipped_release
 from protocol.enums import DeviceClass
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -15,6 +15,7 @@ from fastapi import Depends, Request
 
 from coordinator.access.roles import Role
 from coordinator.errors import RoleMissingError, TokenEndedError, UnauthorizedError
+from coordinator.http.context import Context
 
 CallerKind = Literal["token", "session", "anonymous", "runner"]
 
@@ -103,3 +104,12 @@ def needs(role: Role) -> Any:
 def role_of(dependency: Callable[..., Any] | None) -> Role | None:
     """The role that a dependency made by ``needs`` requires; None for other dependencies."""
     return None if dependency is None else _ROLES.get(dependency)
+
+
+async def _room(context: Context, caller: CurrentCaller) -> AsyncIterator[None]:
+    async with context.downloads.hold(caller.name):
+        yield
+
+
+ROOM_FOR_DOWNLOAD = Depends(_room)
+"""A dependency for routes that respond with a large file."""

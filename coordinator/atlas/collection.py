@@ -22,8 +22,7 @@ from coordinator.assess import service
 from coordinator.assess.evidence_file import load_shipped
 from coordinator.atlas.overview import Atlas, atlas_of, column_of
 from coordinator.atlas.pages import Page, front_page
-from coordinator.atlas.uses import shipped_uses
-from coordinator.atlas.whole_atlas import whole_atlas
+from coordinator.atlas.whole_atlas import shipped_uses, whole_atlas
 from coordinator.configuration.settings import Settings
 from coordinator.database.connection import engine as make_engine
 from coordinator.database.module_process import run_module, run_work

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from coordinator.access.caller import Caller, CurrentCaller
-from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
+from coordinator.access.caller import ROOM_FOR_DOWNLOAD, Caller, CurrentCaller
 from coordinator.access.headers import PICTURE, POLICY, REPORT
 from coordinator.http.context import ChartRenderer, Context, HandlerContext
 from coordinator.http.parameters import CampaignId, PathName

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 
-from coordinator.access.caller import CurrentCaller
-from coordinator.access.downloads import ROOM_FOR_DOWNLOAD
+from coordinator.access.caller import ROOM_FOR_DOWNLOAD, CurrentCaller
 from coordinator.access.headers import POLICY, REPORT
 from coordinator.campaigns import service as campaigns
 from coordinator.http.context import Context, HandlerContext
