@@ -176,7 +176,6 @@ MOST: Mapping[str, Most] = {
     SIZED_LARGE: Most(1, 1),
     NUMBERS: Most(3, 2),
     EMPTY: Most(1, 1),
-    DTYPES: Most(4, 2),
     REFUSES: Most(3, 1),
 }
 
@@ -278,6 +277,31 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
     write_part(pack, left_out, path)
 
 
+def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw and judge the calls of one function in 16 bits and in a small integer dtype."""
+    from freezing.tensorflow import dtypes
+    from freezing.tensorflow.functions import PublicFunction
+
+    function, pack = PublicFunction(name), PackWriter()
+    bases = bases_in(path.parent.parent)
+    left_out: list[Reason] = deadly_reasons(name, deadly)
+    for trials in dtypes.groups_of(name, {case["dtype"] for case in bases.of(name)}):
+        for trial in trials:
+            gate = SampleGate(function, pack, judges=trial.judges)
+            for sample in vary(bases, name, trial.variant, deadly, pack, most=dtypes.MOST_BASES):
+                note(sample.name)
+                if _is_admitted(gate, function, sample, pack):
+                    if not dtypes.is_unchecked(gate.cases[-1], pack):
+                        break
+                    gate.cases.pop()
+                    gate.left_out.append((sample.name, "no reference agrees", dtypes.BY_ITSELF))
+            pack.cases += gate.cases
+            left_out += [(name, *reason) for reason in gate.left_out]
+            if gate.cases:
+                break
+    write_part(pack, left_out, path)
+
+
 def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack: PackWriter) -> bool:
     from freezing.common.determined import ROUNDED_ELSEWHERE, require_determined
 
@@ -298,18 +322,14 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
-    """Return the variants of a kind to draw for a function. Omit other dtypes and empty arrays that its cases have
-    already."""
+    """Return the variants of a kind to draw for a function. Omit empty arrays that its cases have already."""
     from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
     if kind == NUMBERS:
         return list(NUMBERED)
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
-    if kind != DTYPES:
-        return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
-    dtypes = {case["dtype"] for case in cases}
-    return [variant for variant in VARIANTS if not variant.kind and variant.name not in dtypes]
+    return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
 
 
 DRAWS: Mapping[str, Draw] = {
@@ -322,7 +342,7 @@ DRAWS: Mapping[str, Draw] = {
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
     NUMBERS: partial(draw_variants, kinds=[NUMBERS]),
     EMPTY: partial(draw_variants, kinds=[EMPTY]),
-    DTYPES: partial(draw_variants, kinds=[DTYPES]),
+    DTYPES: draw_dtypes,
     REFUSES: partial(draw_variants, kinds=[REFUSES]),
 }
 """Maps each kind to the function that draws these cases of one function."""

@@ -1,0 +1,96 @@
+"""Drawing variants in another dtype: which dtypes are tried for a function, with which values, and who judges them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from freezing.common.variants import Call, Variant
+from freezing.tensorflow.dtypes import groups_of, is_unchecked
+from freezing.tensorflow.functions import PublicFunction
+from freezing.tensorflow.variants import kind_of
+from runners.suite.frozen import PackWriter
+
+ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+ALL = frozenset({"float16", "bfloat16", "int8", "uint8"})
+
+
+def dtypes_tried(name: str, *, present: Collection[str] = ()) -> list[set[str]]:
+    return [{trial.variant.name.rpartition("-")[2] for trial in group} for group in groups_of(name, present)]
+
+
+def variant(name: str) -> Variant:
+    present = ALL - {name.rpartition("-")[2]}
+    groups = groups_of("tf.abs", {"float16", "bfloat16"} if "int" in name else present)
+    return next(trial.variant for group in groups for trial in group if trial.variant.name == name)
+
+
+def call_of(text: str, *arrays: Any, dtype: str = "float32") -> Call:
+    inputs = tuple(map(np.asarray, arrays))
+    return Call("tf.abs/one", dtype, frozenset({"plain"}), inputs, json.loads(text), frozenset(range(len(inputs))))
+
+
+@pytest.mark.parametrize(("name", "present", "tried"), [
+    ("tf.abs", (), [{"float16"}, {"bfloat16"}, {"int8", "uint8"}]),
+    ("tf.abs", ("float16",), [{"bfloat16"}, {"int8", "uint8"}]),
+    ("tf.abs", ("bfloat16", "float16", "int8"), []),
+    ("tf.raw_ops.Abs", (), [{"float16", "bfloat16"}, {"int8", "uint8"}]),
+    ("tf.raw_ops.Abs", ("float16",), [{"int8", "uint8"}]),
+    ("tf.math.cumsum", (), [{"int8", "uint8"}]),
+    ("tf.math.unsorted_segment_mean", (), [{"int8", "uint8"}]),
+])  # fmt: skip
+def test_a_function_gets_the_dtypes_that_it_lacks(name: str, present: Collection[str], tried: list[set[str]]) -> None:
+    assert sorted(map(sorted, dtypes_tried(name, present=present))) == sorted(map(sorted, tried))
+
+
+def test_integers_come_from_the_whole_range_of_their_dtype() -> None:
+    call = variant("full-int8").of(call_of(ONE, np.zeros(1_000, np.float32)))
+    assert call is not None
+    assert (call.dtype, call.arrays[0].dtype) == ("int8", np.int8)
+    assert (call.arrays[0].min(), call.arrays[0].max()) == (-128, 127)
+
+
+def test_divisors_are_not_zero() -> None:
+    call = variant("nonzero-uint8").of(call_of(ONE, np.array([0.2, -3.0, 2.6, 80.0], np.float32)))
+    assert call is not None
+    assert call.arrays[0].tolist() == [1, 1, 3, 9]
+
+
+def test_a_call_without_arrays_asks_for_the_dtype() -> None:
+    made = variant("made-bfloat16")
+    call = made.of(call_of('{"tuple":[[[2,3]],{"mapping":[["name","a"]]}]}'))
+    assert call is not None
+    assert call.written == {"tuple": [[[2, 3]], {"mapping": [["name", "a"], ["dtype", "bfloat16"]]}]}
+    assert made.of(call_of('{"tuple":[[[2,3]],{"mapping":[["dtype","float32"]]}]}')) is None
+    assert made.of(call_of(ONE, np.zeros(2, np.float32))) is None
+
+
+def test_floats_of_small_integers_are_judged_in_float64() -> None:
+    numbers = tf.constant([1, 2, 250], tf.uint8)
+    references = PublicFunction("tf.divide").references("uint8", lambda: ([numbers, 3], {}))
+    kind, reference = next(pair for pair in references if pair[0] != "numpy")
+    assert kind == "float64"
+    (result,) = reference()
+    assert result.dtype == np.float64
+    np.testing.assert_allclose(result, [1 / 3, 2 / 3, 250 / 3])
+
+
+@pytest.mark.parametrize(("judge", "values", "expected"), [
+    ("itself", np.ones(2, np.float32), True),
+    ("itself", np.ones(2, np.int8), False),
+    ("float64", np.ones(2, np.float32), False),
+])  # fmt: skip
+def test_floats_that_only_the_cpu_itself_confirms_are_unchecked(judge: str, values: Any, *, expected: bool) -> None:
+    pack = PackWriter()
+    case = {"tags": ["plain", f"judged-by-{judge}"], "expected": [pack.add(values, str(values.dtype))]}
+    assert is_unchecked(case, pack) is expected
+
+
+@pytest.mark.parametrize("name", ["float32-one-full-int8", "float32-one-nonzero-uint8", "float32-one-made-float16"])
+def test_the_name_of_such_a_case_tells_its_kind(name: str) -> None:
+    assert kind_of(name) == "dtypes"
