@@ -9,24 +9,31 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from freezing.common.variants import VARIANTS, Array, Call, Variant, in_dtype
+from freezing.common.parts import Reason
+from freezing.common.variants import MOST_WHOLE, VARIANTS, Array, Call, Variant, in_dtype
 from freezing.tensorflow.definitions import RAW
 from protocol.enums import JUDGED_BY, Judge
 from runners.suite.cases import seed_of
 from runners.suite.frozen import PackWriter
 
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
-JOINS = re.compile(r"(?i)cum|prod(?!uct)|accumulate|scan|logsumexp|segment_?(sum|mean|sqrt)|cdist|pdist")
+JOINS = re.compile(
+    r"(?i)cum|prod(?!uct)|accumulate|scan|logsumexp|segment_?(sum|mean|sqrt)|cdist|pdist|matrixinverse|(?-i:^inv$)"
+)
 """Functions that combine many elements one after the other. They have no variant in 16 bits, because each order of
 operations rounds in another way."""
+IN_A_RANGE = re.compile(r"(?i)unravel|dimmap|(lower|upper)_?bound|clip_?by_?value")
+"""Functions with numbers that must be in order or in a range. They get no random integers."""
 BY_ITSELF = "floats of a small dtype, by the CPU itself alone"
-MOST_BASES = 3
+RANDOM = re.compile(r"full-|nonzero-")
+"""The names of variants with random integers."""
+MOST_BASES = 6
 """The maximum number of cases of a function that are tried for one variant."""
 
 
@@ -61,15 +68,30 @@ def _over_the_range(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
     return change
 
 
-def _without_zeros(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
-    """Round the numbers to integers, and replace zeros by ones, because no integer can be divided by zero."""
-
-    def of(array: Array) -> Array:
-        return np.where(array == 0, np.ones_like(array), array) if str(array.dtype) == dtype else array
+def _small_without_zeros(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+    """Replace the numbers by small integers except zero, because no integer can be divided by zero."""
 
     def change(call: Call, rng: np.random.Generator) -> Call:
         new_call = in_dtype(dtype, call)
-        return new_call.having({number: of(array) for number, array in enumerate(new_call.arrays)})
+        numbers = [number for number, array in enumerate(new_call.arrays) if str(array.dtype) == dtype]
+        signs = (1,) if dtype.startswith("u") else (-1, 1)
+
+        def of(shape: tuple[int, ...]) -> Array:
+            return (rng.integers(1, MOST_WHOLE, shape, endpoint=True) * rng.choice(signs, shape)).astype(dtype)
+
+        return new_call.having({number: of(new_call.arrays[number].shape) for number in numbers})
+
+    return change
+
+
+def _rounded(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+    """Round the numbers to integers. Change nothing if all of them become equal."""
+
+    def change(call: Call, rng: np.random.Generator) -> Call:
+        new_call = in_dtype(dtype, call)
+        numbers = [array.ravel() for array in new_call.arrays if str(array.dtype) == dtype]
+        is_one_number = np.unique(np.concatenate(numbers)).size == 1
+        return call if is_one_number else new_call
 
     return change
 
@@ -109,11 +131,12 @@ def _trials(dtype: str) -> list[Trial]:
     if dtype in LOW_PRECISION:
         return [Trial(_of_arrays(dtype)), Trial(_of_no_array(dtype))]
     whole_range = Variant(f"full-{dtype}", "", _is_real_or_whole, _over_the_range(dtype))
-    without_zeros = Variant(f"nonzero-{dtype}", "", _is_real_or_whole, _without_zeros(dtype))
+    rounded = Variant(dtype, "", _is_real_or_whole, _rounded(dtype))
+    small = Variant(f"nonzero-{dtype}", "", _is_real_or_whole, _small_without_zeros(dtype))
     return [
         Trial(whole_range, (Judge.numpy, Judge.float64)),
-        Trial(_of_arrays(dtype)),
-        Trial(without_zeros),
+        Trial(rounded),
+        Trial(small),
         Trial(_of_no_array(dtype)),
     ]
 
@@ -123,7 +146,8 @@ def groups_of(name: str, dtypes: Collection[str]) -> list[list[Trial]]:
     case."""
     low, small = (_rotated(group, seed_of(name) % 2) for group in (LOW_PRECISION, SMALL_INTEGERS))
     groups: list[list[Trial]] = []
-    if not JOINS.search(name.rpartition(".")[2]):
+    own_name = name.rpartition(".")[2]
+    if not JOINS.search(own_name):
         missing = [dtype for dtype in low if dtype not in dtypes]
         missing_groups = [[dtype] for dtype in missing]
         # Other functions call most raw operations, so one 16-bit dtype is enough for these.
@@ -131,12 +155,26 @@ def groups_of(name: str, dtypes: Collection[str]) -> list[list[Trial]]:
             missing_groups = [missing] if len(missing) == len(low) else []
         groups += [[trial for dtype in group for trial in _trials(dtype)] for group in missing_groups]
     if not set(small) & set(dtypes):
-        groups.append([trial for dtype in small for trial in _trials(dtype)])
+        trials = [trial for dtype in small for trial in _trials(dtype)]
+        is_in_a_range = IN_A_RANGE.search(own_name) is not None
+        groups.append([trial for trial in trials if not (is_in_a_range and RANDOM.match(trial.variant.name))])
     return groups
 
 
 def _rotated(group: Sequence[str], by: int) -> Sequence[str]:
     return (*group[by:], *group[:by])
+
+
+def first_reasons(reasons: Iterable[Reason]) -> Iterator[Reason]:
+    """Yield the first reason of each kind and dtype. Most functions refuse all their calls in a dtype for one
+    reason."""
+    seen: set[tuple[str, str]] = set()
+    for reason in reasons:
+        name, kind = reason[1:3]
+        key = name.rpartition("-")[2], kind
+        if key not in seen:
+            seen.add(key)
+            yield reason
 
 
 def is_unchecked(case: Mapping[str, Any], pack: PackWriter) -> bool:

@@ -284,7 +284,7 @@ def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> N
 
     function, pack = PublicFunction(name), PackWriter()
     bases = bases_in(path.parent.parent)
-    left_out: list[Reason] = deadly_reasons(name, deadly)
+    reasons: list[Reason] = []
     for trials in dtypes.groups_of(name, {case["dtype"] for case in bases.of(name)}):
         for trial in trials:
             gate = SampleGate(function, pack, judges=trial.judges)
@@ -296,10 +296,10 @@ def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> N
                     gate.cases.pop()
                     gate.left_out.append((sample.name, "no reference agrees", dtypes.BY_ITSELF))
             pack.cases += gate.cases
-            left_out += [(name, *reason) for reason in gate.left_out]
+            reasons += [(name, *reason) for reason in gate.left_out]
             if gate.cases:
                 break
-    write_part(pack, left_out, path)
+    write_part(pack, [*deadly_reasons(name, deadly), *dtypes.first_reasons(reasons)], path)
 
 
 def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack: PackWriter) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from freezing.common.variants import Call, Variant
-from freezing.tensorflow.dtypes import groups_of, is_unchecked
+from freezing.tensorflow.dtypes import first_reasons, groups_of, is_unchecked
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.variants import kind_of
 from runners.suite.frozen import PackWriter
@@ -42,6 +42,8 @@ def call_of(text: str, *arrays: Any, dtype: str = "float32") -> Call:
     ("tf.raw_ops.Abs", (), [{"float16", "bfloat16"}, {"int8", "uint8"}]),
     ("tf.raw_ops.Abs", ("float16",), [{"int8", "uint8"}]),
     ("tf.math.cumsum", (), [{"int8", "uint8"}]),
+    ("tf.linalg.inv", (), [{"int8", "uint8"}]),
+    ("tf.raw_ops.Inv", (), [{"float16", "bfloat16"}, {"int8", "uint8"}]),
     ("tf.math.unsorted_segment_mean", (), [{"int8", "uint8"}]),
 ])  # fmt: skip
 def test_a_function_gets_the_dtypes_that_it_lacks(name: str, present: Collection[str], tried: list[set[str]]) -> None:
@@ -56,9 +58,22 @@ def test_integers_come_from_the_whole_range_of_their_dtype() -> None:
 
 
 def test_divisors_are_not_zero() -> None:
-    call = variant("nonzero-uint8").of(call_of(ONE, np.array([0.2, -3.0, 2.6, 80.0], np.float32)))
+    call = variant("nonzero-int8").of(call_of(ONE, np.zeros(1_000, np.float32)))
     assert call is not None
-    assert call.arrays[0].tolist() == [1, 1, 3, 9]
+    assert set(np.unique(call.arrays[0])) == {*range(-9, 0), *range(1, 10)}
+
+
+def test_numbers_that_become_equal_are_not_rounded() -> None:
+    rounded = variant("int8")
+    assert rounded.of(call_of(ONE, np.array([0.1, 0.4], np.float32))) is None
+    call = rounded.of(call_of(ONE, np.array([0.1, 0.6], np.float32)))
+    assert call is not None
+    assert call.arrays[0].tolist() == [0, 1]
+
+
+def test_numbers_in_a_range_are_not_replaced_by_random_ones() -> None:
+    names = {trial.variant.name for group in groups_of("tf.raw_ops.LowerBound", ()) for trial in group}
+    assert names == {name for dtype in ALL for name in (dtype, f"made-{dtype}")}
 
 
 def test_a_call_without_arrays_asks_for_the_dtype() -> None:
@@ -94,3 +109,10 @@ def test_floats_that_only_the_cpu_itself_confirms_are_unchecked(judge: str, valu
 @pytest.mark.parametrize("name", ["float32-one-full-int8", "float32-one-nonzero-uint8", "float32-one-made-float16"])
 def test_the_name_of_such_a_case_tells_its_kind(name: str) -> None:
     assert kind_of(name) == "dtypes"
+
+
+def test_one_reason_of_each_kind_is_listed_for_a_dtype() -> None:
+    names = ("one-int8", "two-int8", "one-uint8")
+    refused = [("tf.abs", name, "raises on the CPU", name) for name in names]
+    other = ("tf.abs", "two-int8", "not determined", "")
+    assert list(first_reasons([*refused, other])) == [refused[0], refused[2], other]
