@@ -105,12 +105,13 @@ class Bases:
     def of(self, function: str) -> Sequence[Mapping[str, Any]]:
         return self._cases[function]
 
-    def calls(self, function: str) -> list[tuple[Mapping[str, Any], Call]]:
-        """Return the calls from which variants are made: float32 first, then plain ones, then large ones."""
+    def calls(self, function: str, *, of_form: bool = False) -> list[tuple[Mapping[str, Any], Call]]:
+        """Return the calls from which variants are made: float32 first, then plain ones, then large ones. With
+        ``of_form``, also return calls of which only the form is compared."""
         from freezing.tensorflow.varied import call_of
 
         by_size = sorted(
-            (case for case in self.of(function) if case["kind"] == "value"),
+            (case for case in self.of(function) if case["kind"] == "value" or (of_form and FORM_ONLY in case["tags"])),
             key=lambda case: (case["dtype"] != "float32", "plain" not in case["tags"], -self._elements(case)),
         )
         return [(case, call_of(case, self._packs)) for case in by_size]
@@ -223,13 +224,20 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
 
 
 def vary(
-    bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter, *, most: int = MOST_BASES
+    bases: Bases,
+    name: str,
+    variant: Variant,
+    deadly: Collection[str],
+    pack: PackWriter,
+    *,
+    most: int = MOST_BASES,
+    of_form: bool = False,
 ) -> Iterator[Sample]:
     """Yield the function's calls with this variant, from at most ``most`` cases."""
     from freezing.tensorflow.varied import sample_of
 
     count = 0
-    for case, call in bases.calls(name):
+    for case, call in bases.calls(name, of_form=of_form):
         new_call = variant.of(call)
         if new_call is None or f"{case['name']}-{variant.name}" in deadly:
             continue
@@ -288,7 +296,7 @@ def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> N
     for trials in dtypes.groups_of(name, {case["dtype"] for case in bases.of(name)}):
         for trial in trials:
             gate = SampleGate(function, pack, judges=trial.judges)
-            for sample in vary(bases, name, trial.variant, deadly, pack, most=dtypes.MOST_BASES):
+            for sample in vary(bases, name, trial.variant, deadly, pack, most=dtypes.MOST_BASES, of_form=True):
                 note(sample.name)
                 if _is_admitted(gate, function, sample, pack):
                     if not dtypes.is_unchecked(gate.cases[-1], pack):
