@@ -84,7 +84,7 @@ def _small_without_zeros(dtype: str) -> Callable[[Call, np.random.Generator], Ca
     return change
 
 
-def _rounded(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
+def _round_to_integers(dtype: str) -> Callable[[Call, np.random.Generator], Call]:
     """Round the numbers to integers. Change nothing if all of them become equal."""
 
     def change(call: Call, rng: np.random.Generator) -> Call:
@@ -131,11 +131,11 @@ def _trials(dtype: str) -> list[Trial]:
     if dtype in LOW_PRECISION:
         return [Trial(_of_arrays(dtype)), Trial(_of_no_array(dtype))]
     whole_range = Variant(f"full-{dtype}", "", _is_real_or_whole, _over_the_range(dtype))
-    rounded = Variant(dtype, "", _is_real_or_whole, _rounded(dtype))
+    whole = Variant(dtype, "", _is_real_or_whole, _round_to_integers(dtype))
     small = Variant(f"nonzero-{dtype}", "", _is_real_or_whole, _small_without_zeros(dtype))
     return [
         Trial(whole_range, (Judge.numpy, Judge.float64)),
-        Trial(rounded),
+        Trial(whole),
         Trial(small),
         Trial(_of_no_array(dtype)),
     ]
@@ -144,7 +144,7 @@ def _trials(dtype: str) -> list[Trial]:
 def groups_of(name: str, dtypes: Collection[str]) -> list[list[Trial]]:
     """Return the variants to try for a function that has cases in these dtypes. At most one of each group becomes a
     case."""
-    low, small = (_rotated(group, seed_of(name) % 2) for group in (LOW_PRECISION, SMALL_INTEGERS))
+    low, small = (_rotate(group, seed_of(name) % 2) for group in (LOW_PRECISION, SMALL_INTEGERS))
     groups: list[list[Trial]] = []
     own_name = name.rpartition(".")[2]
     if not JOINS.search(own_name):
@@ -161,7 +161,7 @@ def groups_of(name: str, dtypes: Collection[str]) -> list[list[Trial]]:
     return groups
 
 
-def _rotated(group: Sequence[str], by: int) -> Sequence[str]:
+def _rotate(group: Sequence[str], by: int) -> Sequence[str]:
     return (*group[by:], *group[:by])
 
 

@@ -20,7 +20,7 @@ ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
 ALL = frozenset({"float16", "bfloat16", "int8", "uint8"})
 
 
-def dtypes_tried(name: str, *, present: Collection[str] = ()) -> list[set[str]]:
+def dtypes_to_try(name: str, *, present: Collection[str] = ()) -> list[set[str]]:
     return [{trial.variant.name.rpartition("-")[2] for trial in group} for group in groups_of(name, present)]
 
 
@@ -35,7 +35,7 @@ def call_of(text: str, *arrays: Any, dtype: str = "float32") -> Call:
     return Call("tf.abs/one", dtype, frozenset({"plain"}), inputs, json.loads(text), frozenset(range(len(inputs))))
 
 
-@pytest.mark.parametrize(("name", "present", "tried"), [
+@pytest.mark.parametrize(("name", "present", "dtype_groups"), [
     ("tf.abs", (), [{"float16"}, {"bfloat16"}, {"int8", "uint8"}]),
     ("tf.abs", ("float16",), [{"bfloat16"}, {"int8", "uint8"}]),
     ("tf.abs", ("bfloat16", "float16", "int8"), []),
@@ -46,8 +46,10 @@ def call_of(text: str, *arrays: Any, dtype: str = "float32") -> Call:
     ("tf.raw_ops.Inv", (), [{"float16", "bfloat16"}, {"int8", "uint8"}]),
     ("tf.math.unsorted_segment_mean", (), [{"int8", "uint8"}]),
 ])  # fmt: skip
-def test_a_function_gets_the_dtypes_that_it_lacks(name: str, present: Collection[str], tried: list[set[str]]) -> None:
-    assert sorted(map(sorted, dtypes_tried(name, present=present))) == sorted(map(sorted, tried))
+def test_a_function_gets_the_dtypes_that_it_lacks(
+    name: str, present: Collection[str], dtype_groups: list[set[str]]
+) -> None:
+    assert sorted(map(sorted, dtypes_to_try(name, present=present))) == sorted(map(sorted, dtype_groups))
 
 
 def test_integers_come_from_the_whole_range_of_their_dtype() -> None:
@@ -64,9 +66,9 @@ def test_divisors_are_not_zero() -> None:
 
 
 def test_numbers_that_become_equal_are_not_rounded() -> None:
-    rounded = variant("int8")
-    assert rounded.of(call_of(ONE, np.array([0.1, 0.4], np.float32))) is None
-    call = rounded.of(call_of(ONE, np.array([0.1, 0.6], np.float32)))
+    round_all = variant("int8")
+    assert round_all.of(call_of(ONE, np.array([0.1, 0.4], np.float32))) is None
+    call = round_all.of(call_of(ONE, np.array([0.1, 0.6], np.float32)))
     assert call is not None
     assert call.arrays[0].tolist() == [0, 1]
 
@@ -77,12 +79,12 @@ def test_numbers_in_a_range_are_not_replaced_by_random_ones() -> None:
 
 
 def test_a_call_without_arrays_asks_for_the_dtype() -> None:
-    made = variant("made-bfloat16")
-    call = made.of(call_of('{"tuple":[[[2,3]],{"mapping":[["name","a"]]}]}'))
+    with_option = variant("made-bfloat16")
+    call = with_option.of(call_of('{"tuple":[[[2,3]],{"mapping":[["name","a"]]}]}'))
     assert call is not None
     assert call.written == {"tuple": [[[2, 3]], {"mapping": [["name", "a"], ["dtype", "bfloat16"]]}]}
-    assert made.of(call_of('{"tuple":[[[2,3]],{"mapping":[["dtype","float32"]]}]}')) is None
-    assert made.of(call_of(ONE, np.zeros(2, np.float32))) is None
+    assert with_option.of(call_of('{"tuple":[[[2,3]],{"mapping":[["dtype","float32"]]}]}')) is None
+    assert with_option.of(call_of(ONE, np.zeros(2, np.float32))) is None
 
 
 def test_floats_of_small_integers_are_judged_in_float64() -> None:
@@ -113,6 +115,6 @@ def test_the_name_of_such_a_case_tells_its_kind(name: str) -> None:
 
 def test_one_reason_of_each_kind_is_listed_for_a_dtype() -> None:
     names = ("one-int8", "two-int8", "one-uint8")
-    refused = [("tf.abs", name, "raises on the CPU", name) for name in names]
+    raising_samples = [("tf.abs", name, "raises on the CPU", name) for name in names]
     other = ("tf.abs", "two-int8", "not determined", "")
-    assert list(first_reasons([*refused, other])) == [refused[0], refused[2], other]
+    assert list(first_reasons([*raising_samples, other])) == [raising_samples[0], raising_samples[2], other]
