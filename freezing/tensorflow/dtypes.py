@@ -77,7 +77,8 @@ def _small_without_zeros(dtype: str) -> Callable[[Call, np.random.Generator], Ca
         signs = (1,) if dtype.startswith("u") else (-1, 1)
 
         def of(shape: tuple[int, ...]) -> Array:
-            return (rng.integers(1, MOST_WHOLE, shape, endpoint=True) * rng.choice(signs, shape)).astype(dtype)
+            whole: Array = rng.integers(1, MOST_WHOLE, shape, endpoint=True) * rng.choice(signs, shape)
+            return whole.astype(dtype)
 
         return new_call.having({number: of(new_call.arrays[number].shape) for number in numbers})
 
