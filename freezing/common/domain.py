@@ -105,6 +105,9 @@ _PROMISES = ("indices_are_sorted", "unique_indices")
 """Options with which a caller of JAX asserts a property of the indices. If it is untrue, the result is undefined."""
 _WRITERS = frozenset({"put", "putalongaxis", "scatter", "scatterapply"})
 """The functions of JAX that write values to the places in their second argument."""
+_CLIP = "clipbyvalue"
+"""The function of TensorFlow that limits numbers. Its documentation requires that the lower limit is not above the
+upper one."""
 _RANGES = frozenset({"linspace", "logspace", "geomspace", "arange", "range"})
 _CONVOLUTION = re.compile(r"(lazy|depthwise|separable)?conv(olution|general\w*|transpose|with\w*|\d|$)\w*")
 _OF_MASKED = "torch.masked."
@@ -123,9 +126,11 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
         return True
     if _has_no_order(key, call, arrays) or (name.startswith("jax.") and _is_promise_broken(key, call, arrays)):
         return True
-    if not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
+    if key != _CLIP and not any(key in keys for keys in (_DOMAINS, _SHIFTS, _WHOLE_DIVISIONS, _STITCHES)):
         return False
     arguments, options = json.loads(call)["tuple"][:2]
+    if key == _CLIP:
+        return _are_limits_crossed([*arguments, *(value for _, value in options["mapping"])], arrays)
     if key in _STITCHES:
         return _has_empty_place(arguments, dict(options["mapping"]), arrays, is_parallel=key.startswith("parallel"))
     values = [_number(argument, arrays) for argument in arguments]
@@ -249,6 +254,16 @@ def _is_wider_shift(number: Array | None, shift: Array | None) -> bool:
     if number is None or shift is None or number.dtype.kind not in "iu" or shift.dtype.kind not in "iu":
         return False
     return bool(((shift < 0) | (shift >= 8 * number.dtype.itemsize)).any())
+
+
+def _are_limits_crossed(arguments: Sequence[Any], arrays: Sequence[Array]) -> bool:
+    """Whether the second of three numbers is above the third in the dtype of the first. A negative limit becomes large
+    in an unsigned dtype."""
+    numbers = [number for number in (_number(argument, arrays) for argument in arguments[:3]) if number is not None]
+    if len(numbers) < 3:
+        return False
+    lower, upper = (number.astype(numbers[0].dtype) for number in numbers[1:])
+    return bool((lower > upper).any())
 
 
 def _is_by_zero(number: Array | None, divisor: Array | None, results: Sequence[Array]) -> bool:

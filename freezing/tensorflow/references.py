@@ -1,8 +1,9 @@
 """The references that judge a result when a case is frozen, the most independent first.
 
 ``numpy`` is a formula (``formulas.py``), or NumPy's or SciPy's counterpart, in float64. ``float64`` is the same
-function on the CPU in float64. ``itself`` is the same function on the CPU in the dtype of the case. It is used for
-calls without floats, because float64 adds no precision to integers.
+function on the CPU in float64, also for integers of 8 bits, of which some functions compute floats. ``itself`` is the
+same function on the CPU in the dtype of the case. It is used for calls without floats, because float64 adds no
+precision to integers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from runners.suite.trees import mapped
 from runners.tensorflow.devices import Cpu
 
 WIDE = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
+SMALL = frozenset({tf.int8, tf.uint8})
+_WIDE_NAMES = {"float16": "float64", "bfloat16": "float64"}
+"""The dtype that NumPy gets for an option with another dtype. NumPy has no bfloat16."""
 _AXES = ("axis", "dimension", "reduction_indices", "axes", "dim", "split_dim", "concat_dim")
 _KEPT = ("keepdims", "keep_dims")
 
@@ -42,6 +46,8 @@ def rank(name: str, fresh: Callable[[], Arguments], function: Callable[..., Any]
     if any(tensor.dtype in WIDE for tensor in tensors):
         yield "float64", partial(_by_itself, function, fresh, widen)
     else:
+        if any(tensor.dtype in SMALL for tensor in tensors):
+            yield "float64", partial(_by_itself, function, fresh, widen_small)
         yield "itself", partial(_by_itself, function, fresh, lambda tree: tree)
 
 
@@ -67,7 +73,11 @@ def _as_it_stands(arguments: list[Any], options: dict[str, Any]) -> Arguments:
     keywords = dict(options)
     numpy_keywords = _axes_of(keywords)
     arrays = [keywords.pop(key) for key in list(keywords) if _holds_array(keywords[key])]
-    plain = {key: value for key, value in keywords.items() if key not in (*_AXES, *_KEPT)}
+    plain = {
+        key: _WIDE_NAMES.get(value, value) if isinstance(value, str) else value
+        for key, value in keywords.items()
+        if key not in (*_AXES, *_KEPT)
+    }
     return [*arguments, *arrays], {**plain, **numpy_keywords}
 
 
@@ -92,6 +102,11 @@ def _holds_array(value: Any) -> bool:
 def widen(tree: Any) -> Any:
     """Cast the floating tensors of a tree to float64, and the complex ones to complex128."""
     return mapped(tree, lambda tensor: tf.cast(tensor, WIDE.get(tensor.dtype, tensor.dtype)), tf.Tensor)
+
+
+def widen_small(tree: Any) -> Any:
+    """Cast the tensors of 8-bit integers of a tree to float64."""
+    return mapped(tree, lambda tensor: tf.cast(tensor, tf.float64) if tensor.dtype in SMALL else tensor, tf.Tensor)
 
 
 def to_numpy(tree: Any) -> Any:

@@ -105,12 +105,13 @@ class Bases:
     def of(self, function: str) -> Sequence[Mapping[str, Any]]:
         return self._cases[function]
 
-    def calls(self, function: str) -> list[tuple[Mapping[str, Any], Call]]:
-        """Return the calls from which variants are made: float32 first, then plain ones, then large ones."""
+    def calls(self, function: str, *, of_form: bool = False) -> list[tuple[Mapping[str, Any], Call]]:
+        """Return the calls from which variants are made: float32 first, then plain ones, then large ones. With
+        ``of_form``, also return calls of which only the form is compared."""
         from freezing.tensorflow.varied import call_of
 
         by_size = sorted(
-            (case for case in self.of(function) if case["kind"] == "value"),
+            (case for case in self.of(function) if case["kind"] == "value" or (of_form and FORM_ONLY in case["tags"])),
             key=lambda case: (case["dtype"] != "float32", "plain" not in case["tags"], -self._elements(case)),
         )
         return [(case, call_of(case, self._packs)) for case in by_size]
@@ -176,7 +177,6 @@ MOST: Mapping[str, Most] = {
     SIZED_LARGE: Most(1, 1),
     NUMBERS: Most(3, 2),
     EMPTY: Most(1, 1),
-    DTYPES: Most(4, 2),
     REFUSES: Most(3, 1),
 }
 
@@ -224,13 +224,20 @@ def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWr
 
 
 def vary(
-    bases: Bases, name: str, variant: Variant, deadly: Collection[str], pack: PackWriter, *, most: int = MOST_BASES
+    bases: Bases,
+    name: str,
+    variant: Variant,
+    deadly: Collection[str],
+    pack: PackWriter,
+    *,
+    most: int = MOST_BASES,
+    of_form: bool = False,
 ) -> Iterator[Sample]:
     """Yield the function's calls with this variant, from at most ``most`` cases."""
     from freezing.tensorflow.varied import sample_of
 
     count = 0
-    for case, call in bases.calls(name):
+    for case, call in bases.calls(name, of_form=of_form):
         new_call = variant.of(call)
         if new_call is None or f"{case['name']}-{variant.name}" in deadly:
             continue
@@ -278,6 +285,31 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
     write_part(pack, left_out, path)
 
 
+def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw and judge the calls of one function in 16 bits and in a small integer dtype."""
+    from freezing.tensorflow import dtypes
+    from freezing.tensorflow.functions import PublicFunction
+
+    function, pack = PublicFunction(name), PackWriter()
+    bases = bases_in(path.parent.parent)
+    reasons: list[Reason] = []
+    for trials in dtypes.groups_of(name, {case["dtype"] for case in bases.of(name)}):
+        for trial in trials:
+            gate = SampleGate(function, pack, judges=trial.judges)
+            for sample in vary(bases, name, trial.variant, deadly, pack, most=dtypes.MOST_BASES, of_form=True):
+                note(sample.name)
+                if _is_admitted(gate, function, sample, pack):
+                    if not dtypes.is_unchecked(gate.cases[-1], pack):
+                        break
+                    gate.cases.pop()
+                    gate.left_out.append((sample.name, "no reference agrees", dtypes.BY_ITSELF))
+            pack.cases += gate.cases
+            reasons += [(name, *reason) for reason in gate.left_out]
+            if gate.cases:
+                break
+    write_part(pack, [*deadly_reasons(name, deadly), *dtypes.first_reasons(reasons)], path)
+
+
 def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack: PackWriter) -> bool:
     from freezing.common.determined import ROUNDED_ELSEWHERE, require_determined
 
@@ -298,18 +330,14 @@ def _is_admitted(gate: SampleGate, subject: GatedFunction, sample: Sample, pack:
 
 
 def _of_kind(kind: str, cases: Sequence[Mapping[str, Any]]) -> list[Variant]:
-    """Return the variants of a kind to draw for a function. Omit other dtypes and empty arrays that its cases have
-    already."""
+    """Return the variants of a kind to draw for a function. Omit empty arrays that its cases have already."""
     from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
 
     if kind == NUMBERS:
         return list(NUMBERED)
     if kind == EMPTY:
         return [] if any(EMPTY in case["tags"] for case in cases) else [NO_ROWS]
-    if kind != DTYPES:
-        return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
-    dtypes = {case["dtype"] for case in cases}
-    return [variant for variant in VARIANTS if not variant.kind and variant.name not in dtypes]
+    return [variant for variant in (*VARIANTS, *SIZED) if variant.kind == kind and variant.name not in UNASKED]
 
 
 DRAWS: Mapping[str, Draw] = {
@@ -322,7 +350,7 @@ DRAWS: Mapping[str, Draw] = {
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
     NUMBERS: partial(draw_variants, kinds=[NUMBERS]),
     EMPTY: partial(draw_variants, kinds=[EMPTY]),
-    DTYPES: partial(draw_variants, kinds=[DTYPES]),
+    DTYPES: draw_dtypes,
     REFUSES: partial(draw_variants, kinds=[REFUSES]),
 }
 """Maps each kind to the function that draws these cases of one function."""

@@ -14,6 +14,9 @@ from freezing.common.domain import is_outside, widens_its_array
 POSITIONAL = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": []}]})
 ONE = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
 NAMED = json.dumps({"tuple": [[], {"mapping": [["x", {"array": 0}], ["a", {"array": 1}]]}]})
+CLIPPED = json.dumps({
+    "tuple": [[], {"mapping": [["t", {"array": 0}], ["clip_value_min", -1], ["clip_value_max", 2]]}]
+})  # fmt: skip
 THREE = json.dumps({"tuple": [[{"array": 0}, {"array": 1}, {"array": 2}], {"mapping": []}]})
 BY_THREE = json.dumps({"tuple": [[{"array": 0}, 3], {"mapping": []}]})
 OF_ORDER = json.dumps({"tuple": [[2, {"array": 0}], {"mapping": []}]})
@@ -40,6 +43,8 @@ INFINITE, NAN = float("inf"), float("nan")
     ("torch.igamma", POSITIONAL, [[1.0, 1.0], [2.0, -2.0]]),
     ("torch.igamma", POSITIONAL, [[[1.0], [0.0]], [1.0, 2.0]]),
     ("tf.raw_ops.IgammaGradA", NAMED, [[2.0], [0.0]]),
+    ("tf.clip_by_value", THREE, [[2.0], [1.0], [0.0]]),
+    ("tf.raw_ops.ClipByValue", CLIPPED, [np.array([3], np.uint8)]),
     ("torch.special.zeta", POSITIONAL, [[1.0], [2.0]]),
     ("torch.polygamma", OF_ORDER, [[-3.0]]),
     ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-3.0]]),
@@ -90,6 +95,9 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("torch.igamma", POSITIONAL, [[1.0], [0.0]]),
     ("torch.igamma", POSITIONAL, [[NAN], [-1.0]]),
     ("tf.raw_ops.IgammaGradA", NAMED, [[0.0], [2.0]]),
+    ("tf.clip_by_value", THREE, [[2.0], [0.0], [1.0]]),
+    ("tf.clip_by_value", POSITIONAL, [[2.0], [1.0]]),
+    ("tf.raw_ops.ClipByValue", CLIPPED, [np.array([3], np.int8)]),
     ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-2.5]]),
     ("torch.special.ndtri", ONE, [[0.0, 1.0]]),
     ("torch.acosh", ONE, [[-1.0]]),
