@@ -86,9 +86,6 @@ MOST_TRIED = 3
 SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
 """The maximum number of gradients of a function. Their calls differ in more than their arrays."""
-SHARE_OF_SECOND_ORDER = 6
-"""One function in this many is differentiated twice. About a tenth of the functions have a second gradient that is not
-zero."""
 IS_ZERO = "its gradient is zero"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
@@ -273,11 +270,9 @@ def draw_gradients(drawing: Drawing) -> None:
 
 
 def draw_second_order(drawing: Drawing) -> None:
-    """Draw the gradient of the first gradient, for some of the functions."""
+    """Draw the gradient of the first gradient that is not zero."""
     from freezing.jax.programs import Gradient
 
-    if seed_of(drawing.name) % SHARE_OF_SECOND_ORDER:
-        return
     gate = SampleGate(Gradient(drawing.name, SECOND_ORDER), drawing.pack)
     drawing.admit(gate, (partial(_again, first, drawing.pack) for first in gradients_of(drawing)), 1)
 
