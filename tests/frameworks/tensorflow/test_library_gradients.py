@@ -25,6 +25,8 @@ from tests.frameworks.common.subject import Subject
 
 LEAST_CHARTED = 300
 """Functions that have a gradient."""
+LEAST_TWICE = 250
+"""Functions that have a second derivative."""
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,7 @@ def gradients(functions: dict[str, Function]) -> list[Case]:
 
 def test_it_charts_gradients(gradients: list[Case]) -> None:
     assert len({case.function for case in gradients}) >= LEAST_CHARTED
+    assert len({case.function for case in gradients if "second-order" in case.tags}) >= LEAST_TWICE
 
 
 def test_a_gradient_is_named_so_and_judged_by_values(gradients: list[Case]) -> None:
