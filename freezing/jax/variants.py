@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from freezing.common import domain, variants
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
@@ -87,6 +89,7 @@ SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
 """The maximum number of gradients of a function. Their calls differ in more than their arrays."""
 IS_ZERO = "its gradient is zero"
+NOT_FINITE = "its second derivative is not finite"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
 
@@ -134,6 +137,9 @@ class Drawing:
         if len(gate.cases) > before and self._shows_nothing(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append((sample.name, IS_ZERO, ""))
+        elif len(gate.cases) > before and SECOND_ORDER in sample.kinds and not self._is_finite(gate.cases[-1]):
+            gate.cases.pop()
+            gate.left_out.append((sample.name, NOT_FINITE, ""))
         elif len(gate.cases) > before and self._is_unchecked(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append(
@@ -229,6 +235,9 @@ class Drawing:
     def _is_outside(self, case: Mapping[str, Any]) -> bool:
         arrays, results = (list(map(self.pack.array, case[part])) for part in ("arrays", "expected"))
         return domain.is_outside(self.name, case["call"], arrays, results)
+
+    def _is_finite(self, case: Mapping[str, Any]) -> bool:
+        return all(np.isfinite(result).all() for result in map(self.pack.array, case["expected"]))
 
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
         """Whether all gradients are zero within the tolerance. Differences are rounded, so few of them are exactly
