@@ -42,6 +42,18 @@ def second_order(loss: Loss, inputs: Sequence[Array], directions: Sequence[Array
     return _by_each(inputs, difference)
 
 
+def along(
+    gradients: Callable[[Sequence[Array]], Sequence[Array]], inputs: Sequence[Array], directions: Sequence[Array]
+) -> list[Array]:
+    """Return the Hessian of a loss times ``directions``, from the gradients of this loss at two points."""
+
+    def move(step: float) -> list[Array]:
+        return [array + step * direction for array, direction in zip(inputs, directions, strict=True)]
+
+    above, below = gradients(move(STEP)), gradients(move(-STEP))
+    return [(one - other) / (2 * STEP) for one, other in zip(above, below, strict=True)]
+
+
 def weights_of(shape: tuple[int, ...]) -> Array:
     """Return distinct nonzero numbers around 0. They depend only on the shape, so that a pack stores them once."""
     count = int(np.prod(shape, dtype=np.int64))

@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from freezing.common import domain, variants
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
@@ -86,10 +88,8 @@ MOST_TRIED = 3
 SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
 """The maximum number of gradients of a function. Their calls differ in more than their arrays."""
-SHARE_OF_SECOND_ORDER = 6
-"""One function in this many is differentiated twice. About a tenth of the functions have a second gradient that is not
-zero."""
 IS_ZERO = "its gradient is zero"
+NOT_FINITE = "its second derivative is not finite"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
 
@@ -137,6 +137,9 @@ class Drawing:
         if len(gate.cases) > before and self._shows_nothing(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append((sample.name, IS_ZERO, ""))
+        elif len(gate.cases) > before and SECOND_ORDER in sample.kinds and not self._is_finite(gate.cases[-1]):
+            gate.cases.pop()
+            gate.left_out.append((sample.name, NOT_FINITE, ""))
         elif len(gate.cases) > before and self._is_unchecked(gate.cases[-1]):
             gate.cases.pop()
             gate.left_out.append(
@@ -233,6 +236,9 @@ class Drawing:
         arrays, results = (list(map(self.pack.array, case[part])) for part in ("arrays", "expected"))
         return domain.is_outside(self.name, case["call"], arrays, results)
 
+    def _is_finite(self, case: Mapping[str, Any]) -> bool:
+        return all(np.isfinite(result).all() for result in map(self.pack.array, case["expected"]))
+
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
         """Whether all gradients are zero within the tolerance. Differences are rounded, so few of them are exactly
         zero."""
@@ -273,11 +279,9 @@ def draw_gradients(drawing: Drawing) -> None:
 
 
 def draw_second_order(drawing: Drawing) -> None:
-    """Draw the gradient of the first gradient, for some of the functions."""
+    """Draw the gradient of the first gradient that is not zero."""
     from freezing.jax.programs import Gradient
 
-    if seed_of(drawing.name) % SHARE_OF_SECOND_ORDER:
-        return
     gate = SampleGate(Gradient(drawing.name, SECOND_ORDER), drawing.pack)
     drawing.admit(gate, (partial(_again, first, drawing.pack) for first in gradients_of(drawing)), 1)
 

@@ -18,7 +18,8 @@ from freezing.common.samples import Sample
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.references import flat, widen
 from protocol.enums import GRADIENT
-from runners.errors import UnfreezableError
+from runners.errors import UnfreezableError, UnjudgedError
+from runners.suite.checks import TOLERANCES
 from runners.suite.frozen import PackWriter, Slot, encode
 from runners.suite.recording.replay import WAY, arrays_in
 from runners.suite.rounding import rounded
@@ -31,6 +32,9 @@ from runners.tensorflow.ways import Way, gradient, second_order
 DTYPE = "float32"
 LARGEST = 1e3
 """The largest input of a derivative by differences. At larger inputs a step is lost in the rounding of float64."""
+AGREED = 1e-5
+"""The largest error of a second derivative by differences, relative to its largest element. A step across a kink gives
+a larger one."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +69,67 @@ class Derivative(GatedFunction):
         return FrozenCall(call).parts(arrays), {}
 
     def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
-        if _are_fit_for_differences(fresh()[0]):
-            yield "differences", lambda: by_differences(self._function.call, self._order, widen(list(fresh()[0])))
-        yield "float64", lambda: flat(Cpu().to_host(self.call(*widen(list(fresh()[0])))))
+        """Yield differences if they can be computed, then float64.
+
+        A second derivative is judged only by differences that agree with float64. If they do not agree, the function
+        usually has a kink nearby.
+        """
+        inputs = _inputs_of(fresh()[0])
+        if (np.abs(inputs) <= LARGEST).all():
+            if self._order.has_directions:
+                yield "differences", lambda: self._by_agreeing_differences(widen(list(fresh()[0])), inputs.size)
+            elif inputs.size <= differences.MOST_ELEMENTS:
+                yield "differences", lambda: self._by_differences(widen(list(fresh()[0])))
+        if not self._order.has_directions:
+            yield "float64", lambda: self._in_float64(widen(list(fresh()[0])))
+
+    def _in_float64(self, parts: Sequence[Any]) -> list[Any]:
+        return flat(Cpu().to_host(self.call(*parts)))
+
+    def _by_differences(self, parts: Sequence[Any]) -> list[Any]:
+        return by_differences(self._function.call, self._order, parts)
+
+    def _by_agreeing_differences(self, parts: Sequence[Any], elements: int) -> list[Any]:
+        """Compute differences of the forward pass. If it has many inputs, compute those of the gradients, which are
+        fast."""
+        is_small = elements <= differences.MOST_ELEMENTS
+        slopes = self._by_differences(parts) if is_small else gradient_differences(self._function.call, parts)
+        for slope, own in aligned(slopes, self._in_float64(parts)):
+            own_slope = np.zeros(slope.shape) if own is None else own
+            if not np.allclose(slope, own_slope, AGREED, AGREED * np.abs(slope).max(initial=1)):
+                raise UnjudgedError("differences and the second derivative in float64 differ")
+        return slopes
 
 
-def _are_fit_for_differences(parts: Sequence[Any]) -> bool:
-    """Whether a derivative can be computed by differences: it has few inputs, and none is too large."""
+def _inputs_of(parts: Sequence[Any]) -> Array:
+    """Return the elements to differentiate by, in one array."""
     arrays = list(arrays_in(parts[:2], tf.Tensor))
-    values = np.concatenate([arrays[place].numpy().astype(np.float64).ravel() for place in parts[2]])
-    return values.size <= differences.MOST_ELEMENTS and bool((np.abs(values) <= LARGEST).all())
+    return np.concatenate([arrays[place].numpy().astype(np.float64).ravel() for place in parts[2]])
+
+
+def gradient_differences(function: Callable[..., Any], parts: Sequence[Any]) -> list[Array]:
+    """Return the second derivatives by differences of the first gradients. ``parts`` are in float64."""
+    arguments, options, places, weighing, directions = parts
+    arrays = list(arrays_in((arguments, options), tf.Tensor))
+
+    def slopes(values: Sequence[Array]) -> list[Array]:
+        positional, keywords = _with_inputs(arguments, options, places, values)
+        first = gradient(function, positional, keywords, places, weighing)()
+        return [
+            np.zeros(value.shape) if slope is None else slope.numpy() for value, slope in aligned(list(values), first)
+        ]
+
+    inputs = [arrays[place].numpy() for place in places]
+    return differences.along(slopes, inputs, [direction.numpy() for direction in directions])
+
+
+def _with_inputs(arguments: Any, options: Any, places: Sequence[int], values: Sequence[Array]) -> Any:
+    """Return the arguments and options with these values for the selected inputs."""
+    tensors = list(arrays_in((arguments, options), tf.Tensor))
+    for place, array in aligned(places, values):
+        tensors[place] = tf.constant(array)
+    remaining = iter(tensors)
+    return mapped([arguments, options], lambda _: next(remaining), tf.Tensor)
 
 
 def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: Sequence[Any]) -> list[Any]:
@@ -84,11 +139,7 @@ def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: 
 
     def loss(values: Sequence[Array]) -> float:
         """Return the weighted sum of the results, with these values for the selected inputs."""
-        tensors = list(arrays)
-        for place, array in aligned(places, values):
-            tensors[place] = tf.constant(array)
-        remaining = iter(tensors)
-        positional, keywords = mapped([arguments, options], lambda _: next(remaining), tf.Tensor)
+        positional, keywords = _with_inputs(arguments, options, places, values)
         results = arrays_in(function(*positional, **keywords), tf.Tensor)
         return sum(
             float(tf.reduce_sum(tf.math.real(result * tf.cast(weight, result.dtype))))
@@ -119,8 +170,13 @@ def sample_of(
     tree = {"tuple": [*json.loads(case["call"])["tuple"], *map(encode, parts)], WAY: order.name}
     text = json.dumps(tree, separators=(",", ":"))
     slopes = order.way(function.call, *FrozenCall(text).parts(_on_host(digests, pack)))()
-    if not any(np.any(slope.numpy()) for slope in slopes if slope is not None):
+    values = [slope.numpy() for slope in slopes if slope is not None]
+    # A second derivative is often zero except for rounding, and then it shows nothing.
+    least = TOLERANCES[DTYPE].absolute if order.has_directions else 0.0
+    if not any(np.any(np.abs(value) > least) or np.isnan(value).any() for value in values):
         raise UnfreezableError("its gradient is zero")
+    if order.has_directions and not all(np.isfinite(value).all() for value in values):
+        raise UnfreezableError("its second derivative is not finite")
     elements = sum(int(tf.size(arrays[place])) for place in places)
     return Sample(f"{case['name']}-{order.name}", DTYPE, text, tuple(digests), (*kinds, *order.tags), elements)
 

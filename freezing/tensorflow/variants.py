@@ -45,8 +45,6 @@ EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
 """Further kinds, in addition to those of ``freezing.common.variants``: functions without a reference in a wider type,
 second gradients, gradients at values that are not finite or large, arrays without rows, other dtypes, both sizes, and
 other sizes together with other numbers in a call (with the tag ``sized-odd``)."""
-SHARE_OF_SECOND_ORDER = 5
-"""A second gradient is drawn for one function in this many. Half of these have none."""
 SHARE_OF_TAILS = 4
 """A gradient at values from the tails is drawn for one function in this many, and a gradient at NaN for all
 functions."""
@@ -363,10 +361,7 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
 
     if kind == FORMULA:
         return without_float64()
-    names = sorted(bases_in(folder).functions, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
-    if kind == SECOND_ORDER:
-        return [name for name in names if _number(name) % SHARE_OF_SECOND_ORDER == 0]
-    return names
+    return sorted(bases_in(folder).functions, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
 
 
 def drawn_functions(kind: str) -> set[str]:

@@ -25,7 +25,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
 from freezing.common.gate import GatedFunction, SampleGate
@@ -101,12 +100,6 @@ OF_GRADIENTS = frozenset({SECOND_ORDER, NAN_GRADIENT, OVERLAPPING_GRADIENT})
 WITHOUT_GRADIENTS = frozenset({REFUSES, NON_FINITE})
 """Kinds that gradients do not have. If the forward pass refuses a call, the gradient adds nothing. A slope at infinity
 is a product of infinity and zero, so the order of operations decides."""
-SECOND_ORDER_SHARE = (2, 5)
-"""The second order is drawn for this fraction of the operators with gradients. About half have a second gradient that
-is not zero.
-
-A hash of the operator's name decides, so a larger fraction includes the operators of a smaller one.
-"""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The references for NaN and infinity. The same function in float64 is not one of them, because it handles these values
 in the same way."""
@@ -320,15 +313,10 @@ def operator(op: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFuncti
             else:
                 yield BaseFunction(function, own_cases, place == 0)
     gradient = gradient_of(op, functions)
-    if gradient is None or kind in WITHOUT_GRADIENTS or (kind == SECOND_ORDER and not _has_second_order(op)):
+    if gradient is None or kind in WITHOUT_GRADIENTS:
         return
     backward = SecondOrderGradient(gradient.function) if kind == SECOND_ORDER else gradient
     yield BaseFunction(backward, base_cases.of(gradient.name, f"{pattern}-gradient"), False, is_gradient=True)
-
-
-def _has_second_order(op: Any) -> bool:
-    share, of = SECOND_ORDER_SHARE
-    return crc32(op.name.encode()) % of < share
 
 
 def module(info: Any, kind: str, base_cases: FrozenCases) -> Iterator[BaseFunction]:

@@ -20,7 +20,7 @@ from freezing.jax.variants import DTYPES, SMALL_DTYPES, freeze_function
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import FrozenCall, program
-from runners.jax.ways import JIT
+from runners.jax.ways import JIT, SECOND_ORDER
 from runners.suite.cases import Case
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
@@ -34,6 +34,8 @@ LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 LEAST_LARGE = 80
 """The same for large arrays, which fewer functions have."""
+LEAST_SECOND_ORDER = 250
+"""The same for second derivatives. Those of other functions are zero."""
 LEAST_SMALL = 500
 """The same for variants in 16 bits and in small integers."""
 
@@ -44,7 +46,9 @@ def with_tag() -> Callable[[str], list[Case]]:
     return lambda tag: [case for case in cases if tag in case.tags]
 
 
-@pytest.mark.parametrize(("tag", "least"), [(GRADIENT, LEAST), (JIT, LEAST), (TAILS, LEAST)])
+@pytest.mark.parametrize(("tag", "least"), [
+    (GRADIENT, LEAST), (JIT, LEAST), (TAILS, LEAST), (SECOND_ORDER, LEAST_SECOND_ORDER),
+])  # fmt: skip
 def test_it_charts_gradients_and_compiled_calls(with_tag: Callable[[str], list[Case]], tag: str, least: int) -> None:
     assert len({case.function for case in with_tag(tag)}) >= least
 
@@ -153,6 +157,37 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str]
 
         assert run(cpu, case).ending is Ending.returned
         assert run(cpu, dataclasses.replace(case, given=wrong)).ending is Ending.mismatched, case.id
+
+
+def test_a_second_derivative_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str], list[Case]]) -> None:
+    import jax
+
+    @jax.custom_jvp
+    def scaled(slope: Any) -> Any:
+        return slope
+
+    @scaled.defjvp
+    def off(slopes: Any, tangents: Any) -> Any:
+        return slopes[0], tangents[0] * 1.01
+
+    @jax.custom_vjp
+    def bent(array: Any) -> Any:
+        """The array, with the right first derivative and a second derivative that is 1 % too large."""
+        return array
+
+    bent.defvjp(lambda array: (array, None), lambda _, slope: (scaled(slope),))
+    names = ("jax.lax.tanh", "jax.numpy.square", "jax.nn.softmax")
+    cases = [case for case in with_tag(GRADIENT) if case.function in names and TAILS not in case.tags]
+    assert {case.function for case in cases if SECOND_ORDER in case.tags} == set(names)
+    for case in cases:
+        function = cpu.lookup(case.looked_up)
+
+        def wrong(*arguments: Any, function: Any = function, **options: Any) -> Any:
+            bend = lambda value: bent(value) if isinstance(value, jax.Array) else value  # noqa: E731
+            return function(*map(bend, arguments), **options)
+
+        ending = Ending.mismatched if SECOND_ORDER in case.tags else Ending.returned
+        assert run(cpu, dataclasses.replace(case, given=wrong)).ending is ending, case.id
 
 
 def gradient_of(function: str, with_tag: Callable[[str], list[Case]]) -> Case:

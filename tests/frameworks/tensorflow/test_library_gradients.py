@@ -4,6 +4,7 @@ detected."""
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from freezing.tensorflow.gradients import FIRST, SECOND, by_differences
-from protocol.enums import Verdict
+from freezing.common.parts import COUNTED, LISTED_VARIANTS
+from freezing.tensorflow.gradients import FIRST, SECOND, by_differences, gradient_differences
+from freezing.tensorflow.variants import SUITE
+from protocol.enums import GRADIENT, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.tensorflow import FRAMEWORK, ways
@@ -22,6 +25,8 @@ from tests.frameworks.common.subject import Subject
 
 LEAST_CHARTED = 300
 """Functions that have a gradient."""
+LEAST_TWICE = 250
+"""Functions that have a second derivative."""
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +41,12 @@ def gradients(functions: dict[str, Function]) -> list[Case]:
 
 def test_it_charts_gradients(gradients: list[Case]) -> None:
     assert len({case.function for case in gradients}) >= LEAST_CHARTED
+    assert len({case.function for case in gradients if "second-order" in case.tags}) >= LEAST_TWICE
 
 
 def test_a_gradient_is_named_so_and_judged_by_values(gradients: list[Case]) -> None:
     for case in gradients:
-        assert case.id.endswith("-gradient"), case.id
+        assert case.id.endswith(("-gradient", "-second-order")), case.id
         assert {"judged-by-differences", "judged-by-float64"} & set(case.tags), case.id
 
 
@@ -86,6 +92,69 @@ def test_differences_are_the_derivative_without_its_formula(order: Any, directio
     np.testing.assert_allclose(result, derivative, rtol=1e-6)
 
 
+@pytest.mark.parametrize("is_small", [True, False])
+def test_second_differences_of_values_and_of_gradients_are_the_second_derivative(is_small: bool) -> None:
+    array, weights = tf.constant([[0.5, -1.0]], tf.float64), tf.constant([[2.0, 1.0]], tf.float64)
+    parts = [[array], {}, [0], [weights], [tf.constant([[1.0, 2.0]], tf.float64)]]
+    function = lambda x: x**3  # noqa: E731
+    (result,) = by_differences(function, SECOND, parts) if is_small else gradient_differences(function, parts)
+    np.testing.assert_allclose(result, [[6.0, -12.0]], rtol=1e-6)
+
+
+def test_a_second_derivative_that_differences_contradict_has_no_reference() -> None:
+    """The second derivative of the variance lacks a part, which the page of defects explains."""
+    (reason,) = reasons_of("tf.nn.moments", "float32-one-vector-1")
+    assert "raises" in reason
+
+
+@pytest.mark.parametrize(("name", "reason"), [
+    ("tf.nn.relu", "zero"), ("tf.negative", "zero"), ("tf.sqrt", "not finite"),
+])  # fmt: skip
+def test_a_second_derivative_that_shows_nothing_has_no_case(name: str, reason: str) -> None:
+    assert any(reason in text for text in reasons_of(name)), name
+
+
+def reasons_of(function: str, name: str = "") -> list[str]:
+    """The reasons for which samples of a function's second derivative are left out."""
+    left_out = json.loads((SUITE / LISTED_VARIANTS).read_text())["left_out"]
+    return [
+        text
+        for reason, owners in left_out.items()
+        if reason not in COUNTED
+        for sample, text in owners.get(function, {}).items()
+        if sample.startswith(name) and sample.endswith("-second-order")
+    ]
+
+
+def bent(array: Any) -> Any:
+    """The array, with the right first derivative and a second derivative that is 1 % too large."""
+
+    @tf.custom_gradient
+    def scaled(slope: Any) -> Any:
+        return tf.identity(slope), lambda other: other * 1.01
+
+    @tf.custom_gradient
+    def same(value: Any) -> Any:
+        return tf.identity(value), scaled
+
+    return same(array)
+
+
+@pytest.mark.parametrize("name", ["tf.tanh", "tf.matmul", "tf.nn.softmax"])
+def test_a_wrong_second_derivative_is_noticed(cpu: Device, functions: dict[str, Function], name: str) -> None:
+    function = cpu.lookup(name)
+
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        floats = lambda value: isinstance(value, tf.Tensor) and value.dtype.is_floating  # noqa: E731
+        bend = lambda value: bent(value) if floats(value) else value  # noqa: E731
+        return function(*map(bend, arguments), **{key: bend(value) for key, value in options.items()})
+
+    for case in functions[name].cases:
+        if GRADIENT in case.tags:
+            verdict = run(cpu, dataclasses.replace(case, given=wrong)).verdict
+            assert verdict == (Verdict.failed if "second-order" in case.tags else Verdict.passed), case.id
+
+
 @pytest.mark.parametrize("name", ["tf.tanh", "tf.matmul", "tf.gather"])
 def test_a_wrong_gradient_is_noticed(cpu: Device, functions: dict[str, Function], name: str) -> None:
     wrong = wrong_backward(cpu.lookup(name))
@@ -97,7 +166,7 @@ def test_a_wrong_gradient_is_noticed(cpu: Device, functions: dict[str, Function]
 def test_the_mutants_of_a_gradient_are_wrong_forward_or_backward_and_have_no_other_dtype(
     cpu: Device, subject: Subject, functions: dict[str, Function]
 ) -> None:
-    (case, *_) = [case for case in functions["tf.matmul"].cases if "gradient" in case.tags]
+    (case, *_) = [case for case in functions["tf.matmul"].cases if case.id.endswith("-gradient")]
     outcomes = dict(wrong_outcomes(cpu, case, subject))
     assert outcomes.keys() >= {"value 0 off", "gradients off"}
     assert outcomes.keys() <= {"value 0 off", "gradients off", "input untouched", "input clobbered"}

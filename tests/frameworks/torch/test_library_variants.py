@@ -267,6 +267,45 @@ def test_differences_of_the_gradients_are_those_of_second_order() -> None:
     np.testing.assert_allclose(by_the_library, by_differences, rtol=1e-5)
 
 
+class _Scaled(torch.autograd.Function):
+    """The array, with a derivative that is 1 % too large."""
+
+    @staticmethod
+    def forward(context: Any, array: Any) -> Any:
+        return array.view_as(array)
+
+    @staticmethod
+    def backward(context: Any, slope: Any) -> Any:
+        return slope * 1.01
+
+
+class _Bent(torch.autograd.Function):
+    """The array, with the right first derivative and a second derivative that is 1 % too large."""
+
+    @staticmethod
+    def forward(context: Any, array: Any) -> Any:
+        return array.view_as(array)
+
+    @staticmethod
+    def backward(context: Any, slope: Any) -> Any:
+        return _Scaled.apply(slope)
+
+
+@pytest.mark.parametrize("name", ["torch.sigmoid", "torch.matmul", "torch.log_softmax"])
+def test_a_second_derivative_that_is_off_is_noticed(cpu: Device, cases: dict[str, Case], name: str) -> None:
+    function = cpu.lookup(name)
+
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        bend = lambda value: _Bent.apply(value) if isinstance(value, torch.Tensor) else value  # noqa: E731
+        return function(*map(bend, arguments), **options)
+
+    own = [case for case in cases.values() if case.function == name and GRADIENT in case.tags]
+    assert any(SECOND_ORDER in case.tags for case in own)
+    for case in own:
+        verdict = Verdict.failed if SECOND_ORDER in case.tags else Verdict.passed
+        assert run(cpu, dataclasses.replace(case, given=wrong)).verdict is verdict, case.id
+
+
 def test_a_gradient_that_depends_on_no_input_has_none_of_second_order() -> None:
     operator = next(op for op in op_db if op.name == "nn.functional.relu")
     subject = SecondOrderGradient(next(iter(functions_of(operator))))
