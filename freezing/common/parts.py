@@ -39,7 +39,7 @@ Reason = Sequence[str]
 """Why a sample is left out: the function or operator, the sample's name, the kind of the reason, and a detail."""
 
 Entry = Mapping[str, Any]
-"""What a file of the catalogue says about one public name."""
+"""The facts about one public name in a file of the catalogue."""
 
 
 def write_part(pack: PackWriter, left_out: Sequence[Reason], path: Path) -> None:
