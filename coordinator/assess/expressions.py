@@ -13,7 +13,7 @@ from coordinator.assess.guards import DEVICE_MEMBERS, guard_of, guard_of_else
 from coordinator.assess.host_arrays import is_host_operation, member_of_batch
 from coordinator.assess.mentions import Form
 from coordinator.assess.python_values import STANDARD_LIBRARY, Builtin
-from coordinator.assess.recorder import Recorder
+from coordinator.assess.recorder import MentionRecorder
 from coordinator.assess.syntax import is_text
 from coordinator.assess.values import (
     SUPER,
@@ -32,7 +32,7 @@ from coordinator.catalogue.surfaces import ARRAYS
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver
 
 
-class ExpressionReader(Recorder):
+class ExpressionReader(MentionRecorder):
     """Reads expressions, and returns their values."""
 
     EXPRESSIONS: ClassVar[Mapping[type, str]] = {

@@ -27,7 +27,7 @@ MODULE_SCOPES = 2
 """The number of open scopes at the top of a file: one with Python's built-in names, one with the module's names."""
 
 
-class Recorder(Resolver):
+class MentionRecorder(Resolver):
     """Records the uses of functions (mentions) and the definitions (facts) of one file."""
 
     def __init__(self, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> None:

@@ -214,10 +214,15 @@ def test_a_file_that_ends_its_process_costs_itself(tmp_path: Path, monkeypatch: 
 
 def test_the_workers_of_a_reader_end_with_an_error_of_its_caller(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(ADD)
-    with pytest.raises(AssessmentError), SourceReader(tmp_path):
+    with pytest.raises(AssessmentError):
+        _fail_while_workers_read(tmp_path)
+    assert not multiprocessing.active_children()
+
+
+def _fail_while_workers_read(path: Path) -> None:
+    with SourceReader(path):
         assert multiprocessing.active_children()
         raise AssessmentError("no evidence")
-    assert not multiprocessing.active_children()
 
 
 def _parse_or_end(batch: list[files.SourceFile]) -> object:
