@@ -32,7 +32,7 @@ from tests.frameworks.common.subject import Subject
 MOST_BYTES = 3_000_000
 LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
-LEAST_LARGE = 80
+LEAST_LARGE = 350
 """The same for large arrays, which fewer functions have."""
 LEAST_SECOND_ORDER = 250
 """The same for second derivatives. Those of other functions are zero."""
