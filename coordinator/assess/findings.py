@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.harmless import (
+    is_demo,
     is_for_other_device,
     is_test_code,
     why_cheap,
@@ -90,6 +91,7 @@ def assess(
     verdicts: dict[tuple[object, ...], tuple[SiteVerdict, ...]] = {}
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
     are_tests_apart = not all(map(is_test_code, source.sites))
+    are_demos_apart = not all(is_demo(site.path) for site in source.sites)
     for site in source.sites:
         charted_name = names.charted_name(site.function)
         if charted_name is None and site.function in host_only:
@@ -121,7 +123,15 @@ def assess(
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in verdicts[key]:
             harmless = not_on_device or (
-                "" if is_recorded else why_cheap(verdict.kind, site, target.device_type, is_repeated=is_repeated)
+                ""
+                if is_recorded
+                else why_cheap(
+                    verdict.kind,
+                    site,
+                    target.device_type,
+                    is_repeated=is_repeated,
+                    are_demos_apart=are_demos_apart,
+                )
             )
             own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
             places[own_verdict].append(own_site)

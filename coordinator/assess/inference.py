@@ -30,7 +30,9 @@ from coordinator.assess.arguments import (
     parameter_names,
     parameters_with_defaults,
 )
+from coordinator.assess.flags import flags_of, flags_set, flags_under, flags_under_else, name_of, on_by_default
 from coordinator.assess.guards import asks_for_device, guard_of, guard_of_else, guard_of_handlers, one_line
+from coordinator.assess.harmless import is_test_file
 from coordinator.assess.host_arrays import (
     anywhere,
     host_batch,
@@ -45,7 +47,7 @@ from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import GLOBAL, FileReading, Form, FunctionFact, MemberUse, Mention, Passed
 from coordinator.assess.operators import HOST_VALUES
-from coordinator.assess.sites import DeviceQuestion, Guard
+from coordinator.assess.sites import DeviceQuestion, Flag, Guard
 from coordinator.assess.values import (
     CALLED,
     ELEMENT,
@@ -219,6 +221,13 @@ class SiteResolver(Resolver):
         """The ids of the ``elif`` branches that compare the same name as the branch before."""
         self._default_texts: list[Mapping[str, str]] = [{}]
         """For each open function, its parameters whose defaults are texts."""
+        self._own_flags: frozenset[Flag] = frozenset()
+        """The parameters of the open functions that are off by default."""
+        self._flags: tuple[Flag, ...] = ()
+        """The flags that must be on in the current block."""
+        self._is_test_file = is_test_file(path)
+        self._loops = 0
+        """The number of open loops outside of functions."""
         self._names_replaced = False
         """Whether names are arguments of a decorator, where they do not count as uses."""
         self._takes_calls_alone = False
@@ -238,6 +247,29 @@ class SiteResolver(Resolver):
         # garbage collection runs.
         del self._annotations
         return self.reading
+
+    # Flags
+
+    @contextmanager
+    def _with_flags(self, flags: Iterable[Flag]) -> Iterator[None]:
+        """Read a block that runs only if all these flags are on."""
+        before = self._flags
+        self._flags = tuple(dict.fromkeys((*before, *flags)))
+        yield
+        self._flags = before
+
+    def _set_flag(self, name: str, value: ast.expr) -> None:
+        """Record that a flag gets a value. Tests do not count, because they try all modes."""
+        if not self._is_test_file:
+            self._facts.on_flags.update(flags_set(name, value, self._own_flags))
+
+    def _set_field(self, target: ast.expr, value: ast.expr) -> None:
+        """Record the default of a field of a class, if it may be a flag: ``sparse: bool = False``."""
+        if self._classes[-1] is not None and isinstance(target, ast.Name):
+            if isinstance(value, ast.Constant) and value.value is False:
+                self._facts.off_flags.add(Flag(name_of(target)))
+            else:
+                self._set_flag(target.id, value)
 
     # Recording uses
 
@@ -310,8 +342,9 @@ class SiteResolver(Resolver):
                 is_on_host,
                 id(node) in self._host_bound,
                 self._is_in_option or id(node) in self._options,
-                bool(self._results) and self._results[-1].is_in_loop,
+                self._results[-1].is_in_loop if self._results else self._loops > 0,
                 self._has_gradient,
+                self._flags,
             )
         )
 
@@ -355,7 +388,10 @@ class SiteResolver(Resolver):
         """Read a block that runs on a condition."""
         results = self._results[-1] if self._results else LocalResults()
         results.enter_block(is_loop=is_loop)
+        is_outer_loop = is_loop and not self._results
+        self._loops += is_outer_loop
         yield
+        self._loops -= is_outer_loop
         results.leave_block(is_loop=is_loop)
 
     def _bind(self, name: str, binding: Binding) -> None:
@@ -444,6 +480,8 @@ class SiteResolver(Resolver):
     # Statements
 
     def _assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._set_field(target, node.value)
         if len(self._scopes) == _MODULE_SCOPES and is_alias_of_types(node.value):
             self._bind_type(node.targets[0], node.value)
             return
@@ -463,6 +501,8 @@ class SiteResolver(Resolver):
     def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         annotation = self._annotation(node.annotation)
         value = self._value(node.value) if node.value is not None else None
+        if node.value is not None:
+            self._set_field(node.target, node.value)
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
@@ -487,6 +527,8 @@ class SiteResolver(Resolver):
             case ast.Attribute():
                 owner = self._value(target.value, outer=False)
                 self._note_member(owner, target.attr)
+                if source is not None:
+                    self._set_flag(target.attr, source)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
                     self._define(f"{owner.path}.{target.attr}", anywhere(value))
                     self._define_layers(f"{owner.path}.{target.attr}", source)
@@ -541,12 +583,14 @@ class SiteResolver(Resolver):
         with self._under(guard):
             before = dict(self._scopes[-1])
             self._is_in_option = before_option or is_option
-            with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
+            flags = self._with_flags(flags_under(node.test, self._own_flags))
+            with self._with_tested_class(node.test), flags, self._block(is_loop=isinstance(node, ast.While)):
                 self._visit_all(node.body)
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
-        with self._under(guard_of_else(node.test, guard)), self._block():
+        flags = self._with_flags(flags_under_else(node.test, self._own_flags))
+        with self._under(guard_of_else(node.test, guard)), flags, self._block():
             self._visit_all(node.orelse)
         if not _leaves(node.body):
             self._scopes[-1] = after_body if _leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
@@ -688,6 +732,7 @@ class SiteResolver(Resolver):
             self._note(Form.named, Symbol(path), node)
         is_property = not _PROPERTIES.isdisjoint(decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
+        flags = tuple((parameters.index(name), flag) for name, flag in flags_of(node.args, is_method=owner is not None))
         result = annotation if annotation is not None else either(returns)
         overloads = self._overloads.get(path)
         if "overload" in decorators:
@@ -700,7 +745,7 @@ class SiteResolver(Resolver):
         if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
             return  # A property's value comes from its getter, which has the same name.
         self._facts.functions[path] = FunctionFact(
-            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient, flags
         )
 
     def _silently(self, node: ast.expr) -> Binding:
@@ -738,6 +783,14 @@ class SiteResolver(Resolver):
         guards, self._guards = self._guards, ()
         is_in_option, self._is_in_option = self._is_in_option, False
         self._default_texts.append(dict(_default_texts(arguments)))
+        flags, self._flags = self._flags, ()
+        outer_flags = self._own_flags
+        own_flags = {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}
+        self._own_flags = outer_flags | own_flags
+        self._facts.off_flags |= own_flags
+        if not self._is_test_file:
+            for name in on_by_default(arguments):
+                self._facts.on_flags |= {Flag(name), Flag(name, is_none=True)}
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
@@ -750,6 +803,7 @@ class SiteResolver(Resolver):
         self._scopes.pop()
         self._classes.pop()
         self._default_texts.pop()
+        self._own_flags, self._flags = outer_flags, flags
         self._is_in_option = is_in_option
         self._guards = guards
         return self._returns.pop()
@@ -885,6 +939,10 @@ class SiteResolver(Resolver):
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)
+        if not isinstance(callee, str):
+            for keyword in node.keywords:
+                if keyword.arg is not None:
+                    self._set_flag(keyword.arg, keyword.value)
         call = call_site(node, positional, keywords)
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             self._count_by(node.args)
@@ -1143,9 +1201,11 @@ class SiteResolver(Resolver):
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
         guard = guard_of(node.test)
-        with self._under(guard), self._with_tested_class(node.test):
+        flags = self._with_flags(flags_under(node.test, self._own_flags))
+        with self._under(guard), self._with_tested_class(node.test), flags:
             value = self._value(node.body)
-        with self._under(guard_of_else(node.test, guard)):
+        flags = self._with_flags(flags_under_else(node.test, self._own_flags))
+        with self._under(guard_of_else(node.test, guard)), flags:
             return either([value, self._value(node.orelse)])
 
     def _items(self, node: ast.Tuple | ast.List) -> Binding:
@@ -1157,9 +1217,11 @@ class SiteResolver(Resolver):
         return Items(tuple(values)) if isinstance(node, ast.Tuple) or len(values) <= 4 else Elements(either(values))
 
     def _mapping(self, node: ast.Dict) -> Binding:
-        for key in node.keys:
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
                 self._value(key)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._set_flag(key.value, value)
         self._add_options(node.values)
         return Elements(either([self._value(value) for value in node.values]))
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import (
+    augmenting_code,
+    is_copied,
     is_metric,
     is_rare_hook,
     is_setup_method,
@@ -25,7 +27,7 @@ from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, Public
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.repetition import TRAINS, is_repeated_name
-from coordinator.assess.sites import Certainty, Site, Use, UserFunction
+from coordinator.assess.sites import Certainty, Flag, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
     LOOKUPS,
@@ -44,7 +46,7 @@ from coordinator.assess.values import (
     item_of,
 )
 from coordinator.catalogue.usage.resolver import OTHER, Binding
-from coordinator.results.conditions import CallSite
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
 _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
@@ -70,6 +72,8 @@ class CallEdge(NamedTuple):
     callee: str
     is_handed_on: bool = False
     """Whether ``caller`` passes ``callee`` on as a value and does not call it."""
+    flag: Flag | None = None
+    """A flag that is off by default, and without which ``caller`` does not use ``callee``."""
     keeps_host: bool = False
     """Whether ``callee`` is a function that uses the host unless a call gives it a device, and this call gives it
     none."""
@@ -87,6 +91,9 @@ _OTHER_CLASS = _ClassKind(is_tokenizer=False, is_metric=False)
 
 class _Imports(NamedTuple):
     """The imports between the files of the user's code."""
+
+    modules: frozenset[str]
+    """The modules from which a file imports anything."""
 
     names: frozenset[str]
     """The functions, classes and other values that a file imports from another."""
@@ -120,7 +127,14 @@ class Linker:
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
-        self._importing = _Imports(frozenset(), frozenset())
+        self._methods_with_flags: dict[str, list[str]] = defaultdict(list)
+        for path, function in facts.functions.items():
+            if function.owner and function.flags and not path.endswith(".__init__"):
+                self._methods_with_flags[path.rpartition(".")[2]].append(path)
+        self.on_flags = set(facts.on_flags)
+        """The flags that are on by default, or that some code may switch on. They are complete after all uses were
+        read."""
+        self._importing = _Imports(frozenset(), frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
         self._class_kinds: dict[str, _ClassKind] = {}
@@ -133,6 +147,7 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
+        self._augmenting_modules = frozenset(self._read_augmentations(readings))
         # The values in the cache were evaluated while the passed arguments were incomplete.
         self._memo.clear()
 
@@ -190,6 +205,21 @@ class Linker:
         if not owner:
             return OTHER
         return None if owner == "?" else self._member(self._evaluate(owner), name)
+
+    def _read_augmentations(self, readings: Sequence[FileReading]) -> Iterator[str]:
+        """The modules with augmentations, if a data loader or a function that collates a batch stands beside them.
+
+        Without such a loader, a training step may apply the augmentations on the device.
+        """
+        modules: dict[str, list[str]] = defaultdict(list)
+        for reading in readings:
+            if place := augmenting_code(reading.path):
+                modules[place].append(reading.module)
+        for names in modules.values():
+            owners = set(names)
+            classes = (path for path in self._facts.classes if path.rpartition(".")[0] in owners)
+            if any(base.startswith(DATA_PACKAGE) for path in classes for base in self._framework_bases(path)):
+                yield from names
 
     # Members
 
@@ -409,10 +439,29 @@ class Linker:
             yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
             if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
+                if mention.call is not None:
+                    self._set_flags(mention.value, callees, mention.call)
                 for callee in callees:
                     is_handed_on = mention.form is Form.named
                     keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
-                    yield CallEdge(caller, callee, is_handed_on, keeps_host)
+                    yield CallEdge(caller, callee, is_handed_on, self._flag_of(mention), keeps_host)
+
+    def _flag_of(self, mention: Mention) -> Flag | None:
+        """A flag that is off by default, and without which the program does not reach a mention."""
+        return next(filter(self._facts.off_flags.__contains__, mention.flags), None) if mention.flags else None
+
+    def _set_flags(self, value: Binding, callees: Sequence[str], call: CallSite) -> None:
+        """Record the flags that a call may switch on by its positional arguments. If the function is unknown, it may be
+        any method with the same name."""
+        if not call.positional:
+            return
+        names: Iterable[str] = callees
+        if not callees and isinstance(value, Symbol):
+            names = self._methods_with_flags.get(value.path.rpartition(".")[2], ())
+        for name in names:
+            for number, flag in self._facts.functions[name].flags:
+                if number < call.positional and call.arguments.get(number + 1, UNKNOWN_VALUE) not in (None, False):
+                    self.on_flags.add(flag)
 
     def _keeps_host(self, callee: str, call: CallSite | None) -> bool:
         fact = self._facts.functions[callee]
@@ -469,6 +518,7 @@ class Linker:
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
             has_gradient=mention.has_gradient,
+            flag=self._flag_of(mention),
         )  # fmt: skip
 
     def _share_call(self, call: CallSite | None) -> CallSite | None:
@@ -487,7 +537,10 @@ class Linker:
         return self._roles[path]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a data set, a sampler or a tokenizer."""
+        """Whether a function is a method of a data set, a sampler or a tokenizer, or an augmentation that a data loader
+        applies."""
+        if module in self._augmenting_modules:
+            return True
         bases = self._bases_around(module, within)
         return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
 
@@ -526,8 +579,13 @@ class Linker:
         if fact is None or path not in self._facts.classes:
             return False
         if is_rare_hook(method):
-            return self._has_foreign_base(path) or self.framework_base(path) is not None
+            is_of_framework = self._has_foreign_base(path) or self.framework_base(path) is not None
+            return is_of_framework or self._is_inherited(path, method)
         return is_summary(method, fact.parameters) and self._kind_of_class(path).is_metric
+
+    def _is_inherited(self, path: str, method: str) -> bool:
+        """Whether a base class in the user's code has a method of this name."""
+        return any(f"{base}.{method}" in self._facts.functions for base in self._ancestors(path) if base != path)
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -578,7 +636,7 @@ class Linker:
             elif module in self._modules:
                 names.add(f"{module}.{member}")
                 modules.add(module)
-        return _Imports(frozenset(names), frozenset(modules - whole))
+        return _Imports(frozenset(modules | whole), frozenset(names), frozenset(modules - whole))
 
     def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
         fact = self._facts.functions[name]
@@ -596,7 +654,9 @@ class Linker:
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             is_of_metric=self._kind_of_class(fact.owner).is_metric,
-            is_aside=self._is_in_tokenizer(reading.module, within) or self._is_rare(fact.owner, method),
+            is_aside=self._is_in_tokenizer(reading.module, within)
+            or self._is_rare(fact.owner, method)
+            or (is_copied(reading.path) and reading.module not in self._importing.modules),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from sys import intern
 from typing import Generic, NamedTuple, TypeVar
 
-from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
+from coordinator.assess.sites import DeviceQuestion, Flag, Guard, UnreadFile
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
@@ -102,6 +102,8 @@ class Mention(NamedTuple):
     has_gradient: bool = True
     """Whether gradients are computed at the mention: it is not under ``torch.no_grad()`` or
     ``torch.inference_mode()``."""
+    flags: tuple[Flag, ...] = ()
+    """The flags that must be on where the mention is."""
 
 
 class FunctionFact(NamedTuple):
@@ -119,6 +121,8 @@ class FunctionFact(NamedTuple):
     """The number of the parameter ``device`` if its default is the host; otherwise None."""
     has_gradient: bool = True
     """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
+    flags: tuple[tuple[int, Flag], ...] = ()
+    """The parameters that are off by default, with their numbers."""
 
 
 class Passed(NamedTuple):
@@ -159,6 +163,10 @@ class Facts:
     passed: Parcel[Passed] = field(default_factory=Parcel)
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
+    off_flags: set[Flag] = field(default_factory=set)
+    """The parameters and fields that are off by default."""
+    on_flags: set[Flag] = field(default_factory=set)
+    """The flags that are on by default, or that a file may switch on."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
     """The values of names. Equal values share one object, because seven names have one distinct value on average. A
     value that cannot be hashed is under its ``repr``."""
@@ -180,6 +188,8 @@ class Facts:
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)
+        self.off_flags |= other.off_flags
+        self.on_flags |= other.on_flags
 
     def _share(self, value: Binding) -> Binding:
         try:

@@ -78,6 +78,15 @@ class Guard:
         return (self.device == device) is self.is_on_device if self.device else None
 
 
+class Flag(NamedTuple):
+    """A parameter or field that is off by default, and that selects a part of the code."""
+
+    name: str
+    """The name without underscores at its start."""
+    is_none: bool = False
+    """Whether the default is None, and not False."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One use of a framework function."""
@@ -112,6 +121,9 @@ class Site:
     """Whether the site is in a loop of its function."""
     has_gradient: bool = True
     """Whether gradients may be computed at the site: not under ``torch.no_grad()``."""
+    flag: Flag | None = None
+    """A flag that is off by default, that no code of the user switches on, and without which the program does not reach
+    the site."""
 
 
 class UserFunction(NamedTuple):

@@ -20,9 +20,10 @@ from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading, Parcel
+from coordinator.assess.modes import with_flags
 from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import function_use
-from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
+from coordinator.assess.sites import AssessedSource, CallGraph, Flag, Site, UnreadFile, function_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
@@ -87,11 +88,14 @@ def _link(
     calls: dict[str, set[str]] = {}
     handed_on: dict[str, set[str]] = {}
     host_functions: dict[str, bool] = {}
+    uses_of_private: dict[str, set[tuple[str, Flag | None]]] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
+                if use.callee.rpartition(".")[2].startswith("_"):
+                    uses_of_private.setdefault(use.callee, set()).add((use.caller, use.flag))
                 is_in_function = use.caller != reading.module
                 if is_in_function:
                     calls.setdefault(use.caller, set()).add(intern(use.callee))
@@ -107,7 +111,14 @@ def _link(
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
     source = AssessedSource(
-        sites=tuple(_put_on_host(sites, graph.modules, {name for name, is_host in host_functions.items() if is_host})),
+        sites=tuple(
+            with_flags(
+                _put_on_host(sites, graph.modules, {name for name, is_host in host_functions.items() if is_host}),
+                graph,
+                uses_of_private,
+                linker.on_flags,
+            )
+        ),
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),

@@ -1020,3 +1020,29 @@ def test_names_that_are_made_at_run_time_are_counted_in_files_with_a_framework()
     otherwise = "model.eval()\ngetattr(x, name)\ngetattr(torch, 'sin')\n"
     code = {"main.py": IMPORTS + dynamic + otherwise, "other.py": "eval(text)\n"}
     assert read_code(code).dynamic_names == 4
+
+
+LOADER = "from torch.utils.data import DataLoader\nclass Loader(DataLoader): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "augmentation/base.py": LOADER}, True),
+        ({"augment.py": LOADER + "def noise(x):\n    torch.relu(x)"}, True),
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "augmentation/base.py": ""}, False),
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "data.py": LOADER}, False),
+        ({"layers/noise.py": "def noise(x):\n    torch.relu(x)", "layers/base.py": LOADER}, False),
+    ],
+)
+def test_augmentations_beside_a_data_loader_run_on_the_host(code: dict[str, str], is_on_host: bool) -> None:
+    source = read_code({path: IMPORTS + text for path, text in code.items()})
+    assert [site.is_on_host for site in source.sites if site.function == "torch.relu"] == [is_on_host]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_in_loop"),
+    [("torch.relu(1)", False), ("for i in x:\n    torch.relu(i)", True), ("if x:\n    torch.relu(1)", False)],
+)
+def test_statements_outside_of_functions_may_be_in_a_loop(code: str, is_in_loop: bool) -> None:
+    assert [site.is_in_loop for site in sites(code)] == [is_in_loop]

@@ -58,6 +58,22 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
     assert function in repeated_names(code)
 
 
+@pytest.mark.parametrize(("path", "is_repeated"), [("third_party/blur.py", False), ("layers/blur.py", True)])
+def test_a_copy_from_another_package_that_nothing_imports_is_not_used(path: str, is_repeated: bool) -> None:
+    code = {path: IMPORTS + "def blur(x: torch.Tensor): ...", "main.py": IMPORTS}
+    module = path.removesuffix(".py").replace("/", ".")
+    assert (f"{module}.blur" in repeated_function_names(read_code(code))) is is_repeated
+    code["main.py"] = f"from {module} import blur"
+    assert f"{module}.blur" in repeated_function_names(read_code(code))
+
+
+@pytest.mark.parametrize("method", ["after_training_exp", "before_eval", "after_train_stage"])
+@pytest.mark.parametrize(("base", "is_repeated"), [("Plugin", False), ("object", True)])
+def test_hooks_of_the_stages_of_a_training_run_once(method: str, base: str, is_repeated: bool) -> None:
+    code = f"class Plugin:\n    def {method}(self): ...\nclass Own({base}):\n    def {method}(self, x): ...\n"
+    assert ("Own." + method in repeated_names(code)) is is_repeated
+
+
 @pytest.mark.parametrize(
     ("code", "function"),
     [
