@@ -110,6 +110,8 @@ _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsquee
 """Methods that return the same values in another shape."""
 _NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 """Contexts and decorators in which PyTorch computes no gradients."""
+_KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat")
+"""Matches the names of decorators that only run before or around a function: ``@lru_cache``, ``@deprecated``."""
 _PROPERTIES = frozenset({"property", "cached_property"})
 _SETTERS = frozenset({"setter", "deleter"})
 """The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
@@ -482,6 +484,10 @@ class SiteResolver(Resolver):
     def _assign(self, node: ast.Assign) -> None:
         for target in node.targets:
             self._set_field(target, node.value)
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
+                values = (name.value for name in names if isinstance(name, ast.Constant))
+                self._facts.exports.update(f"{self.reading.module}.{value}" for value in values)
         if len(self._scopes) == _MODULE_SCOPES and is_alias_of_types(node.value):
             self._bind_type(node.targets[0], node.value)
             return
@@ -727,7 +733,9 @@ class SiteResolver(Resolver):
         has_gradient = _NO_GRADIENT.isdisjoint(decorators)
         with self._inside(node.name), self._computing(gradients=has_gradient):
             returns = self._enter_function(path, node.args, node.body, receiver)
-        if any(isinstance(self._silently(_callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
+        callees = map(_callee_of, node.decorator_list)
+        others = (callee for callee in callees if not _KEEPS_FUNCTION.search(_last_name(callee)))
+        if any(isinstance(self._silently(callee), Symbol | None) for callee in others):
             # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
         is_property = not _PROPERTIES.isdisjoint(decorators)

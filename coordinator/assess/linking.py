@@ -137,6 +137,8 @@ class Linker:
         self._importing = _Imports(frozenset(), frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
+        self._used_classes = set[str]()
+        """The classes that code outside of them uses. They are complete after all uses were read."""
         self._class_kinds: dict[str, _ClassKind] = {}
         self._passed: dict[str, list[Binding]] = {}
         for reading in readings:
@@ -147,6 +149,8 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
+        for bases in facts.classes.values():
+            self._used_classes.update(base.path for base in map(self.value, bases) if isinstance(base, Symbol))
         self._augmenting_modules = frozenset(self._read_augmentations(readings))
         # The values in the cache were evaluated while the passed arguments were incomplete.
         self._memo.clear()
@@ -434,6 +438,7 @@ class Linker:
         self._roles.clear()
         for mention in reading.mentions:
             options = self._options(mention)
+            self._use_classes(options, reading.module, mention.within)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
             callees = list(filter(None, map(self.function_of, options)))
             yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)
@@ -462,6 +467,16 @@ class Linker:
             for number, flag in self._facts.functions[name].flags:
                 if number < call.positional and call.arguments.get(number + 1, UNKNOWN_VALUE) not in (None, False):
                     self.on_flags.add(flag)
+
+    def _use_classes(self, values: Iterable[Binding], module: str, within: str) -> None:
+        """Record the classes that code outside of them uses."""
+        for value in values:
+            if isinstance(value, Symbol):
+                path = value.path.partition(CALLED)[0]
+                while path and path not in self._facts.classes:
+                    path = path.rpartition(".")[0]
+                if path and not f"{module}.{within}.".startswith(f"{path}."):
+                    self._used_classes.add(path)
 
     def _keeps_host(self, callee: str, call: CallSite | None) -> bool:
         fact = self._facts.functions[callee]
@@ -660,14 +675,20 @@ class Linker:
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
-            is_left_out=not fact.owner
-            and reading.module in self._importing.read_in_part
-            and name not in self._importing.names,
+            is_left_out=self._is_left_out(reading.module, within),
             has_gradient=fact.has_gradient,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
         )
+
+    def _is_left_out(self, module: str, within: str) -> bool:
+        """Whether other files import names from a file, but neither the function or class that contains ``within``, nor
+        the whole file, and no code outside of the class uses the class."""
+        path = f"{module}.{within.partition('.')[0]}"
+        if module not in self._importing.read_in_part or path in self._importing.names or path in self._facts.exports:
+            return False
+        return path not in self._facts.classes or path not in self._used_classes
 
     def _own_method(self, owner: Binding, method: str) -> str | None:
         """The user's function that implements a method of a class."""

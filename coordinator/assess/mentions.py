@@ -155,6 +155,8 @@ class Facts:
     """The modules from which a module imports all names (``import *``)."""
     imports: set[str] = field(default_factory=set)
     """The modules and members of modules that a file imports, other than a framework's."""
+    exports: set[str] = field(default_factory=set)
+    """The names that a file lists in ``__all__``."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The framework of each parameter that is used like an array."""
     batches: set[str] = field(default_factory=set)
@@ -185,6 +187,7 @@ class Facts:
             )
         self.stars.update(other.stars)
         self.imports.update(map(intern, other.imports))
+        self.exports.update(map(intern, other.exports))
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)

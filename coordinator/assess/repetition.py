@@ -107,10 +107,16 @@ def _repeated_functions(
             roles[name] = FunctionRole.hot
     callers = _callers(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
-    # If other files import only other functions of the same file, no program is likely to call this function.
-    unused_names = {name for name, function in graph.functions.items() if function.is_left_out and not callers[name]}
+    # If other files import only other names of the same file, no program is likely to use this function or class.
+    unused_names = {
+        name
+        for name, function in graph.functions.items()
+        if function.is_left_out and (function.owner or not callers[name])
+    }
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
-    starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
+    starts -= {
+        name for name in unused_names if graph.functions[name].owner or is_repeated_name(name.rpartition(".")[2])
+    }
     starts |= set(_handed_on_for_later(graph, roles, set_up))
     regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls

@@ -154,7 +154,8 @@ class UserFunction(NamedTuple):
     takes_state: bool = False
     """Whether the function takes the weights of a module, and so probably loads or converts them."""
     is_left_out: bool = False
-    """Whether other files import names from the function's file, but neither this function nor the whole module."""
+    """Whether other files import names from the function's file, but neither this function nor the whole module. For a
+    method, whether this holds for its class, and no other code uses the class."""
     has_gradient: bool = True
     """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
     overrides: str | None = None

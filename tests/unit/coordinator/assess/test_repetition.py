@@ -58,6 +58,50 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
     assert function in repeated_names(code)
 
 
+LAYERS = (
+    "class Used(nn.Module):\n    def forward(self, x): ...\n"
+    "class Unused(nn.Module):\n    def forward(self, x):\n        return _mix(x)\n"
+    "def _mix(x): ...\n"
+)
+
+
+def test_a_layer_that_other_files_leave_out_is_not_used() -> None:
+    names = repeated_function_names(
+        read_code({"layers.py": IMPORTS + LAYERS, "main.py": "from layers import Used\nnet = Used()"})
+    )
+    assert names == {"layers.Used.forward"}
+
+
+@pytest.mark.parametrize(
+    ("layers", "main"),
+    [
+        (LAYERS, ""),
+        (LAYERS, "import layers\nfrom layers import Used"),
+        (LAYERS, "from layers import *\nnet = Unused()"),
+        (LAYERS, "from layers import Used, Unused"),
+        (LAYERS, "from layers import Used\ndef f(x):\n    from layers import Unused"),
+        (LAYERS + "__all__ = ['Unused']", "from layers import Used"),
+        (LAYERS + "TABLE = {'unused': Unused, 'used': Used}", "from layers import Used"),
+        (LAYERS + "def make():\n    return Unused()", "from layers import Used"),
+        (LAYERS + "class Net(Unused): ...", "from layers import Net"),
+        (LAYERS + "def make(base):\n    class Own(base): ...\nmake(Unused)", "from layers import Used"),
+    ],
+)
+def test_a_layer_that_code_may_use_is_repeated(layers: str, main: str) -> None:
+    assert "layers.Unused.forward" in repeated_function_names(
+        read_code({"layers.py": IMPORTS + layers, "main.py": main})
+    )
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_repeated"),
+    [("@lru_cache(copy=True)", False), ("@cached", False), ("@deprecated", False), ("@register", True)],
+)
+def test_a_decorator_that_keeps_results_does_not_use_the_function(decorator: str, is_repeated: bool) -> None:
+    code = NET + f"    def __init__(self):\n        _grid()\n{decorator}\ndef _grid(): ..."
+    assert ("_grid" in repeated_names(f"from own import *\n{code}")) is is_repeated
+
+
 @pytest.mark.parametrize(("path", "is_repeated"), [("third_party/blur.py", False), ("layers/blur.py", True)])
 def test_a_copy_from_another_package_that_nothing_imports_is_not_used(path: str, is_repeated: bool) -> None:
     code = {path: IMPORTS + "def blur(x: torch.Tensor): ...", "main.py": IMPORTS}
