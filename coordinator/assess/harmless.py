@@ -47,6 +47,7 @@ _SETUP_METHOD = re.compile(
 _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
+    r"|_?build_\w*(?:backbone|decoder|encoder|estimator|flow|model|net|network)"
 )
 _INITIALIZER = re.compile(r"_?init(?:ialize)?_\w+|(?:\w+_)?init(?:ializer)?_?")
 """Functions outside of classes that compute the first values of parameters: ``init_phases``, ``orthogonal_init``."""
@@ -82,6 +83,7 @@ outputs into results."""
 _OUTPUT_FUNCTION = re.compile(r"(?:^|\.)(?:_?post_?process\w*|forward)(?:$|\.)")
 """Functions in these files that run on the device, because they take outputs of the model."""
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
+_EXPORT_FUNCTION = re.compile(r"export|_?export_(?:\w+_)?(?:model|onnx|torch_?script)|(?:to|as|export_to)_onnx")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
 distributions, which run on the device."""
@@ -158,7 +160,7 @@ def why_aside(path: str, within: str) -> str:
     """The reason, taken from the names of the file and the function, why a function does not run on the device
     repeatedly; empty if the names give none."""
     file = _file(path)
-    if file.exports:
+    if file.exports or any(map(_EXPORT_FUNCTION.fullmatch, within.split("."))):
         return EXPORTS
     if file.is_for_flash_attention or _FLASH_ATTENTION.search(within):
         return OTHER_DEVICE

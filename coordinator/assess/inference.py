@@ -52,6 +52,7 @@ from coordinator.assess.values import (
     CALLED,
     ELEMENT,
     LOOKUPS,
+    SETTER,
     SUPER,
     Alternatives,
     Elements,
@@ -114,7 +115,7 @@ _KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat")
 """Matches the names of decorators that only run before or around a function: ``@lru_cache``, ``@deprecated``."""
 _PROPERTIES = frozenset({"property", "cached_property"})
 _SETTERS = frozenset({"setter", "deleter"})
-"""The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
+"""The names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _REGISTRATIONS = (".register_buffer", ".register_parameter", ".register_module", ".add_module")
 
 
@@ -724,6 +725,8 @@ class SiteResolver(Resolver):
         decorators = [self._decorator(decorator) for decorator in node.decorator_list]
         path = f"{self._path}.{node.name}"
         self._bind(node.name, Symbol(path))
+        is_setter = any(map(_is_setter, node.decorator_list))
+        name = f"{node.name}.{SETTER}" if is_setter else node.name
         is_static = "staticmethod" in decorators
         receiver: Binding = None
         if owner is not None and not is_static:
@@ -731,7 +734,7 @@ class SiteResolver(Resolver):
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
         annotation = self._annotation(node.returns)
         has_gradient = _NO_GRADIENT.isdisjoint(decorators)
-        with self._inside(node.name), self._computing(gradients=has_gradient):
+        with self._inside(name), self._computing(gradients=has_gradient):
             returns = self._enter_function(path, node.args, node.body, receiver)
         callees = map(_callee_of, node.decorator_list)
         others = (callee for callee in callees if not _KEEPS_FUNCTION.search(_last_name(callee)))
@@ -750,9 +753,8 @@ class SiteResolver(Resolver):
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
-        if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
-            return  # A property's value comes from its getter, which has the same name.
-        self._facts.functions[path] = FunctionFact(
+        # A property's value comes from its getter, which has the same name.
+        self._facts.functions[f"{path}.{SETTER}" if is_setter else path] = FunctionFact(
             parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient, flags
         )
 
@@ -1227,7 +1229,9 @@ class SiteResolver(Resolver):
     def _mapping(self, node: ast.Dict) -> Binding:
         for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
-                self._value(key)
+                # ``{nn.ReLU: count_relu}`` finds an entry for a layer and creates no layer.
+                with self._calls_alone():
+                    self._value(key)
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._set_flag(key.value, value)
         self._add_options(node.values)
@@ -1414,6 +1418,11 @@ def _is_to_cpu(node: ast.Call) -> bool:
             return True
         case _:
             return False
+
+
+def _is_setter(decorator: ast.expr) -> bool:
+    """Whether a decorator has the form ``@scale.setter``."""
+    return isinstance(decorator, ast.Attribute) and decorator.attr in _SETTERS
 
 
 def _is_partial(decorator: ast.expr) -> bool:

@@ -20,6 +20,7 @@ from coordinator.assess.harmless import (
     is_setup_method,
     is_summary,
     is_tokenizer,
+    is_transform_file,
     takes_state,
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
@@ -112,6 +113,7 @@ class Linker:
         self._aliases = _short_names(self._modules, self._packages)
         self._definitions = {*facts.classes, *facts.functions, *self._modules}
         """The paths of the user's classes, functions and modules. One look-up in this set is faster than three."""
+        self._transform_modules = frozenset(reading.module for reading in readings if is_transform_file(reading.path))
         self._modules_by_name = self._read_names_of_stars()
         self._sources_of_stars: dict[str, frozenset[str] | None] = {}
         """The results of ``_read_sources_of_star``."""
@@ -552,12 +554,22 @@ class Linker:
         return self._roles[path]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a data set, a sampler or a tokenizer, or an augmentation that a data loader
-        applies."""
-        if module in self._augmenting_modules:
+        """Whether a function is a method of a data set, sampler, transform or tokenizer, or an augmentation that a data
+        loader applies."""
+        if module in self._augmenting_modules or self._is_in_transform(module, within):
             return True
         bases = self._bases_around(module, within)
         return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
+
+    def _is_in_transform(self, module: str, within: str) -> bool:
+        """Whether a function is a method of a class of transforms that can be called. A layer does not count, because
+        it may run on the device."""
+        path = f"{module}.{within.rpartition('.')[0]}"
+        if module not in self._transform_modules or path not in self._facts.classes:
+            return False
+        ancestors = set(self._ancestors(path))
+        is_called = any(f"{ancestor}.__call__" in self._facts.functions for ancestor in ancestors)
+        return is_called and not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _is_in_tokenizer(self, module: str, within: str) -> bool:
         """Whether a function is a method of a tokenizer. A layer that is named like a tokenizer does not count, because

@@ -24,6 +24,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import CallGraph, Site, UserFunction, function_of
+from coordinator.assess.values import SETTER
 
 
 class FunctionRole(StrEnum):
@@ -192,6 +193,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
     if function.is_aside:
         return FunctionRole.aside
     if is_setup_function(function.within) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
+        return FunctionRole.setup
+    if method == SETTER:
         return FunctionRole.setup
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
