@@ -66,6 +66,8 @@ TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
 OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
+_CHECK = re.compile(r"_?(?:check|validate|verify)_\w+")
+"""Matches the names of functions that check something. Frameworks do not call them, and users seldom do."""
 _LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
 """Matches the names of functions that compute a loss."""
 _DUNDER = re.compile(r"__\w+__")
@@ -196,6 +198,8 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.setup
     if method == SETTER:
         return FunctionRole.setup
+    if _CHECK.fullmatch(method):
+        return FunctionRole.inner
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:

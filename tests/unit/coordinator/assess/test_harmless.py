@@ -183,6 +183,30 @@ def test_what_precedes_the_loop_of_a_program_runs_once(within: str, is_in_loop: 
 
 
 @pytest.mark.parametrize(
+    ("within", "weight"),
+    [
+        ("Pool.export", Weight.note),
+        ("export_model", Weight.note),
+        ("Net.to_onnx", Weight.note),
+        ("_export_to_onnx.run", Weight.note),
+        ("exported", Weight.finding),
+        ("export_scores", Weight.finding),
+    ],
+)
+def test_functions_that_export_a_model_run_on_the_host(within: str, weight: Weight) -> None:
+    for end in ("fell_back", "failed"):
+        assert judge(site(within=within), end=end) == (weight, EXPORTS if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize(
+    ("within", "weight"),
+    [("build_flow", Weight.note), ("_build_resnet_backbone", Weight.note), ("build_targets", Weight.finding)],
+)
+def test_functions_that_build_a_network_set_it_up(within: str, weight: Weight) -> None:
+    assert judge(site(within=within)) == (weight, AT_SETUP if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize(
     ("place", "weight"),
     [
         (replace(site(path="examples/blur.py", within=""), is_in_loop=False), Weight.note),

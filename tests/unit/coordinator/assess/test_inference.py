@@ -1046,3 +1046,41 @@ def test_augmentations_beside_a_data_loader_run_on_the_host(code: dict[str, str]
 )
 def test_statements_outside_of_functions_may_be_in_a_loop(code: str, is_in_loop: bool) -> None:
     assert [site.is_in_loop for site in sites(code)] == [is_in_loop]
+
+
+def test_a_property_has_the_value_of_its_getter() -> None:
+    code = (
+        "class Net:\n    @property\n    def scale(self):\n        return torch.ones(1)\n"
+        "    @scale.setter\n    def scale(self, value):\n        return 1\n"
+        "    def use(self):\n        self.scale.exp()"
+    )
+    assert "torch.Tensor.exp" in names(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "functions"),
+    [
+        ("COUNTERS = {nn.ELU: count}", []),
+        ("COUNTERS = {'elu': nn.ELU}", ["torch.nn.ELU"]),
+        ("COUNTERS = {torch.ones(1).item(): count}", ["torch.ones", "torch.Tensor.item"]),
+    ],
+)
+def test_a_class_that_is_a_key_of_a_table_is_not_used(code: str, functions: list[str]) -> None:
+    assert sorted(names(code)) == sorted(functions)
+
+
+BASE = "class Base:\n    def __call__(self, x):\n        return self.forward(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ({"transforms/turn.py": BASE + "class Turn(Base):\n    def forward(self, x):\n        torch.relu(x)"}, True),
+        ({"transforms/turn.py": "class Turn(nn.Module):\n    def forward(self, x):\n        torch.relu(x)"}, False),
+        ({"transforms/turn.py": "class Turn:\n    def forward(self, x):\n        torch.relu(x)"}, False),
+        ({"layers/turn.py": BASE + "class Turn(Base):\n    def forward(self, x):\n        torch.relu(x)"}, False),
+    ],
+)
+def test_methods_of_callable_transforms_run_on_the_host(code: dict[str, str], is_on_host: bool) -> None:
+    source = read_code({path: IMPORTS + text for path, text in code.items()})
+    assert [site.is_on_host for site in source.sites if site.function == "torch.relu"] == [is_on_host]

@@ -94,6 +94,21 @@ def test_a_layer_that_code_may_use_is_repeated(layers: str, main: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "is_repeated"),
+    [
+        ("    @scale.setter\n    def scale(self, x):\n        _grid(x)", False),
+        ("    def rescale(self, x):\n        _grid(x)", True),
+        ("    def check_symmetry(self, x):\n        _grid(x)", False),
+        ("    def forward(self, x):\n        self.check_symmetry(x)\n    def check_symmetry(self, x):\n"
+         "        _grid(x)", True),
+    ],
+)  # fmt: skip
+def test_setters_run_once_and_checks_run_where_code_calls_them(body: str, is_repeated: bool) -> None:
+    code = f"{NET}    @property\n    def scale(self): ...\n{body}\ndef _grid(x): ..."
+    assert ("_grid" in repeated_names(code)) is is_repeated
+
+
+@pytest.mark.parametrize(
     ("decorator", "is_repeated"),
     [("@lru_cache(copy=True)", False), ("@cached", False), ("@deprecated", False), ("@register", True)],
 )
