@@ -608,13 +608,13 @@ class SiteResolver(Resolver):
         choice = _choice_of(node.test)
         if choice is None or isinstance(node, ast.While):
             return False
-        name, text = choice
+        name, texts = choice
         is_of_chain = id(node) in self._later_branches
         match node.orelse:
-            case [ast.If(test=test) as branch] if (_choice_of(test) or ("", ""))[0] == name:
+            case [ast.If(test=test) as branch] if (_choice_of(test) or ("", ()))[0] == name:
                 self._later_branches.add(id(branch))
                 is_of_chain = True
-        return is_of_chain and self._default_texts[-1].get(name) != text
+        return is_of_chain and self._default_texts[-1].get(name) not in texts
 
     def _test(self, node: ast.expr) -> None:
         """Read a condition. Python moves the value of an array to the host to decide the condition."""
@@ -939,6 +939,8 @@ class SiteResolver(Resolver):
                     self._send_to_host(argument)
             case ast.Call(func=ast.Name(id="dict"), keywords=entries):
                 self._add_options([entry.value for entry in entries])
+        if isinstance(node.func, ast.Attribute) and node.func.attr in LOOKUPS:
+            self._select_from(node.func.value)
         callee = self._value(node.func, outer=False)
         self._ask(node)
         if isinstance(callee, Symbol):
@@ -1237,6 +1239,11 @@ class SiteResolver(Resolver):
         self._add_options(node.values)
         return Elements(either([self._value(value) for value in node.values]))
 
+    def _select_from(self, node: ast.expr) -> None:
+        """Record that the program uses only one entry of a table: ``{"max": nn.MaxPool1d(2), "mean": None}[name]``."""
+        if isinstance(node, ast.Dict) and len(node.values) > 1:
+            self._options.update(map(id, node.values))
+
     def _add_options(self, entries: Sequence[ast.expr]) -> None:
         """Record the entries of a table of functions or classes: ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
         if len(entries) > 1:
@@ -1278,6 +1285,7 @@ class SiteResolver(Resolver):
         return Elements(values[-1])
 
     def _subscript(self, node: ast.Subscript) -> Binding:
+        self._select_from(node.value)
         owner, index = self._value(node.value, outer=False), self._value(node.slice)
         return self._index(owner, node, index)
 
@@ -1332,14 +1340,20 @@ def _is_number(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
-def _choice_of(test: ast.expr) -> tuple[str, str] | None:
-    """The source of the value that a condition compares with a text, and this text: ``pool`` and ``max`` for ``pool ==
-    "max"``. None if the condition depends on the device, or on something else."""
+def _choice_of(test: ast.expr) -> tuple[str, Sequence[str]] | None:
+    """The source of the value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool ==
+    "max"`` and ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
     match test:
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]
         ) if guard_of(test) is None:
-            return ast.unparse(value), text
+            return ast.unparse(value), (text,)
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as value,
+            ops=[ast.In()],
+            comparators=[ast.Set(elts=options) | ast.Tuple(elts=options) | ast.List(elts=options)],
+        ) if options and all(map(_is_text, options)) and guard_of(test) is None:
+            return ast.unparse(value), [option.value for option in options if isinstance(option, ast.Constant)]
         case _:
             return None
 

@@ -440,7 +440,7 @@ class Linker:
         self._roles.clear()
         for mention in reading.mentions:
             options = self._options(mention)
-            self._use_classes(options, reading.module, mention.within)
+            self._use_classes((mention.value, *options), reading.module, mention.within)
             sites = [site for option in options if (site := self._site(mention, option, reading, public)) is not None]
             callees = list(filter(None, map(self.function_of, options)))
             yield from sites if len(options) == 1 else _sites_of_choice(options, sites, callees)

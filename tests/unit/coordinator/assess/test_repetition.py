@@ -84,6 +84,7 @@ def test_a_layer_that_other_files_leave_out_is_not_used() -> None:
         (LAYERS + "TABLE = {'unused': Unused, 'used': Used}", "from layers import Used"),
         (LAYERS + "def make():\n    return Unused()", "from layers import Used"),
         (LAYERS + "class Net(Unused): ...", "from layers import Net"),
+        (LAYERS + "def make():\n    return Unused.load('net')", "from layers import Used"),
         (LAYERS + "def make(base):\n    class Own(base): ...\nmake(Unused)", "from layers import Used"),
     ],
 )
