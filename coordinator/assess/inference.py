@@ -486,9 +486,8 @@ class SiteResolver(Resolver):
         for target in node.targets:
             self._set_field(target, node.value)
         match node:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
-                values = (name.value for name in names if isinstance(name, ast.Constant))
-                self._facts.exports.update(f"{self.reading.module}.{value}" for value in values)
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=exports) | ast.Tuple(elts=exports)):
+                self._facts.exports.update(f"{self.reading.module}.{name}" for name in _texts(exports))
         if len(self._scopes) == _MODULE_SCOPES and is_alias_of_types(node.value):
             self._bind_type(node.targets[0], node.value)
             return
@@ -1353,7 +1352,7 @@ def _choice_of(test: ast.expr) -> tuple[str, Sequence[str]] | None:
             ops=[ast.In()],
             comparators=[ast.Set(elts=options) | ast.Tuple(elts=options) | ast.List(elts=options)],
         ) if options and all(map(_is_text, options)) and guard_of(test) is None:
-            return ast.unparse(value), [option.value for option in options if isinstance(option, ast.Constant)]
+            return ast.unparse(value), list(_texts(options))
         case _:
             return None
 
@@ -1368,6 +1367,14 @@ def _default_texts(arguments: ast.arguments) -> Iterator[tuple[str, str]]:
 def _is_text(node: ast.expr) -> bool:
     """Whether a node is a literal text. A value that is compared with a text (``label == "muon"``) is not an array."""
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
+    """The literal texts among some nodes."""
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)):
+                yield text
 
 
 def _callee_of(decorator: ast.expr) -> ast.expr:
