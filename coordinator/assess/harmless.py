@@ -296,7 +296,8 @@ def takes_state(parameters: Iterable[str]) -> bool:
 
 def is_rare_hook(method: str) -> bool:
     """Whether a training framework calls a method with this name only once, or once in an epoch."""
-    return any(pattern.fullmatch(method) for pattern in (_RARE_HOOK, _STAGE_HOOK, _FRAMEWORK_SETUP))
+    is_of_epoch = _RARE_HOOK.fullmatch(method) is not None or _STAGE_HOOK.fullmatch(method) is not None
+    return is_of_epoch or _FRAMEWORK_SETUP.fullmatch(method) is not None
 
 
 def is_metric(class_names: Iterable[str]) -> bool:
