@@ -67,6 +67,8 @@ class CallReader(ExpressionReader):
                 self._send_to_host(argument)
         elif type(function) is ast.Name and function.id == "dict":
             self._add_options([entry.value for entry in node.keywords])
+        if isinstance(function, ast.Attribute) and function.attr in LOOKUPS:
+            self._select_from(function.value)
         callee = self._value(function, outer=False)
         self._ask(node)
         if type(callee) is Symbol:
@@ -77,6 +79,10 @@ class CallReader(ExpressionReader):
                 self._arguments(node)
             return OTHER
         positional, keywords = self._arguments(node)
+        if not isinstance(callee, str):
+            for keyword in node.keywords:
+                if keyword.arg is not None:
+                    self._set_flag(keyword.arg, keyword.value)
         call = call_site(node, positional, keywords)
         if isinstance(function, ast.Name):
             if function.id == "range":

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from coordinator.assess.arguments import dtypes_of, index_kind
+from coordinator.assess.flags import flags_under, flags_under_else
 from coordinator.assess.guards import DEVICE_MEMBERS, guard_of, guard_of_else
 from coordinator.assess.host_arrays import is_host_operation, member_of_batch
 from coordinator.assess.mentions import Form
@@ -211,9 +212,11 @@ class ExpressionReader(MentionRecorder):
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
         guard = guard_of(node.test)
-        with self._under(guard), self._with_tested_class(node.test):
+        flags = self._with_flags(flags_under(node.test, self._own_flags))
+        with self._under(guard), self._with_tested_class(node.test), flags:
             value = self._value(node.body)
-        with self._under(guard_of_else(node.test, guard)):
+        flags = self._with_flags(flags_under_else(node.test, self._own_flags))
+        with self._under(guard_of_else(node.test, guard)), flags:
             return either([value, self._value(node.orelse)])
 
     # Operators
@@ -257,11 +260,20 @@ class ExpressionReader(MentionRecorder):
         return Items(tuple(values)) if isinstance(node, ast.Tuple) or len(values) <= 4 else Elements(either(values))
 
     def _mapping(self, node: ast.Dict) -> Binding:
-        for key in node.keys:
+        for key, value in zip(node.keys, node.values, strict=True):
             if key is not None:
-                self._value(key)
+                # ``{nn.ReLU: count_relu}`` finds an entry for a layer and creates no layer.
+                with self._calls_alone():
+                    self._value(key)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._set_flag(key.value, value)
         self._add_options(node.values)
         return Elements(either([self._value(value) for value in node.values]))
+
+    def _select_from(self, node: ast.expr) -> None:
+        """Record that the program uses only one entry of a table: ``{"max": nn.MaxPool1d(2), "mean": None}[name]``."""
+        if isinstance(node, ast.Dict) and len(node.values) > 1:
+            self._options.update(map(id, node.values))
 
     def _add_options(self, entries: Sequence[ast.expr]) -> None:
         """Record the entries of a table of functions or classes: ``{"max": nn.MaxPool1d, "mean": nn.AvgPool1d}``."""
@@ -285,6 +297,7 @@ class ExpressionReader(MentionRecorder):
         return Elements(values[-1])
 
     def _subscript(self, node: ast.Subscript) -> Binding:
+        self._select_from(node.value)
         owner, index = self._value(node.value, outer=False), self._value(node.slice)
         return self._index(owner, node, index)
 

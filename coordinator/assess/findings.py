@@ -10,6 +10,7 @@ from functools import cache
 
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.harmless import (
+    is_demo,
     is_for_other_device,
     is_test_code,
     why_cheap,
@@ -97,6 +98,7 @@ def assess(
     charted_name_of = cache(names.charted_name)
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
     are_tests_apart = not all(map(is_test_code, source.sites))
+    are_demos_apart = not all(is_demo(site.path) for site in source.sites)
     for site in source.sites:
         charted_name = charted_name_of(site.function)
         if charted_name is None and site.function in host_only:
@@ -136,7 +138,15 @@ def assess(
         own_site = replace(site, guards=_open_guards(site, target)) if site.guards else site
         for verdict in site_verdicts:
             harmless = not_on_device or (
-                "" if is_recorded else why_cheap(verdict.kind, site, target.device_type, is_repeated=is_repeated)
+                ""
+                if is_recorded
+                else why_cheap(
+                    verdict.kind,
+                    site,
+                    target.device_type,
+                    is_repeated=is_repeated,
+                    are_demos_apart=are_demos_apart,
+                )
             )
             reason = (id(verdict), harmless, site.is_option)
             if reason not in places_by_reason:

@@ -19,8 +19,11 @@ AT_SETUP = "it runs once or once in an epoch: it sets a module up, reads or writ
 PREPARES_DATA = "it is in code that prepares data, which usually runs on the host"
 SHOWS = "it is in code that prints, plots or logs"
 GOES_TO_HOST = "its result is moved to the host immediately"
+IN_DEMO = "a demo runs it once"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
 EXPORTS = "it is in code that exports a model, which usually runs on the host"
+IF_ON = "it runs only with `{}`, which is off by default and which no code here switches on"
+IF_GIVEN = "it runs only if `{}` is passed, and no code here passes it"
 PROGRAM_CONSTANT = "the compiler turns its result into a constant of the program"
 
 _DEVICE_CALL = re.compile(
@@ -44,9 +47,14 @@ _SETUP_METHOD = re.compile(
 _SETUP_FUNCTION = re.compile(
     r"_?(?:convert|load|save|remap|filter|init)_(?:\w+_)?(?:checkpoint|state_dict|weights?)\w*"
     r"|(?:\w+_)?checkpoint_filter_fn|_?init_weights?(?:_\w+)?"
+    r"|_?build_\w*(?:backbone|decoder|encoder|estimator|flow|model|net|network)"
 )
 _INITIALIZER = re.compile(r"_?init(?:ialize)?_\w+|(?:\w+_)?init(?:ializer)?_?")
 """Functions outside of classes that compute the first values of parameters: ``init_phases``, ``orthogonal_init``."""
+_STAGE_HOOK = re.compile(
+    r"(?:on|before|after)_(?:train(?:ing)?|eval(?:uation)?)(?:_(?:exp|experience|dataset|stage|task))?"
+)
+"""Methods that a framework calls once for each stage of a continual training: ``after_training_exp``."""
 _FRAMEWORK_SETUP = re.compile(r"configure_\w+|setup|prepare_data")
 """Methods that a training framework calls once."""
 _RARE_HOOK = re.compile(
@@ -75,9 +83,17 @@ outputs into results."""
 _OUTPUT_FUNCTION = re.compile(r"(?:^|\.)(?:_?post_?process\w*|forward)(?:$|\.)")
 """Functions in these files that run on the device, because they take outputs of the model."""
 _EXPORT_CODE = re.compile(r"(?:^|/)(?:export|exporters?)(?:/|\.py$)|(?:^|/)exporter_\w+\.py$")
+_EXPORT_FUNCTION = re.compile(r"export|_?export_(?:\w+_)?(?:model|onnx|torch_?script)|(?:to|as|export_to)_onnx")
 _TRANSFORMS = re.compile(r"(?:^|/)\w*transforms?(?:/|\.py$)")
 """Files in which classes with a method ``__call__`` prepare data. Other classes in such files may be transforms of
 distributions, which run on the device."""
+_AUGMENTING_CODE = re.compile(r"^(?:.*/)?\w*augment\w*(?:/|\.py$)")
+"""A folder or file that changes the data of a training at random. A data loader or a training step may use it."""
+_COPIED_CODE = re.compile(r"(?:^|/)_?(?:third_?party|vendor(?:ed)?|externals?)/")
+"""Folders with code of other packages. Much of such code is never used."""
+_DEMO = re.compile(
+    r"(?:^|/)(?:examples?|demos?|tutorials?|docs?)/|(?:^|/)(?:(?:demo|example)_\w+|\w+_(?:demo|example))\.py$"
+)
 _DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""
@@ -145,7 +161,7 @@ def why_aside(path: str, within: str) -> str:
     """The reason, taken from the names of the file and the function, why a function does not run on the device
     repeatedly; empty if the names give none."""
     file = _file(path)
-    if file.exports:
+    if file.exports or any(map(_EXPORT_FUNCTION.fullmatch, within.split("."))):
         return EXPORTS
     if file.is_for_flash_attention or _FLASH_ATTENTION.search(within):
         return OTHER_DEVICE
@@ -178,6 +194,22 @@ def _file(path: str) -> _File:
         _MODEL_INPUT_CODE.search(path) is not None,
         _SHOWING_CODE.search(path) is not None,
     )
+
+
+def augmenting_code(path: str) -> str:
+    """The folder or file with code for augmentations that contains a file; empty if none does."""
+    match = _AUGMENTING_CODE.match(path)
+    return match[0] if match else ""
+
+
+def is_copied(path: str) -> bool:
+    """Whether a file is a copy from another package."""
+    return _COPIED_CODE.search(path) is not None
+
+
+def is_demo(path: str) -> bool:
+    """Whether a file is a script that shows how to use the code."""
+    return _DEMO.search(path) is not None
 
 
 def is_transform_file(path: str) -> bool:
@@ -221,10 +253,10 @@ def _is_named_after_other_device(within: str, device: str) -> bool:
     return any(name != device for name in _DEVICE_FUNCTION.findall(within))
 
 
-def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) -> str:
+def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True, are_demos_apart: bool = False) -> str:
     """Return the reason why a site costs little although its call runs on the host or is slow; an empty text if there
-    is no reason. ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source
-    shows."""
+    is no reason. ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source shows.
+    ``are_demos_apart`` is true if the source also contains code that is not a demo."""
     if kind not in _COSTS:
         return ""
     if kind is Kind.slow and device == "xla" and site.function in _CONSTANTS:
@@ -236,8 +268,12 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True) 
         return ""
     if is_setup_place(site):
         return AT_SETUP
+    if are_demos_apart and not (site.within or site.is_in_loop) and is_demo(site.path):
+        return IN_DEMO
     if why_aside(site.path, site.within) == SHOWS:
         return SHOWS
+    if site.flag is not None:
+        return IF_GIVEN.format(site.flag.name) if site.flag.is_none else IF_ON.format(site.flag.name)
     runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
     return NOT_REPEATED if runs_once or not is_repeated else ""
 
@@ -267,7 +303,8 @@ def takes_state(parameters: Iterable[str]) -> bool:
 
 def is_rare_hook(method: str) -> bool:
     """Whether a training framework calls a method with this name only once, or once in an epoch."""
-    return _RARE_HOOK.fullmatch(method) is not None or _FRAMEWORK_SETUP.fullmatch(method) is not None
+    is_of_epoch = _RARE_HOOK.fullmatch(method) is not None or _STAGE_HOOK.fullmatch(method) is not None
+    return is_of_epoch or _FRAMEWORK_SETUP.fullmatch(method) is not None
 
 
 def is_metric(class_names: Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ definition, or import the name from another file. ``linking`` determines the val
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
@@ -16,6 +17,7 @@ from typing import ClassVar
 from coordinator.assess.annotations import is_alias_of_types
 from coordinator.assess.arguments import index_kind, parameter_names, parameters_with_defaults
 from coordinator.assess.calls import CallReader
+from coordinator.assess.flags import flags_of, flags_under, flags_under_else, on_by_default
 from coordinator.assess.guards import guard_of, guard_of_else, guard_of_handlers
 from coordinator.assess.host_arrays import anywhere, takes_host_by_default
 from coordinator.assess.knowledge import Knowledge
@@ -23,19 +25,22 @@ from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import FileReading, Form, FunctionFact
 from coordinator.assess.python_values import imported_value
 from coordinator.assess.recorder import MODULE_SCOPES
+from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
     callee_of,
     choice_of,
     default_texts,
     is_number,
     is_partial,
+    is_setter,
     last_name,
     leaves,
     local_names,
     selections,
+    texts,
     with_text_keys,
 )
-from coordinator.assess.values import CALLED, Elements, Items, Symbol, Thing, either, element_of, item_of
+from coordinator.assess.values import CALLED, SETTER, Elements, Items, Symbol, Thing, either, element_of, item_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver, is_class
 from coordinator.results.conditions import CallSite
@@ -44,9 +49,9 @@ _NUMPY = frozenset({"numpy", "scipy"})
 """Packages whose arrays have some of the methods that arrays of frameworks have."""
 _NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 """Contexts and decorators in which PyTorch computes no gradients."""
+_KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat")
+"""Matches the names of decorators that only run before or around a function: ``@lru_cache``, ``@deprecated``."""
 _PROPERTIES = frozenset({"property", "cached_property"})
-_SETTERS = frozenset({"setter", "deleter"})
-"""The last names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _ALIASES = (ast.Name, ast.Attribute)
 """The kinds of expressions that give a value another name."""
 
@@ -122,6 +127,11 @@ class SiteResolver(CallReader):
     # Assignments
 
     def _assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._set_field(target, node.value)
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=exports) | ast.Tuple(elts=exports)):
+                self._facts.exports.update(f"{self.reading.module}.{name}" for name in texts(exports))
         if len(self._scopes) == MODULE_SCOPES and is_alias_of_types(node.value):
             self._bind_type(node.targets[0], node.value)
             return
@@ -142,6 +152,8 @@ class SiteResolver(CallReader):
     def _annotated_assignment(self, node: ast.AnnAssign) -> None:
         annotation = self._annotation(node.annotation)
         value = self._value(node.value) if node.value is not None else None
+        if node.value is not None:
+            self._set_field(node.target, node.value)
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
@@ -166,6 +178,8 @@ class SiteResolver(CallReader):
             case ast.Attribute():
                 owner = self._value(target.value, outer=False)
                 self._note_member(owner, target.attr)
+                if source is not None:
+                    self._set_flag(target.attr, source)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
                     self._define(f"{owner.path}.{target.attr}", anywhere(value))
                     self._define_layers(f"{owner.path}.{target.attr}", source)
@@ -217,13 +231,15 @@ class SiteResolver(CallReader):
         with self._under(guard):
             before = dict(self._scopes[-1])
             self._is_in_option = before_option or is_option
-            with self._with_tested_class(node.test), self._block(is_loop=isinstance(node, ast.While)):
+            flags = self._with_flags(flags_under(node.test, self._own_flags))
+            with self._with_tested_class(node.test), flags, self._block(is_loop=isinstance(node, ast.While)):
                 self._visit_all(node.body)
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
         if node.orelse:
-            with self._under(guard_of_else(node.test, guard)), self._block():
+            flags = self._with_flags(flags_under_else(node.test, self._own_flags))
+            with self._under(guard_of_else(node.test, guard)), flags, self._block():
                 self._visit_all(node.orelse)
         if not leaves(node.body):
             self._scopes[-1] = after_body if leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
@@ -234,13 +250,13 @@ class SiteResolver(CallReader):
         choice = choice_of(node.test)
         if choice is None or isinstance(node, ast.While):
             return False
-        name, text = choice
+        name, options = choice
         is_of_chain = id(node) in self._later_branches
         match node.orelse:
-            case [ast.If(test=test) as branch] if (choice_of(test) or ("", ""))[0] == name:
+            case [ast.If(test=test) as branch] if (choice_of(test) or ("", ()))[0] == name:
                 self._later_branches.add(id(branch))
                 is_of_chain = True
-        return is_of_chain and self._default_texts[-1].get(name) != text
+        return is_of_chain and self._default_texts[-1].get(name) not in options
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
@@ -311,6 +327,8 @@ class SiteResolver(CallReader):
         decorators = [self._decorator(decorator) for decorator in node.decorator_list]
         path = f"{self._path}.{node.name}"
         self._bind(node.name, Symbol(path))
+        sets_property = any(map(is_setter, node.decorator_list))
+        name = f"{node.name}.{SETTER}" if sets_property else node.name
         is_static = "staticmethod" in decorators
         receiver: Binding = None
         if owner is not None and not is_static:
@@ -318,13 +336,16 @@ class SiteResolver(CallReader):
             receiver = Symbol(owner) if is_of_class else Symbol(owner + CALLED)
         annotation = self._annotation(node.returns)
         has_gradient = _NO_GRADIENT.isdisjoint(decorators)
-        with self._inside(node.name), self._computing(gradients=has_gradient):
+        with self._inside(name), self._computing(gradients=has_gradient):
             returns = self._enter_function(path, node.args, node.body, receiver)
-        if any(isinstance(self._silently(callee_of(decorator)), Symbol | None) for decorator in node.decorator_list):
+        callees = map(callee_of, node.decorator_list)
+        others = (callee for callee in callees if not _KEEPS_FUNCTION.search(last_name(callee)))
+        if any(isinstance(self._silently(callee), Symbol | None) for callee in others):
             # A decorator of the user may store the function in a table.
             self._note(Form.named, Symbol(path), node)
         is_property = not _PROPERTIES.isdisjoint(decorators)
         parameters = parameter_names(node.args)[1 if receiver is not None else 0 :]
+        flags = tuple((parameters.index(name), flag) for name, flag in flags_of(node.args, is_method=owner is not None))
         result = annotation if annotation is not None else either(returns)
         overloads = self._overloads.get(path)
         if "overload" in decorators:
@@ -334,10 +355,9 @@ class SiteResolver(CallReader):
         results = [annotation] if annotation is not None else returns
         returns_numbers = bool(results) and all(map(_is_plain, results))
         device_parameter = parameters.index("device") if takes_host_by_default(node.args) else None
-        if path in self._facts.functions and not _SETTERS.isdisjoint(decorators):
-            return  # A property's value comes from its getter, which has the same name.
-        self._facts.functions[path] = FunctionFact(
-            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient
+        # A property's value comes from its getter, which has the same name.
+        self._facts.functions[f"{path}.{SETTER}" if sets_property else path] = FunctionFact(
+            parameters, result, is_property, owner or "", returns_numbers, device_parameter, has_gradient, flags
         )
 
     def _decorator(self, node: ast.expr) -> str:
@@ -371,6 +391,14 @@ class SiteResolver(CallReader):
         guards, self._guards = self._guards, ()
         is_in_option, self._is_in_option = self._is_in_option, False
         self._default_texts.append(dict(default_texts(arguments)))
+        flags, self._flags = self._flags, ()
+        outer_flags = self._own_flags
+        own_flags = {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}
+        self._own_flags = outer_flags | own_flags
+        self._facts.off_flags |= own_flags
+        if not self._is_test_file:
+            for name in on_by_default(arguments):
+                self._facts.on_flags |= {Flag(name), Flag(name, is_none=True)}
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
@@ -383,6 +411,7 @@ class SiteResolver(CallReader):
         self._scopes.pop()
         self._classes.pop()
         self._default_texts.pop()
+        self._own_flags, self._flags = outer_flags, flags
         self._is_in_option = is_in_option
         self._guards = guards
         return self._returns.pop()

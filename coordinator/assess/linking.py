@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
 from coordinator.assess.harmless import (
+    augmenting_code,
+    is_copied,
     is_metric,
     is_rare_hook,
     is_setup_method,
     is_summary,
     is_tokenizer,
+    is_transform_file,
     takes_state,
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE, makes_on_host
@@ -25,7 +28,7 @@ from coordinator.assess.knowledge import CALL_METHODS, LAYERS, Knowledge, Public
 from coordinator.assess.mentions import GLOBAL, Facts, FileReading, Form, FunctionFact, MemberUse, Mention, Parcel
 from coordinator.assess.operators import OperatorCall
 from coordinator.assess.repetition import TRAINS, is_repeated_name
-from coordinator.assess.sites import Certainty, Site, Use, UserFunction
+from coordinator.assess.sites import Certainty, Flag, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
     LOOKUPS,
@@ -44,7 +47,7 @@ from coordinator.assess.values import (
     item_of,
 )
 from coordinator.catalogue.usage.resolver import OTHER, Binding
-from coordinator.results.conditions import CallSite
+from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
 _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
@@ -74,6 +77,8 @@ class CallEdge(NamedTuple):
     callee: str
     is_handed_on: bool = False
     """Whether ``caller`` passes ``callee`` on as a value and does not call it."""
+    flag: Flag | None = None
+    """A flag that is off by default, and without which ``caller`` does not use ``callee``."""
     keeps_host: bool = False
     """Whether ``callee`` is a function that uses the host unless a call gives it a device, and this call gives it
     none."""
@@ -92,6 +97,9 @@ _OTHER_CLASS = _ClassKind(is_tokenizer=False, is_metric=False)
 class _Imports(NamedTuple):
     """The imports between the files of the user's code."""
 
+    modules: frozenset[str]
+    """The modules from which a file imports anything."""
+
     names: frozenset[str]
     """The functions, classes and other values that a file imports from another."""
     read_in_part: frozenset[str]
@@ -109,6 +117,7 @@ class Linker:
         self._aliases = _short_names(self._modules, self._packages)
         self._definitions = {*facts.classes, *facts.functions, *self._modules}
         """The paths of the user's classes, functions and modules. One look-up in this set is faster than three."""
+        self._transform_modules = frozenset(reading.module for reading in readings if is_transform_file(reading.path))
         self._modules_by_name = self._read_names_of_stars()
         self._sources_of_stars: dict[str, frozenset[str] | None] = {}
         """The results of ``_read_sources_of_star``."""
@@ -126,9 +135,18 @@ class Linker:
         self._own_methods = {path.rpartition(".")[2] for path, function in facts.functions.items() if function.owner}
         """The method names of the user's own classes. A call of a method with one of these names does not show that its
         object is an array."""
-        self._importing = _Imports(frozenset(), frozenset())
+        self._methods_with_flags: dict[str, list[str]] = defaultdict(list)
+        for path, function in facts.functions.items():
+            if function.owner and function.flags and not path.endswith(".__init__"):
+                self._methods_with_flags[path.rpartition(".")[2]].append(path)
+        self.on_flags = set(facts.on_flags)
+        """The flags that are on by default, or that some code may switch on. They are complete after all uses were
+        read."""
+        self._importing = _Imports(frozenset(), frozenset(), frozenset())
         self._bases: dict[str, Sequence[str]] = {}
         """The framework classes from which each class inherits."""
+        self._used_classes = set[str]()
+        """The classes that code outside of them uses. They are complete after all uses were read."""
         self._class_kinds: dict[str, _ClassKind] = {}
         self._ancestries: dict[str, Sequence[str]] = {}
         """The results of ``_ancestors`` for the classes whose methods were looked up."""
@@ -143,6 +161,9 @@ class Linker:
                         values.append(value)
         for parameter, value in facts.defaults.items():
             self._passed.setdefault(parameter, []).append(value)
+        for bases in facts.classes.values():
+            self._used_classes.update(base.path for base in map(self.value, bases) if isinstance(base, Symbol))
+        self._augmenting_modules = frozenset(self._read_augmentations(readings))
         # The values in the cache were evaluated while the passed arguments were incomplete.
         self._memo.clear()
 
@@ -202,6 +223,21 @@ class Linker:
         if not owner:
             return OTHER
         return None if owner == "?" else self._member(self._evaluate(owner), name)
+
+    def _read_augmentations(self, readings: Sequence[FileReading]) -> Iterator[str]:
+        """The modules with augmentations, if a data loader or a function that collates a batch stands beside them.
+
+        Without such a loader, a training step may apply the augmentations on the device.
+        """
+        modules: dict[str, list[str]] = defaultdict(list)
+        for reading in readings:
+            if place := augmenting_code(reading.path):
+                modules[place].append(reading.module)
+        for names in modules.values():
+            owners = set(names)
+            classes = (path for path in self._facts.classes if path.rpartition(".")[0] in owners)
+            if any(base.startswith(DATA_PACKAGE) for path in classes for base in self._framework_bases(path)):
+                yield from names
 
     # Members
 
@@ -429,8 +465,9 @@ class Linker:
         self._roles.clear()
         for mention in reading.mentions:
             value = self.value(mention.value)
+            options = value.values if isinstance(value, Alternatives) else (value,)
+            self._use_classes((mention.value, *options), reading.module, mention.within)
             if isinstance(value, Alternatives):
-                options = value.values
                 callees = list(filter(None, map(self.function_of, options)))
                 option_sites = (self._site(mention, option, reading, public) for option in options)
                 yield from _sites_of_choice(options, [site for site in option_sites if site is not None], callees)
@@ -440,12 +477,41 @@ class Linker:
                     yield site
                 callee = self.function_of(value) if type(value) is Symbol else None
                 callees = [] if callee is None else [callee]
-            if callees and mention.form in (Form.called, Form.named):
+            if mention.form in (Form.called, Form.named):
                 caller = f"{reading.module}.{mention.within}".rstrip(".")
+                if mention.call is not None:
+                    self._set_flags(mention.value, callees, mention.call)
                 for callee in callees:
                     is_handed_on = mention.form is Form.named
                     keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
-                    yield CallEdge(caller, callee, is_handed_on, keeps_host)
+                    yield CallEdge(caller, callee, is_handed_on, self._flag_of(mention), keeps_host)
+
+    def _flag_of(self, mention: Mention) -> Flag | None:
+        """A flag that is off by default, and without which the program does not reach a mention."""
+        return next(filter(self._facts.off_flags.__contains__, mention.flags), None) if mention.flags else None
+
+    def _set_flags(self, value: Binding, callees: Sequence[str], call: CallSite) -> None:
+        """Record the flags that a call may switch on by its positional arguments. If the function is unknown, it may be
+        any method with the same name."""
+        if not call.positional:
+            return
+        names: Iterable[str] = callees
+        if not callees and isinstance(value, Symbol):
+            names = self._methods_with_flags.get(value.path.rpartition(".")[2], ())
+        for name in names:
+            for number, flag in self._facts.functions[name].flags:
+                if number < call.positional and call.arguments.get(number + 1, UNKNOWN_VALUE) not in (None, False):
+                    self.on_flags.add(flag)
+
+    def _use_classes(self, values: Iterable[Binding], module: str, within: str) -> None:
+        """Record the classes that code outside of them uses."""
+        for value in values:
+            if isinstance(value, Symbol):
+                path = value.path.partition(CALLED)[0]
+                while path and path not in self._facts.classes:
+                    path = path.rpartition(".")[0]
+                if path and not f"{module}.{within}.".startswith(f"{path}."):
+                    self._used_classes.add(path)
 
     def _keeps_host(self, callee: str, call: CallSite | None) -> bool:
         fact = self._facts.functions[callee]
@@ -499,6 +565,7 @@ class Linker:
             is_option=mention.is_option,
             is_in_loop=mention.is_in_loop,
             has_gradient=mention.has_gradient,
+            flag=self._flag_of(mention),
         )  # fmt: skip
 
     def _share_call(self, call: CallSite) -> CallSite:
@@ -515,9 +582,22 @@ class Linker:
         return self._roles[within]
 
     def _is_in_data_class(self, module: str, within: str) -> bool:
-        """Whether a function is a method of a data set, a sampler or a tokenizer."""
+        """Whether a function is a method of a data set, sampler, transform or tokenizer, or an augmentation that a data
+        loader applies."""
+        if module in self._augmenting_modules or self._is_in_transform(module, within):
+            return True
         bases = self._bases_around(module, within)
         return any(base.startswith(DATA_PACKAGE) for base in bases) or self._is_in_tokenizer(module, within)
+
+    def _is_in_transform(self, module: str, within: str) -> bool:
+        """Whether a function is a method of a class of transforms that can be called. A layer does not count, because
+        it may run on the device."""
+        path = f"{module}.{within.rpartition('.')[0]}"
+        if module not in self._transform_modules or path not in self._facts.classes:
+            return False
+        ancestors = set(self._ancestors(path))
+        is_called = any(f"{ancestor}.__call__" in self._facts.functions for ancestor in ancestors)
+        return is_called and not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _is_in_tokenizer(self, module: str, within: str) -> bool:
         """Whether a function is a method of a tokenizer. A layer that is named like a tokenizer does not count, because
@@ -554,8 +634,13 @@ class Linker:
         if fact is None or path not in self._facts.classes:
             return False
         if is_rare_hook(method):
-            return self._has_foreign_base(path) or self.framework_base(path) is not None
+            is_of_framework = self._has_foreign_base(path) or self.framework_base(path) is not None
+            return is_of_framework or self._is_inherited(path, method)
         return is_summary(method, fact.parameters) and self._kind_of_class(path).is_metric
+
+    def _is_inherited(self, path: str, method: str) -> bool:
+        """Whether a base class in the user's code has a method of this name."""
+        return any(f"{base}.{method}" in self._facts.functions for base in self._ancestors(path) if base != path)
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if
@@ -607,7 +692,7 @@ class Linker:
             elif module in self._modules:
                 names.add(f"{module}.{member}")
                 modules.add(module)
-        return _Imports(frozenset(names), frozenset(modules - whole))
+        return _Imports(frozenset(modules | whole), frozenset(names), frozenset(modules - whole))
 
     def _user_function(self, name: str, reading: FileReading, members: Set[MemberUse]) -> UserFunction:
         fact = self._facts.functions[name]
@@ -625,18 +710,26 @@ class Linker:
             is_of_layer=any(map(self._knowledge.is_layer, bases)),
             is_of_foreign_class=bool(fact.owner) and self._has_foreign_base(fact.owner),
             is_of_metric=self._kind_of_class(fact.owner).is_metric,
-            is_aside=self._is_in_tokenizer(reading.module, within) or self._is_rare(fact.owner, method),
+            is_aside=self._is_in_tokenizer(reading.module, within)
+            or self._is_rare(fact.owner, method)
+            or (is_copied(reading.path) and reading.module not in self._importing.modules),
             has_arrays=self._has_arrays(name, fact),
             returns_numbers=fact.returns_numbers,
             takes_state=_takes_state(fact, method),
-            is_left_out=not fact.owner
-            and reading.module in self._importing.read_in_part
-            and name not in self._importing.names,
+            is_left_out=self._is_left_out(reading.module, within),
             has_gradient=fact.has_gradient,
             overrides=next(filter(None, base_methods), None),
             uses=tuple(sorted(set(filter(None, uses)))),
             members=tuple(sorted(intern(use.name) for use in members if not use.is_own)),
         )
+
+    def _is_left_out(self, module: str, within: str) -> bool:
+        """Whether other files import names from a file, but neither the function or class that contains ``within``, nor
+        the whole file, and no code outside of the class uses the class."""
+        path = f"{module}.{within.partition('.')[0]}"
+        if module not in self._importing.read_in_part or path in self._importing.names or path in self._facts.exports:
+            return False
+        return path not in self._facts.classes or path not in self._used_classes
 
     def _own_method(self, owner: Binding, method: str) -> str | None:
         """The user's function that implements a method of a class."""

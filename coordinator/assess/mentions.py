@@ -16,7 +16,7 @@ from itertools import chain
 from sys import intern
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from coordinator.assess.sites import DeviceQuestion, Guard, UnreadFile
+from coordinator.assess.sites import DeviceQuestion, Flag, Guard, UnreadFile
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
 
@@ -108,6 +108,8 @@ class Mention(NamedTuple):
     has_gradient: bool = True
     """Whether gradients are computed at the mention: it is not under ``torch.no_grad()`` or
     ``torch.inference_mode()``."""
+    flags: tuple[Flag, ...] = ()
+    """The flags that must be on where the mention is."""
 
 
 class FunctionFact(NamedTuple):
@@ -125,6 +127,8 @@ class FunctionFact(NamedTuple):
     """The number of the parameter ``device`` if its default is the host; otherwise None."""
     has_gradient: bool = True
     """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
+    flags: tuple[tuple[int, Flag], ...] = ()
+    """The parameters that are off by default, with their numbers."""
 
 
 class Passed(NamedTuple):
@@ -157,6 +161,8 @@ class Facts:
     """The modules from which a module imports all names (``import *``)."""
     imports: set[str] = field(default_factory=set)
     """The modules and members of modules that a file imports, other than a framework's."""
+    exports: set[str] = field(default_factory=set)
+    """The names that a file lists in ``__all__``."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The framework of each parameter that is used like an array."""
     batches: set[str] = field(default_factory=set)
@@ -165,6 +171,10 @@ class Facts:
     passed: Parcel[Passed] = field(default_factory=partial(Parcel, Passed))
     defaults: dict[str, Binding] = field(default_factory=dict)
     """The default values of parameters."""
+    off_flags: set[Flag] = field(default_factory=set)
+    """The parameters and fields that are off by default."""
+    on_flags: set[Flag] = field(default_factory=set)
+    """The flags that are on by default, or that a file may switch on."""
     _shared: dict[Binding, Binding] = field(default_factory=dict)
     """The values of names. Equal values share one object, because seven names have one distinct value on average. A
     value that cannot be hashed is under its ``repr``."""
@@ -185,9 +195,12 @@ class Facts:
             )
         self.stars.update(other.stars)
         self.imports.update(map(intern, other.imports))
+        self.exports.update(map(intern, other.exports))
         self.parameters.update(other.parameters)
         self.batches |= other.batches
         self.defaults.update(other.defaults)
+        self.off_flags |= other.off_flags
+        self.on_flags |= other.on_flags
 
     def finish(self) -> None:
         """Release what is only needed to add definitions."""

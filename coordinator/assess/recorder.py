@@ -9,13 +9,15 @@ from functools import partial
 
 from coordinator.assess.annotations import Annotations
 from coordinator.assess.arguments import DTYPES, dtypes_of, index_dtypes
+from coordinator.assess.flags import flags_set, name_of
 from coordinator.assess.guards import asks_for_device, one_line
+from coordinator.assess.harmless import is_test_file
 from coordinator.assess.host_arrays import is_host_operation
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import FileReading, Form, MemberUse, Mention
 from coordinator.assess.python_values import BUILTINS
-from coordinator.assess.sites import DeviceQuestion, Guard
+from coordinator.assess.sites import DeviceQuestion, Flag, Guard
 from coordinator.assess.syntax import selections
 from coordinator.assess.values import CALLED, SUPER, Alternatives, Symbol, Thing, either
 from coordinator.catalogue.usage.resolver import Binding, Resolver, Value
@@ -71,11 +73,41 @@ class MentionRecorder(Resolver):
         """The ids of the ``elif`` branches that compare the same name as the branch before."""
         self._default_texts: list[Mapping[str, str]] = [{}]
         """For each open function, its parameters whose defaults are texts."""
+        self._own_flags: frozenset[Flag] = frozenset()
+        """The parameters of the open functions that are off by default."""
+        self._flags: tuple[Flag, ...] = ()
+        """The flags that must be on in the current block."""
+        self._is_test_file = is_test_file(path)
+        self._loops = 0
+        """The number of open loops outside of functions."""
         self._names_replaced = False
         """Whether names are arguments of a decorator, where they do not count as uses."""
         self._takes_calls_alone = False
         """Whether the current expression is an argument of ``isinstance`` or a similar function, where names do not
         count as uses."""
+
+    # Flags
+
+    @contextmanager
+    def _with_flags(self, flags: Iterable[Flag]) -> Iterator[None]:
+        """Read a block that runs only if all these flags are on."""
+        before = self._flags
+        self._flags = tuple(dict.fromkeys((*before, *flags)))
+        yield
+        self._flags = before
+
+    def _set_flag(self, name: str, value: ast.expr) -> None:
+        """Record that a flag gets a value. Tests do not count, because they try all modes."""
+        if not self._is_test_file:
+            self._facts.on_flags.update(flags_set(name, value, self._own_flags))
+
+    def _set_field(self, target: ast.expr, value: ast.expr) -> None:
+        """Record the default of a field of a class, if it may be a flag: ``sparse: bool = False``."""
+        if self._classes[-1] is not None and isinstance(target, ast.Name):
+            if isinstance(value, ast.Constant) and value.value is False:
+                self._facts.off_flags.add(Flag(name_of(target)))
+            else:
+                self._set_flag(target.id, value)
 
     # Uses
 
@@ -149,8 +181,9 @@ class MentionRecorder(Resolver):
                 is_on_host,
                 node_id in self._host_bound,
                 self._is_in_option or node_id in self._options,
-                bool(self._results) and self._results[-1].is_in_loop,
+                self._results[-1].is_in_loop if self._results else self._loops > 0,
                 self._has_gradient,
+                self._flags,
             )
         )
 
@@ -205,7 +238,10 @@ class MentionRecorder(Resolver):
         """Read a block that runs on a condition."""
         results = self._results[-1] if self._results else LocalResults()
         results.enter_block(is_loop=is_loop)
+        is_outer_loop = is_loop and not self._results
+        self._loops += is_outer_loop
         yield
+        self._loops -= is_outer_loop
         results.leave_block(is_loop=is_loop)
 
     def _bind(self, name: str, binding: Binding) -> None:

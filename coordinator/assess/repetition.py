@@ -24,6 +24,7 @@ from coordinator.assess.harmless import (
 )
 from coordinator.assess.host_arrays import DATA_PACKAGE
 from coordinator.assess.sites import CallGraph, Site, UserFunction, function_of
+from coordinator.assess.values import SETTER
 
 
 class FunctionRole(StrEnum):
@@ -65,6 +66,8 @@ TRAINS = frozenset({"backward", "zero_grad"})
 """Names of members whose use shows a training step, whatever the object is."""
 OPTIMIZER_PACKAGE = "torch.optim."
 """The package of optimizers and schedulers, which a program creates once."""
+_CHECK = re.compile(r"_?(?:check|validate|verify)_\w+")
+"""Matches the names of functions that check something. Frameworks do not call them, and users seldom do."""
 _LOSS_OR_STEP = re.compile(r"(?:\w+_)?loss|train(?:ing)?_step")
 """Matches the names of functions that compute a loss."""
 _NO_NAMES = frozenset[str]()
@@ -108,12 +111,16 @@ def _repeated_functions(
             roles[name] = FunctionRole.hot
     called_names = _called_names(callees, roles)
     set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
-    # If other files import only other functions of the same file, no program is likely to call this function.
+    # If other files import only other names of the same file, no program is likely to use this function or class.
     unused_names = {
-        name for name, function in graph.functions.items() if function.is_left_out and name not in called_names
+        name
+        for name, function in graph.functions.items()
+        if function.is_left_out and (function.owner or name not in called_names)
     }
     starts = {name for name, role in roles.items() if role is FunctionRole.hot}
-    starts -= {name for name in unused_names if is_repeated_name(name.rpartition(".")[2])}
+    starts -= {
+        name for name in unused_names if graph.functions[name].owner or is_repeated_name(name.rpartition(".")[2])
+    }
     starts |= set(_handed_on_for_later(graph, roles, set_up))
     regular = _reach(graph, roles, callees, starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
@@ -190,6 +197,10 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.aside
     if is_setup_function(function.within) or function.takes_state or (function.is_of_layer and is_setup_method(method)):
         return FunctionRole.setup
+    if method == SETTER:
+        return FunctionRole.setup
+    if _CHECK.fullmatch(method):
+        return FunctionRole.inner
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
     if name.rpartition(".")[0] in functions:

@@ -78,6 +78,15 @@ class Guard:
         return (self.device == device) is self.is_on_device if self.device else None
 
 
+class Flag(NamedTuple):
+    """A parameter or field that is off by default, and that selects a part of the code."""
+
+    name: str
+    """The name without underscores at its start."""
+    is_none: bool = False
+    """Whether the default is None, and not False."""
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Site:
     """One use of a framework function. No code changes a site. The class is not frozen, because a large package has
@@ -113,6 +122,9 @@ class Site:
     """Whether the site is in a loop of its function."""
     has_gradient: bool = True
     """Whether gradients may be computed at the site: not under ``torch.no_grad()``."""
+    flag: Flag | None = None
+    """A flag that is off by default, that no code of the user switches on, and without which the program does not reach
+    the site."""
 
 
 class UserFunction(NamedTuple):
@@ -143,7 +155,8 @@ class UserFunction(NamedTuple):
     takes_state: bool = False
     """Whether the function takes the weights of a module, and so probably loads or converts them."""
     is_left_out: bool = False
-    """Whether other files import names from the function's file, but neither this function nor the whole module."""
+    """Whether other files import names from the function's file, but neither this function nor the whole module. For a
+    method, whether this holds for its class, and no other code uses the class."""
     has_gradient: bool = True
     """Whether gradients may be computed in the function: it has no decorator such as ``@torch.no_grad()``."""
     overrides: str | None = None

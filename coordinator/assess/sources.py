@@ -19,9 +19,10 @@ from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading, Mention, Parcel
+from coordinator.assess.modes import with_flags
 from coordinator.assess.notebooks import code_of, is_old
 from coordinator.assess.repetition import function_use
-from coordinator.assess.sites import AssessedSource, CallGraph, Site, UnreadFile, function_of
+from coordinator.assess.sites import AssessedSource, CallGraph, Flag, Site, UnreadFile, function_of
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage import sources as files
 from coordinator.catalogue.usage.sources import FileFilter
@@ -111,12 +112,15 @@ def _link(
     calls: dict[str, tuple[str, ...]] = defaultdict(tuple)
     handed_on: dict[str, tuple[str, ...]] = defaultdict(tuple)
     host_functions: dict[str, bool] = {}
+    uses_of_private: dict[str, set[tuple[str, Flag | None]]] = {}
     for reading in readings:
         for use in linker.uses(reading, public):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
                 caller, callee = intern(use.caller), intern(use.callee)
+                if callee.rpartition(".")[2].startswith("_"):
+                    uses_of_private.setdefault(callee, set()).add((caller, use.flag))
                 is_in_function = caller != reading.module
                 if is_in_function and callee not in calls[caller]:
                     calls[caller] += (callee,)
@@ -127,6 +131,7 @@ def _link(
         reading.mentions = Parcel(Mention)
     return_free_memory()
     functions = dict(linker.user_functions(readings))
+    on_flags = linker.on_flags
     del linker, facts
     graph = CallGraph(
         functions=functions,
@@ -135,7 +140,14 @@ def _link(
         modules={reading.path: reading.module for reading in readings if reading.is_read},
     )
     source = AssessedSource(
-        sites=tuple(_put_on_host(sites, graph.modules, {name for name, is_host in host_functions.items() if is_host})),
+        sites=tuple(
+            with_flags(
+                _put_on_host(sites, graph.modules, {name for name, is_host in host_functions.items() if is_host}),
+                graph,
+                uses_of_private,
+                on_flags,
+            )
+        ),
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),

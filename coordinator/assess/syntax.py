@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.guards import guard_of
@@ -22,6 +22,8 @@ _PARTS = frozenset({"values", "indices", "data"})
 """Attributes of a function's result that are a part of the result or the whole result, as in ``x.max(0).values``."""
 _VIEWS = frozenset({"detach", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"})
 """Methods that return the same values in another shape."""
+_SETTERS = frozenset({"setter", "deleter"})
+"""The names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _SELECTING = frozenset({ast.Attribute, ast.Subscript, ast.Call})
 """The kinds of expressions that may select a part or make a view."""
 
@@ -61,14 +63,20 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def choice_of(test: ast.expr) -> tuple[str, str] | None:
-    """The source of the value that a condition compares with a text, and this text: ``pool`` and ``max`` for ``pool ==
-    "max"``. None if the condition depends on the device, or on something else."""
+def choice_of(test: ast.expr) -> tuple[str, Sequence[str]] | None:
+    """The source of the value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool ==
+    "max"`` and ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
     match test:
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]
         ) if guard_of(test) is None:
-            return ast.unparse(value), text
+            return ast.unparse(value), (text,)
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as value,
+            ops=[ast.In()],
+            comparators=[ast.Set(elts=options) | ast.Tuple(elts=options) | ast.List(elts=options)],
+        ) if options and all(map(is_text, options)) and guard_of(test) is None:
+            return ast.unparse(value), list(texts(options))
         case _:
             return None
 
@@ -97,6 +105,14 @@ def is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+def texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
+    """The literal texts among some nodes."""
+    for node in nodes:
+        match node:
+            case ast.Constant(value=str(text)):
+                yield text
+
+
 def callee_of(decorator: ast.expr) -> ast.expr:
     """The function of a decorator with arguments, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -105,6 +121,11 @@ def callee_of(decorator: ast.expr) -> ast.expr:
 def last_name(node: ast.expr) -> str:
     """The last part of a dotted name; empty for other expressions."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def is_setter(decorator: ast.expr) -> bool:
+    """Whether a decorator has the form ``@scale.setter``."""
+    return isinstance(decorator, ast.Attribute) and decorator.attr in _SETTERS
 
 
 def is_partial(decorator: ast.expr) -> bool:

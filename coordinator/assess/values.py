@@ -20,6 +20,8 @@ LONGEST_PATH = 200
 member (``x = x.next``)."""
 MOST_ALTERNATIVES = 4
 _PLAIN_NAME = re.compile(r"[\w.]+")
+SETTER = "setter"
+"""The last part of the name of a function that sets a property: ``Net.scale.setter``."""
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
 _ENDS_OF_PARTS = frozenset(")]>")
 """The last characters of calls, elements and parameters in a symbol."""

@@ -11,6 +11,7 @@ from coordinator.assess.harmless import (
     AT_SETUP,
     EXPORTS,
     GOES_TO_HOST,
+    IN_DEMO,
     IN_TESTS,
     NOT_REPEATED,
     OTHER_DEVICE,
@@ -179,6 +180,47 @@ def test_what_precedes_the_loop_of_a_program_runs_once(within: str, is_in_loop: 
     place = replace(site(within=within), is_in_loop=is_in_loop)
     assert judge(place) == (weight, NOT_REPEATED if weight is Weight.note else "")
     assert judge(place, end="failed")[0] is Weight.finding
+
+
+@pytest.mark.parametrize(
+    ("within", "weight"),
+    [
+        ("Pool.export", Weight.note),
+        ("export_model", Weight.note),
+        ("Net.to_onnx", Weight.note),
+        ("_export_to_onnx.run", Weight.note),
+        ("exported", Weight.finding),
+        ("export_scores", Weight.finding),
+    ],
+)
+def test_functions_that_export_a_model_run_on_the_host(within: str, weight: Weight) -> None:
+    for end in ("fell_back", "failed"):
+        assert judge(site(within=within), end=end) == (weight, EXPORTS if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize(
+    ("within", "weight"),
+    [("build_flow", Weight.note), ("_build_resnet_backbone", Weight.note), ("build_targets", Weight.finding)],
+)
+def test_functions_that_build_a_network_set_it_up(within: str, weight: Weight) -> None:
+    assert judge(site(within=within)) == (weight, AT_SETUP if weight is Weight.note else "")
+
+
+@pytest.mark.parametrize(
+    ("place", "weight"),
+    [
+        (replace(site(path="examples/blur.py", within=""), is_in_loop=False), Weight.note),
+        (replace(site(path="docs/conf.py", within=""), is_in_loop=False), Weight.note),
+        (replace(site(path="package/demo_blur.py", within=""), is_in_loop=False), Weight.note),
+        (site(path="examples/blur.py", within=""), Weight.finding),
+        (replace(site(path="examples/blur.py", within="blur"), is_in_loop=False), Weight.finding),
+        (replace(site(path="package/demosaic.py", within=""), is_in_loop=False), Weight.finding),
+    ],
+)
+def test_a_statement_of_a_demo_runs_once(place: Site, weight: Weight) -> None:
+    assert judge(place, site()) == (weight, IN_DEMO if weight is Weight.note else "")
+    assert judge(place, site(), end="failed")[0] is Weight.finding
+    assert judge(place)[0] is Weight.finding, "without other code, the demo is the program"
 
 
 def test_what_is_used_later_or_was_recorded_need_not_be_repeated() -> None:

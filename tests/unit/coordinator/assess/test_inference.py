@@ -878,6 +878,10 @@ def test_a_site_is_in_a_loop_of_its_own_function() -> None:
         ("POOLS = {'max': nn.MaxPool1d, 'mean': nn.AvgPool1d}", True),
         ("POOLS = dict(max=nn.MaxPool1d, mean=nn.AvgPool1d)", True),
         ("POOLS = (nn.MaxPool1d, nn.MaxPool2d)", True),
+        ("pool = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}[name]", True),
+        ("pool = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}.get(name)", True),
+        ("pools = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}", False),
+        ("pool = {'max': nn.MaxPool1d(2)}[name]", False),
         ("POOLS = [nn.MaxPool1d]", False),
         ("layers = [nn.MaxPool1d(2), nn.MaxPool2d(2)]", False),
         ("for pool in (nn.MaxPool1d, nn.MaxPool2d): pool(2)", False),
@@ -935,6 +939,9 @@ CHAIN = (
     [
         (CHAIN.format(default=""), {"torch.nn.functional.max_pool2d", "torch.nn.functional.avg_pool2d"}),
         (CHAIN.format(default="='mean'"), {"torch.nn.functional.max_pool2d"}),
+        (CHAIN.format(default="='mean'").replace("== 'max'", "in {'max', 'top'}"), {"torch.nn.functional.max_pool2d"}),
+        (CHAIN.format(default="='max'").replace("== 'max'", "in ('top', 'max')"), {"torch.nn.functional.avg_pool2d"}),
+        (CHAIN.format(default="").replace("== 'max'", "in (1, 2)"), set()),
         (CHAIN.format(default="").replace("elif", "if"), set()),
         (CHAIN.format(default="").replace("elif kind", "elif other"), set()),
         (CHAIN.format(default="").replace("kind ==", "x.device.type =="), set()),
@@ -1020,3 +1027,67 @@ def test_names_that_are_made_at_run_time_are_counted_in_files_with_a_framework()
     otherwise = "model.eval()\ngetattr(x, name)\ngetattr(torch, 'sin')\n"
     code = {"main.py": IMPORTS + dynamic + otherwise, "other.py": "eval(text)\n"}
     assert read_code(code).dynamic_names == 4
+
+
+LOADER = "from torch.utils.data import DataLoader\nclass Loader(DataLoader): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "augmentation/base.py": LOADER}, True),
+        ({"augment.py": LOADER + "def noise(x):\n    torch.relu(x)"}, True),
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "augmentation/base.py": ""}, False),
+        ({"augmentation/noise.py": "def noise(x):\n    torch.relu(x)", "data.py": LOADER}, False),
+        ({"layers/noise.py": "def noise(x):\n    torch.relu(x)", "layers/base.py": LOADER}, False),
+    ],
+)
+def test_augmentations_beside_a_data_loader_run_on_the_host(code: dict[str, str], is_on_host: bool) -> None:
+    source = read_code({path: IMPORTS + text for path, text in code.items()})
+    assert [site.is_on_host for site in source.sites if site.function == "torch.relu"] == [is_on_host]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_in_loop"),
+    [("torch.relu(1)", False), ("for i in x:\n    torch.relu(i)", True), ("if x:\n    torch.relu(1)", False)],
+)
+def test_statements_outside_of_functions_may_be_in_a_loop(code: str, is_in_loop: bool) -> None:
+    assert [site.is_in_loop for site in sites(code)] == [is_in_loop]
+
+
+def test_a_property_has_the_value_of_its_getter() -> None:
+    code = (
+        "class Net:\n    @property\n    def scale(self):\n        return torch.ones(1)\n"
+        "    @scale.setter\n    def scale(self, value):\n        return 1\n"
+        "    def use(self):\n        self.scale.exp()"
+    )
+    assert "torch.Tensor.exp" in names(code)
+
+
+@pytest.mark.parametrize(
+    ("code", "functions"),
+    [
+        ("COUNTERS = {nn.ELU: count}", []),
+        ("COUNTERS = {'elu': nn.ELU}", ["torch.nn.ELU"]),
+        ("COUNTERS = {torch.ones(1).item(): count}", ["torch.ones", "torch.Tensor.item"]),
+    ],
+)
+def test_a_class_that_is_a_key_of_a_table_is_not_used(code: str, functions: list[str]) -> None:
+    assert sorted(names(code)) == sorted(functions)
+
+
+BASE = "class Base:\n    def __call__(self, x):\n        return self.forward(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "is_on_host"),
+    [
+        ({"transforms/turn.py": BASE + "class Turn(Base):\n    def forward(self, x):\n        torch.relu(x)"}, True),
+        ({"transforms/turn.py": "class Turn(nn.Module):\n    def forward(self, x):\n        torch.relu(x)"}, False),
+        ({"transforms/turn.py": "class Turn:\n    def forward(self, x):\n        torch.relu(x)"}, False),
+        ({"layers/turn.py": BASE + "class Turn(Base):\n    def forward(self, x):\n        torch.relu(x)"}, False),
+    ],
+)
+def test_methods_of_callable_transforms_run_on_the_host(code: dict[str, str], is_on_host: bool) -> None:
+    source = read_code({path: IMPORTS + text for path, text in code.items()})
+    assert [site.is_on_host for site in source.sites if site.function == "torch.relu"] == [is_on_host]

@@ -58,6 +58,82 @@ def test_a_function_is_repeated_if_a_layer_a_loop_or_a_public_function_reaches_i
     assert function in repeated_names(code)
 
 
+LAYERS = (
+    "class Used(nn.Module):\n    def forward(self, x): ...\n"
+    "class Unused(nn.Module):\n    def forward(self, x):\n        return _mix(x)\n"
+    "def _mix(x): ...\n"
+)
+
+
+def test_a_layer_that_other_files_leave_out_is_not_used() -> None:
+    names = repeated_function_names(
+        read_code({"layers.py": IMPORTS + LAYERS, "main.py": "from layers import Used\nnet = Used()"})
+    )
+    assert names == {"layers.Used.forward"}
+
+
+@pytest.mark.parametrize(
+    ("layers", "main"),
+    [
+        (LAYERS, ""),
+        (LAYERS, "import layers\nfrom layers import Used"),
+        (LAYERS, "from layers import *\nnet = Unused()"),
+        (LAYERS, "from layers import Used, Unused"),
+        (LAYERS, "from layers import Used\ndef f(x):\n    from layers import Unused"),
+        (LAYERS + "__all__ = ['Unused']", "from layers import Used"),
+        (LAYERS + "TABLE = {'unused': Unused, 'used': Used}", "from layers import Used"),
+        (LAYERS + "def make():\n    return Unused()", "from layers import Used"),
+        (LAYERS + "class Net(Unused): ...", "from layers import Net"),
+        (LAYERS + "def make():\n    return Unused.load('net')", "from layers import Used"),
+        (LAYERS + "def make(base):\n    class Own(base): ...\nmake(Unused)", "from layers import Used"),
+    ],
+)
+def test_a_layer_that_code_may_use_is_repeated(layers: str, main: str) -> None:
+    assert "layers.Unused.forward" in repeated_function_names(
+        read_code({"layers.py": IMPORTS + layers, "main.py": main})
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "is_repeated"),
+    [
+        ("    @scale.setter\n    def scale(self, x):\n        _grid(x)", False),
+        ("    def rescale(self, x):\n        _grid(x)", True),
+        ("    def check_symmetry(self, x):\n        _grid(x)", False),
+        ("    def forward(self, x):\n        self.check_symmetry(x)\n    def check_symmetry(self, x):\n"
+         "        _grid(x)", True),
+    ],
+)  # fmt: skip
+def test_setters_run_once_and_checks_run_where_code_calls_them(body: str, is_repeated: bool) -> None:
+    code = f"{NET}    @property\n    def scale(self): ...\n{body}\ndef _grid(x): ..."
+    assert ("_grid" in repeated_names(code)) is is_repeated
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_repeated"),
+    [("@lru_cache(copy=True)", False), ("@cached", False), ("@deprecated", False), ("@register", True)],
+)
+def test_a_decorator_that_keeps_results_does_not_use_the_function(decorator: str, is_repeated: bool) -> None:
+    code = NET + f"    def __init__(self):\n        _grid()\n{decorator}\ndef _grid(): ..."
+    assert ("_grid" in repeated_names(f"from own import *\n{code}")) is is_repeated
+
+
+@pytest.mark.parametrize(("path", "is_repeated"), [("third_party/blur.py", False), ("layers/blur.py", True)])
+def test_a_copy_from_another_package_that_nothing_imports_is_not_used(path: str, is_repeated: bool) -> None:
+    code = {path: IMPORTS + "def blur(x: torch.Tensor): ...", "main.py": IMPORTS}
+    module = path.removesuffix(".py").replace("/", ".")
+    assert (f"{module}.blur" in repeated_function_names(read_code(code))) is is_repeated
+    code["main.py"] = f"from {module} import blur"
+    assert f"{module}.blur" in repeated_function_names(read_code(code))
+
+
+@pytest.mark.parametrize("method", ["after_training_exp", "before_eval", "after_train_stage"])
+@pytest.mark.parametrize(("base", "is_repeated"), [("Plugin", False), ("object", True)])
+def test_hooks_of_the_stages_of_a_training_run_once(method: str, base: str, is_repeated: bool) -> None:
+    code = f"class Plugin:\n    def {method}(self): ...\nclass Own({base}):\n    def {method}(self, x): ...\n"
+    assert ("Own." + method in repeated_names(code)) is is_repeated
+
+
 @pytest.mark.parametrize(
     ("code", "function"),
     [
