@@ -32,8 +32,8 @@ from coordinator.figures.formats import join_words
 from coordinator.operating_system.free_memory import return_free_memory
 from protocol.garbage import garbage_collection_paused
 
-BATCH_FILES = 40
-BATCH_BYTES = 600_000
+BATCH_FILES = 12
+BATCH_BYTES = 150_000
 BATCHES_AHEAD = 2
 """The number of batches for each worker that are submitted before the first of them has a result."""
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
