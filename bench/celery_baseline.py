@@ -67,7 +67,8 @@ def _redis_server() -> str:
         redis_server = shutil.which("redis-server")
     if redis_server is None:
         raise NotRunError(
-            f"redis-server was not found: install Redis, or set {INSTALL}=1 and run this as root where apt-get is"
+            f"redis-server was not found: install Redis; or let this script install Redis: set {INSTALL}=1 and run the "
+            "script as root on a machine with apt-get"
         )
     return redis_server
 

@@ -102,7 +102,9 @@ def _assessment() -> Iterator[Figure]:
         peak_mb = _peak_mb(child)
         seconds = time.monotonic() - began
         if child.returncode:
-            raise CannotRunError(f"the assessment failed: {(place / 'report.txt').read_text().strip()[-200:]}")
+            raise CannotRunError(
+                f"the assessment failed. Its report ends with: {(place / 'report.txt').read_text().strip()[-200:]}"
+            )
     say("memory", f"assessment of {requirement}: {peak_mb:.0f} MB, {seconds:.0f} s")
     yield _figure("assessment", peak_mb, ASSESSMENT_MB, {"measure": measure(os.getpid()), "package": requirement})
     yield Figure(

@@ -67,8 +67,8 @@ def mask(text: str, secrets: Iterable[str]) -> str:
 
 
 def mask_tail(text: str, secrets: Iterable[str]) -> str:
-    """The end of a longer text with these values removed. If the text begins within a value, the rest of the value is
-    also removed."""
+    """Return ``text``, the end of a longer text, without these secrets. If ``text`` begins in the middle of a secret,
+    the rest of the secret is removed too."""
     for secret in secrets:
         # Three letters or fewer reveal little, and would match by chance too often.
         rest = next((n for n in range(len(secret) - 1, 3, -1) if text.startswith(secret[-n:])), 0)

@@ -14,7 +14,7 @@ class Slots:
     """Limits how many operations run and wait at once, in total and per caller: ``async with slots.hold("ann"): …``.
 
     ``hold`` raises ``TooManyError`` if the queue is full, if no slot becomes free within ``patience_s``, or if the
-    caller's running and waiting operations already number ``each``.
+    caller already has ``each`` operations that run or wait.
     """
 
     def __init__(self, noun: str, at_once: int, waiting: int = 0, *, each: int, patience_s: float = 60.0) -> None:

@@ -62,7 +62,7 @@ class GuardKind(StrEnum):
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition around a site."""
+    """A condition around a site, such as an ``if`` or a ``try``. A site is a place that uses the framework."""
 
     kind: GuardKind
     line: int

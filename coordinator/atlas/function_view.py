@@ -1,5 +1,5 @@
-"""The content of a function's page: its results on every target, and since which version it has them. This module does
-no I/O."""
+"""The content of a function's page: the function's results on every target, and the first version of the framework with
+these results. This module does no I/O."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ def publish(files: Iterable[SiteFile], folder: Path) -> int:
 
 
 def _public_name(error: OSError, folder: Path, new: Path) -> str:
-    """Return the path that a message about the error names. For a file in the temporary folder ``new``, this is the
-    final name of the file. If the error names no file, as for a full disk, this is the folder."""
+    """Return the path to name in a message about the error. For a file in the temporary folder ``new``, the path is the
+    final folder. An error without a file, such as a full disk, has this path too."""
     if error.filename == str(new) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return str(folder.parent)  # the new folder could not be created in its parent
     if error.filename is None or Path(error.filename).is_relative_to(new):

@@ -34,7 +34,7 @@ async def add_signer(engine: AsyncEngine, request: SignerRequest, by: str) -> Si
         if signer is None:
             raise
         if signer.revoked_at is not None:
-            raise ConflictError(f"this key of {signer.name} was revoked: ask for a new key") from None
+            raise ConflictError(f"this key of {signer.name} was revoked: ask the signer for a new key") from None
         raise ConflictError(
             f"this key is already trusted (signer {signer.id}, {signer.name}): you need not add it again"
         ) from None

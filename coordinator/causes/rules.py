@@ -211,8 +211,8 @@ def _vendor_rule(vendor: str, devices: _Words, table: Any, number: int) -> Rule:
     if beyond:
         conditions = " and ".join(_VENDOR_PATTERNS)
         raise RulesError(
-            f"rule {rule.id!r}: a vendor's rule cannot have the key {' or '.join(beyond)}; remove it, and use only the "
-            f"conditions {conditions}"
+            f"rule {rule.id!r}: a vendor's rule cannot have these keys: {', '.join(beyond)}; remove them, and use only "
+            f"the conditions {conditions}"
         )
     if rule.catches_all:
         raise RulesError(f"rule {rule.id!r} has no condition; add a message or a log")

@@ -184,5 +184,5 @@ async def _runs_of(connection: AsyncConnection, campaign_id: int, job_id: int) -
         )
     jobs = await store.runs_that_did_not_pass(connection, campaign_id, where.target_id, where.case)
     if not jobs:
-        raise ConflictError(f"all runs of {where.case} passed, so there is no cause to override")
+        raise ConflictError(f"all runs of {where.case} passed, so the case has no cause that you could override")
     return jobs

@@ -106,7 +106,7 @@ def perhaps_stored(url: str) -> str:
 
 @contextmanager
 def submit_and_announce(url: str, submit: Callable[[], CampaignDetail]) -> Iterator[CampaignDetail]:
-    """Submit a campaign. When the user presses Ctrl-C from then on, print that the campaign continues, and how to
+    """Submit a campaign. If the user presses Ctrl-C after the submission, print that the campaign continues, and how to
     follow and stop it.
 
     Until the coordinator has answered, the number of the campaign is not known, so a first Ctrl-C or SIGTERM waits for

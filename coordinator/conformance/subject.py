@@ -227,8 +227,8 @@ class Subject:
             low, high = high, max(1, high * 2)
             if high > MOST_EVENTS:
                 raise BrokenError(
-                    "the runner answers 410 to GET /v1/events for every N: answer 410 only if events after N were "
-                    "acknowledged"
+                    "the runner answers 410 to GET /v1/events?after=N for every number N: answer 410 only if events "
+                    "after N were acknowledged"
                 )
         while high - low > 1:
             middle = (low + high) // 2

@@ -59,7 +59,8 @@ async def settle_at(dsn: str, directory: str | None) -> Installation:
 
 
 async def settle(connection: AsyncConnection, directory: str | None = None) -> Installation:
-    """Read the installation's mark. If the database has moved to another place, first make a new mark.
+    """Read the mark, the random text by which an installation recognizes its own jobs. If the database has moved to
+    another place, first make a new mark.
 
     ``directory`` distinguishes an embedded database from its copies, whose content is identical.
     """

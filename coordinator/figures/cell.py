@@ -12,7 +12,8 @@ from coordinator.figures.counting import Counted
 
 
 class CountedFigures(BaseModel):
-    """The numbers of cases, from ``function_verdicts`` and from ``counts`` of ``function_counts``."""
+    """How many cases of a function had each result. The numbers come from the view ``function_verdicts``, except
+    ``counts``, which comes from the view ``function_counts``."""
 
     host_only: bool
     counts: Counted

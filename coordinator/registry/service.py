@@ -79,8 +79,9 @@ async def put(
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:
         raise RunnerIdentityError(
-            f"its boot_id shows that this is runner {twin.id} at {twin.url}, and a runner is registered only once: "
-            f"if the runner has moved, run `portolan runner remove {twin.id}` first"
+            f"the runner has the same boot_id as runner {twin.id} at {twin.url}, and a runner is registered only once: "
+            f"if the runner has a new URL, run `portolan runner remove {twin.id}` first; "
+            "otherwise do not register it again"
         )
     try:
         stored_id = await store.store_runner(connection, runner_id, info, **address)

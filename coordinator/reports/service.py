@@ -83,7 +83,7 @@ async def report(
 async def summary_of(
     engine: AsyncEngine, campaign_id: int, options: ReportOptions, *, function: str | None, device: str | None
 ) -> Summary:
-    """Return the sentences of the report. A glob of functions or a device limits the sentences to a part of the
+    """Return the sentences of the report. A device, or a glob of function names, limits the sentences to a part of the
     campaign."""
     await check(engine, campaign_id, options)
     campaign = await campaigns.detail(engine, campaign_id)

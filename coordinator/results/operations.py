@@ -68,7 +68,7 @@ class OperationCase(BaseModel):
 
 
 class OperationCases(BaseModel):
-    """The cases of a campaign in which one operation is involved."""
+    """The cases that involve a given operation, in one campaign."""
 
     campaign_id: int
     operation: str

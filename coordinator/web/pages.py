@@ -126,7 +126,8 @@ def _values(request: Request, data: Any) -> dict[str, Any]:
 
 
 async def _in_pieces(body: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Combine fragments into large pieces. While the next fragment is not ready, all fragments so far are sent."""
+    """Combine fragments into large pieces. If the next fragment is not ready soon, send the fragments so far as one
+    piece, however small."""
     waiting: list[str] = []
     step = asyncio.ensure_future(anext(body, None))
     try:

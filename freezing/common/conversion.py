@@ -1,8 +1,9 @@
-"""Conversion of floats to integers, where two things leave the result undetermined. Pure.
+"""Conversion of floats to integers. The result may be undetermined for two reasons. Pure.
 
-If the integer type cannot represent the float, C and the frameworks' documentation leave the result undefined: one
-processor wraps around, another saturates. If a function of integers has a fraction as its exact result (an
-interpolation), it may truncate or round the fraction.
+1. The integer type cannot represent the float. C and the frameworks' documentation then leave the result undefined: one
+   processor wraps around, another saturates.
+2. A function of integers has a fraction as its exact result, for example an interpolation. The function may truncate or
+   round the fraction.
 """
 
 from __future__ import annotations

@@ -389,7 +389,8 @@ class ObservedAttempt:
 
     @contextmanager
     def _our_own(self) -> Iterator[None]:
-        """Mark the code in the block as the case's or the harness's own. NumPy's warnings are ignored there."""
+        """Mark the code in the block as code of the case or of the harness, and not of the function under test. NumPy's
+        warnings are ignored in the block."""
         self.ours = True
         with np.errstate(all="ignore"):
             yield

@@ -197,7 +197,8 @@ class JaxRecordingDialect:
         return isinstance(array, (JVPTracer, LinearizeTracer)) and _kind(_numpy_dtype(array)) in "fc"
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` immediately, because JAX passes these tracers only while the program differentiates."""
+        """Call ``went``, which reports that the program goes backward, without waiting for the backward pass. The
+        program is known to differentiate, because JAX passes these tracers only then."""
         went()
 
 

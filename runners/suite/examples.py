@@ -1,4 +1,4 @@
-"""Runs the example of a docstring, and decides for each statement whether it is the work of the function under test.
+"""Runs the example of a docstring, and decides for each statement whether the function under test does its work.
 
 An example is frozen as its statements and the labels of the values to compare (``Example``). A framework's ``Dialect``
 defines which names an example can use, how to force the device, which settings of the process an example may change,

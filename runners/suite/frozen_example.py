@@ -53,9 +53,9 @@ def _part(case: Case, observed: Mapping[str, Any], expected: Any) -> tuple[Case,
 class FrozenValues:
     """Compares the values of an example with those from the time when it was frozen.
 
-    A framework adds numbers in a different order on each machine. So a value may be off by a few roundings of the
-    largest value in its array, even if it is a small difference of large values. Therefore the absolute tolerance grows
-    with the largest value.
+    A framework adds numbers in a different order on each machine. So the error of a value may be a few rounding errors
+    of the largest value in the array. This also holds for a small value that is a difference of large values. Therefore
+    the absolute tolerance grows with the largest value.
     """
 
     expected: Mapping[str, Any]

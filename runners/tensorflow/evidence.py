@@ -188,7 +188,8 @@ def kernels(name: str, types: Mapping[str, Sequence[int]], kind: str) -> tuple[K
 
 
 def _function(name: str) -> Any:
-    """Return the definition of a function that is called like an operation; None if the name is an operation's name."""
+    """Return the definition of the function with this name; None if the name is an operation's name. A graph calls
+    functions and operations in the same way, by their names."""
     if op_def_registry.get(name) is not None:
         return None
     try:

@@ -226,7 +226,8 @@ class TensorFlowRecordingDialect:
         return bool(record.should_record_backprop([own.handle if isinstance(own, tf.Variable) else own]))
 
     def on_backward(self, results: Sequence[Any], went: Callable[[], None]) -> None:
-        """Call ``went`` immediately, because a tape watches only if the program differentiates."""
+        """Call ``went``, which reports that the program goes backward, without waiting for the backward pass. The
+        program is known to differentiate, because a tape watches the call."""
         went()
 
 

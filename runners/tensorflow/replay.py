@@ -39,7 +39,8 @@ def case_of(call: RecordedCall) -> Case:
 
 @dataclass(frozen=True)
 class ReplayedCall:
-    """Prepares a recorded call. If the program passed one array twice, the replay passes one array twice."""
+    """Prepares a recorded call. If the program passed the same array object twice, the replay also passes one object
+    twice, and not two equal arrays."""
 
     written: str
     method: str | None

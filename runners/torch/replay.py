@@ -50,7 +50,8 @@ def changes(
 
 @dataclass(frozen=True)
 class ReplayedCall(FrozenCall):
-    """Prepares a recorded call. If the program passed one array twice, the replay passes one array twice."""
+    """Prepares a recorded call. If the program passed the same array object twice, the replay also passes one object
+    twice, and not two equal arrays."""
 
     @property
     def way(self) -> Way:

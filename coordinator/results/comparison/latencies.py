@@ -65,7 +65,7 @@ class Measurement(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The mean excess of runs over the best run, as a logarithm, with the number of its degrees of freedom."""
+    """The mean logarithm of a run's time divided by the best run's time, and the number of its degrees of freedom."""
 
     excess: float
     freedom: int

@@ -37,7 +37,8 @@ class SiteCount:
 
 @dataclass
 class Entry:
-    """A distinct call, crossing, reason, fallback or error, with the number of its occurrences at each site."""
+    """A distinct call, a crossing between host and device, a reason for leaving calls out, a fallback or an error. An
+    entry has the number of its occurrences at each site."""
 
     number: int
     kind: str
@@ -149,7 +150,7 @@ class Book:
 
     @contextmanager
     def tally(self) -> Iterator[CallTally]:
-        """Yield a tally that also receives all counts in the block."""
+        """Yield a new tally. Each count in the block goes to this tally, and as always to the book."""
         tally = CallTally()
         self._tallies.append(tally)
         try:

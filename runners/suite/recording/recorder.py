@@ -140,7 +140,8 @@ class RecordingDialect(Protocol):
         """Whether the program differentiates with respect to an array, or through it."""
 
     def on_backward(self, results: Sequence[Array], went: Callable[[], None]) -> None:
-        """Arrange that ``went`` is called when the program goes backward through a call with these results."""
+        """Arrange that ``went`` is called when the program goes backward through a call with these results. ``went``
+        reports the backward pass."""
 
 
 class _DistinctCall:
@@ -273,7 +274,7 @@ class Recorder:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        """Make the first of equal calls, and describe it."""
+        """Run a call that is not recorded yet, and record its description. Equal calls later are only counted."""
         if not self._is_on:
             return func(*args, **kwargs)
         function = name or last

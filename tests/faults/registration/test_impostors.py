@@ -43,7 +43,7 @@ def test_a_copied_identity_takes_no_job(place: Place, how: str) -> None:
     mine = place.register_or_fail(honest)["id"]
     impostor.boot_id = honest.boot_id
     answer = place.register(impostor) if how == "registers" else place.enrol(impostor, "impostor")
-    assert f"its boot_id shows that this is runner {mine} at {honest.url}" in detail(answer, 409)
+    assert f"the runner has the same boot_id as runner {mine} at {honest.url}" in detail(answer, 409)
     assert who_ran(place, place.run()) == {mine}
 
 

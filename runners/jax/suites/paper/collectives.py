@@ -1,7 +1,7 @@
 """Cases of functions that communicate between the members of a named axis: ``lax.all_gather``, ``lax.pmax``.
 
-The axis is either that of ``jax.vmap``, or it consists of devices. Most machines have one device, which then has all
-members. A case that needs a second device is skipped if there is none.
+The axis is either that of ``jax.vmap``, or it consists of devices. On a machine with one device, this device is the
+only member of an axis of devices. A case that needs a second device is skipped if there is none.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ initializer = Function("tf.compat.v1.global_variables_initializer")
 
 
 def initialising(build: Callable[..., Any]) -> Prepare:
-    """Return a ``prepare`` for variables from ``build(*tensors)``. The operation under test runs, and then the
-    variables are read."""
+    """Return a ``prepare`` for a case whose variables ``build(*tensors)`` makes. The case runs the operation under
+    test, and then reads the variables."""
 
     def prepare(context: Context, *arguments: Any, **options: Any) -> Callable[[], Any]:
         with own_graph(context) as graph:

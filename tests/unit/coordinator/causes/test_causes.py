@@ -402,7 +402,7 @@ def test_a_file_of_rules_may_be_without_vendors() -> None:
         ),
         (vendor("message = 'x'", "oom"), "acme.toml: rule 'oom': the id must begin with 'acme-'; rename the rule"),
         (vendor("message = 'x'").replace("id =", "#"), "acme.toml: rule number 1 has no id"),
-        (vendor("message = 'x'\ndevice = 'cpu'"), "key device; remove it, and use only the conditions message"),
+        (vendor("message = 'x'\ndevice = 'cpu'"), "keys: device; remove them, and use only the conditions message"),
         (vendor(""), "acme.toml: rule 'acme-a' has no condition"),
         (vendor("message = '('"), "acme.toml: rule 'acme-a': message '(' is not a regular expression"),
         (
