@@ -146,7 +146,7 @@ def _compare(framework: str, device: Device, cases: Sequence[Case]) -> list[Comp
 
 
 def _cost_us(framework: str, device: Device, case: Case) -> float | None:
-    """The cost of one call, measured after two other calls; None if the case must not be called here."""
+    """The cost of one call, measured after two other calls; None if the case cannot be called on this device."""
     try:
         with device.scope(case.dtype):
             call, _ = TOOLS[framework].timed(device, case)
@@ -160,8 +160,8 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
 
 
 def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
-    """Measure the share of a call's time that a clock sees if it stops before the results are ready. Yields the median
-    over the cases."""
+    """Measure the share of a call's time that a clock sees if it stops before the results are ready. The figure is the
+    median over the cases."""
     device.prime()
     shares: dict[str, float] = {}
     for case in [candidate for candidate in cases if candidate.kind == "value"][:: max(1, len(cases) // CALLS)]:

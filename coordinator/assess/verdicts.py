@@ -50,8 +50,8 @@ EXTREME_VALUES = frozenset({"alike", "limits", "spread", "tails"})
 number everywhere. A wrong value or an error there says little about usual numbers. A fallback does, because it depends
 less on values."""
 USUAL_DTYPES = ("float32", "int64", "bool")
-"""The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these that the function
-has."""
+"""The preferred dtypes. A call with an unknown dtype is compared with cases in the first of these dtypes in which the
+function has a case."""
 
 
 BACKWARD_PASS = "with the backward pass"
@@ -203,8 +203,10 @@ def cases_in_training(cases: Sequence[CaseEvidence]) -> list[CaseEvidence]:
 
 
 def usual_cases(cases: Sequence[CaseEvidence], dtypes: frozenset[str]) -> list[CaseEvidence]:
-    """The usual cases for a call: those in its dtypes, otherwise those in the usual dtype. If a function has no usual
-    cases, all of its cases."""
+    """Return the usual cases in the call's dtypes. If no case has these dtypes, return those in the preferred dtype.
+
+    If a function has no usual cases, all of its cases count as usual.
+    """
     plain = [case for case in cases if not case.tags & UNUSUAL] or list(cases)
     own = [case for case in plain if _dtypes(case) & dtypes]
     if own:
@@ -288,7 +290,9 @@ class _Seen:
         return replace(verdict, basis=f"{verdict.basis} in training") if is_finding else None
 
     def in_backward_pass(self) -> SiteVerdict | None:
-        """The finding from the cases like the call that also run the backward pass; None if they make no finding.
+        """Return the finding from the cases that resemble the call and also run the backward pass.
+
+        None if these cases make no finding.
 
         There is no finding if the forward pass of all these cases has the same result.
         """
@@ -440,11 +444,11 @@ def _base_of(case: str, names: Set[str]) -> str:
 
 
 def _agreeing(call: CallSite, cases: Sequence[CaseEvidence]) -> tuple[list[CaseEvidence], str]:
-    """The cases that agree with the call in the value of at least one keyword and differ in none, and these keywords in
-    words.
+    """Return the cases that share the value of at least one keyword with the call and contradict no other, and a
+    description of the shared keywords.
 
-    They are used if no case has the call's number of arguments, because a call may pass by name an argument that a case
-    passes by position.
+    These cases are used if no case has the call's number of arguments, because a call may pass by name an argument that
+    a case passes by position.
     """
     plain = {name: value for name, value in call.keywords.items() if _is_plain(value)}
     agreeing_cases = [case for case in cases if (calls := calls_of(case)) and _agree(plain, calls)]
@@ -512,8 +516,8 @@ def _met_if(is_met: bool) -> Meets:
 
 
 def _acceptance(function: str, charted_as: str, accepted_cases: Sequence[CaseEvidence]) -> SiteVerdict:
-    """The verdict that a call is silently accepted, from the silently accepted cases of its function. There must be at
-    least one."""
+    """The verdict that a call is silently accepted, from the silently accepted cases of its function. At least one such
+    case must be given."""
     first = accepted_cases[0]
     return SiteVerdict(
         kind=Kind.accepts,
@@ -539,8 +543,8 @@ def slowness(
 ) -> SiteVerdict | None:
     """Return the verdict that a call is far slower than other calls on the target; None if the call is not slower.
 
-    With a compiling framework, every single call has the cost of a dispatch, even if the call computes little. This
-    cost says nothing about the function. So slowness is measured relative to the target's usual ratio, or to the CPU's
+    A framework that compiles adds the cost of a dispatch to each call, even if the call computes little. This cost
+    says nothing about the function. So slowness is measured relative to the target's usual ratio, or to the CPU's
     own time if the CPU is slower.
     """
     cases_with_ratio = [case for case in cases if case.ratio is not None]

@@ -74,7 +74,7 @@ class EventNumbers:
         """The number after which missing events have already been requested again."""
 
     def restart(self, after: int) -> None:
-        """Prepare to read the stream again after this number."""
+        """Prepare to read the stream again, beginning with the event after this number."""
         self.last, self._unnumbered = after, 0
 
     def admit(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:

@@ -73,7 +73,7 @@ class Docs:
 def units(
     entries: Iterable[Mapping[str, Any]], text_of: Callable[[str], str], reasons_by_home: Mapping[str, str]
 ) -> tuple[list[Unit], list[Reason]]:
-    """Return the examples of these names, each once, and the reasons for names without an example that is run."""
+    """Return the examples of these names without duplicates, and the reason for each name whose example is not run."""
     names: dict[Docstring, list[str]] = defaultdict(list)
     members: set[str] = set()
     left_out: list[Reason] = []

@@ -32,7 +32,11 @@ def canonical(name: str, surfaces: Mapping[str, Surface]) -> str | None:
 
 
 def count(corpus: Path) -> tuple[dict[str, int], Counter[Pair]]:
-    """Return the number of files with pairs in each package, and how often each pair occurs in all packages."""
+    """Count the pairs of functions that follow each other in the packages of a corpus.
+
+    Return for each package its number of files with such pairs, and for each pair its number of occurrences in all
+    packages.
+    """
     methods = array_methods()
     surfaces = {ROOTS[release.partition("@")[0]]: open_surface(release) for release in sorted(shipped_releases())}
     packages: Counter[str] = Counter()

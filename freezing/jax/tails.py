@@ -84,7 +84,7 @@ AT_LIMITS = Variant("limits", TAILS, lambda call: not call.floats and bool(call.
 
 @dataclass(frozen=True)
 class Parts:
-    """A sample restricted to the inputs that the CPU gets right, and to those that it gets clearly wrong."""
+    """Two parts of a sample: the inputs that the CPU gets right, and the inputs that it gets clearly wrong."""
 
     right: Sample | None
     wrong: Sample | None

@@ -40,7 +40,8 @@ UNASKED = {
 
 
 def begin(stage: str) -> str:
-    """Import torch with one thread. In the second run, let torch fill uninitialized memory with NaN."""
+    """Import torch with one thread. Each example has two runs. In the second run, torch fills uninitialized memory with
+    NaN."""
     import torch
     from runners.torch.devices import version
 

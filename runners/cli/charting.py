@@ -163,7 +163,7 @@ def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
         raise BundleError(
-            f"there is no suite {suite!r}; choose one of: {names}; write the path of your own suite as ./{suite}"
+            f"there is no suite {suite!r}; choose one of {names}, or, for your own suite, write its path as ./{suite}"
         )
     known_names = {case.function for case in offer.cases}
     choice = choose_functions(functions, known_names)

@@ -1,8 +1,8 @@
 """The ways in which a frozen case looks at more of a module than the result of its forward pass: at its buffers, or at
 gradients.
 
-They are not in the table of ``ways.py``, because the digest of every frozen case is also taken over that table. One
-more entry would give every case another digest, and no stored outcome would count for the case as it is then.
+These ways are not in the table of ``ways.py``, because the digest of every frozen case includes that table. Another
+entry would change the digest of every case, and stored outcomes would no longer count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def forward_and_buffers(
     inputs: Inputs,
     training: bool,
 ) -> Callable[[], Any]:
-    """A way: a forward pass of the module that the function builds. Returns the result and the buffers by name.
+    """A way to call a function: build the module, run it forward, and return the result and the buffers by name.
 
     Each call begins with the buffers of the state, so that it can be repeated.
     """
@@ -57,11 +57,13 @@ def module_gradient(
     input_places: Sequence[int],
     weights: Sequence[Any],
 ) -> Callable[[], Any]:
-    """A way: forward and backward of the module that the function builds, for the gradients of a weighted sum of the
-    results. Returns those with respect to inputs, and those with respect to parameters by name.
+    """A way to call a function: build the module, run it forward and backward, and return gradients.
+
+    The gradients are those of a weighted sum of the results. The call returns a list of the gradients with respect to
+    the inputs, and a dictionary of the gradients with respect to the parameters, by the parameter's name.
 
     ``input_places`` are the positions of the inputs to differentiate with respect to. ``weights`` has an array for each
-    array of the result, and None for one that has no gradient.
+    array of the result that has a gradient, and None for each array without a gradient.
     """
     import torch
 

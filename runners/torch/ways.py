@@ -17,17 +17,18 @@ Way = Callable[..., Callable[[], Any]]
 
 
 def plain(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """A way: the call itself."""
+    """A way to call a function: make the stored call."""
     return partial(function, *arguments, **options)
 
 
 def gradient(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """A way: forward and backward, for the gradients of a weighted sum of the results.
+    """A way to call a function: run it forward and backward, and return the gradients of a weighted sum of the results.
 
     ``wanted`` are the positions of the arrays to differentiate with respect to, counted through the arguments and then
-    the options. ``weights`` has an array for each array of the result, and None for one that has no gradient.
+    the options. ``weights`` has an array for each array of the result that has a gradient, and None for each array
+    without a gradient.
     """
     import torch
 
@@ -48,7 +49,8 @@ def gradient(
 def second_order(
     function: Any, arguments: Sequence[Any], options: Mapping[str, Any], wanted: Sequence[int], weights: Sequence[Any]
 ) -> Callable[[], Any]:
-    """A way: the gradients of a penalty on gradients, half the sum of the squares of the results of ``gradient``.
+    """A way to call a function: compute its second derivatives. The call returns the gradients of a penalty, which is
+    half the sum of the squares of the results of ``gradient``.
 
     A gradient is zero if the penalty does not depend on the input.
     """
@@ -89,7 +91,7 @@ def penalty(
 
 
 def through_view(function: Any, arguments: Sequence[Any], options: Mapping[str, Any]) -> Callable[[], Any]:
-    """A way: calls a method that works in place on a view. Returns its result and the whole buffer."""
+    """A way to call a method that works in place on a view: return its result and the whole buffer."""
 
     def call() -> list[Any]:
         result = function(*arguments, **options)
@@ -106,7 +108,7 @@ def forward(
     inputs: tuple[Sequence[Any], Mapping[str, Any]],
     training: bool,
 ) -> Callable[[], Any]:
-    """A way: a forward pass of the module that the function builds, in training, or in evaluation without gradients."""
+    """A way to call a function: build the module, and run it forward. In evaluation, gradients are off."""
     import torch
 
     module = built(function, arguments, options, state, training)
@@ -135,7 +137,8 @@ def steps(
     gradients: Sequence[Sequence[Any]],
     by_closure: bool,
 ) -> Callable[[], Any]:
-    """A way: a step of the optimizer for each entry of ``gradients``. Returns the parameters after the last step.
+    """A way to call an optimizer: make a step for each entry of ``gradients``, and return the parameters after the last
+    step.
 
     Each call begins with a new optimizer and copies of the parameters, so that it can be repeated.
     """

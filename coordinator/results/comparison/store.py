@@ -46,8 +46,8 @@ SELECT n.function, n."case", n.runs, n.placements,
 async def cases(
     connection: AsyncConnection, campaign_id: int, target_id: int, rule: CountingRule
 ) -> dict[str, dict[str, SideCase]]:
-    """Return the cases of one target, by function and then by case. Each has the verdict, causes and placements of all
-    its runs."""
+    """Return the cases of one target: a dictionary by function, then by the case's name. Each case has the verdict,
+    causes and placements of all its runs."""
     rows = await connection.execute(
         text(_CASES.format(verdict=rule.verdict_column, cause=rule.cause_column, counts=rule.cases)),
         {"campaign": campaign_id, "target": target_id},
@@ -64,8 +64,10 @@ async def cases(
 
 
 async def measurements(connection: AsyncConnection, campaign_id: int, target_id: int, column: str) -> list[Measurement]:
-    """Return one target's levels by run. Only runs that passed and are proven to have run on the device are
-    included."""
+    """Return the latency in ``column`` of each run on one target: ``low_ms`` (level) or ``cold_ms`` (first call).
+
+    Only runs that passed and are proven to have run on the device are included.
+    """
     if column not in ("low_ms", "cold_ms"):
         raise ValueError(column)
     contention_columns = "contended, contended_share" if column == "low_ms" else "false, NULL"
@@ -82,7 +84,8 @@ async def measurements(connection: AsyncConnection, campaign_id: int, target_id:
 
 
 async def digests(connection: AsyncConnection, campaign_id: int, target_id: int) -> dict[str, CaseDigest]:
-    """Return the cases of the suite with which the target was charted, by name."""
+    """Return the digest and function of each case of the suite with which the target was charted: a dictionary by the
+    case's name."""
     rows = await connection.execute(
         text("""
         SELECT c.name, c.function, c.digest,

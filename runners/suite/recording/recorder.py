@@ -37,7 +37,8 @@ MOST_TEXT = 100_000
 MOST_MEMBERS = 100
 """The maximum length of a list whose members are compared to tell calls apart."""
 MOST_LOOKS = 8
-"""How many equal calls are watched for a backward pass: a program may not go backward through the first one."""
+"""The number of equal calls that are watched for a backward pass. It is more than 1, because a program may run the
+first call without a backward pass."""
 TOO_MANY = "the limit of distinct calls is reached"
 NO_NAME = "it is not a public function that computes something"
 NO_FORM = "it returns a value that a recording cannot hold"
@@ -85,11 +86,11 @@ class RecordingDialect(Protocol):
     by_value: frozenset[type]
     """Additional classes of plain values that are compared by value to tell calls apart."""
     reads: frozenset[str]
-    """Last names of functions that give values to Python or copy an array to the host."""
+    """The last parts of the names of functions that give values to Python or copy an array to the host."""
     not_computing: frozenset[str]
-    """Last names of functions that are not recorded at all."""
+    """The last parts of the names of functions that are not recorded at all."""
     carriers: frozenset[str]
-    """Last names of functions that may copy an array to a device."""
+    """The last parts of the names of functions that may copy an array to a device."""
     claimed_device: ClaimedDevice | None
     """Makes the calls if arrays claim to be on another device; None if they report their real device."""
 
@@ -127,7 +128,7 @@ class RecordingDialect(Protocol):
         """Return a value that differs after a change of the array."""
 
     def draws(self, last: str, name: str | None) -> Callable[[], bool]:
-        """Called before a call. Returns a function that, after it, tells whether the call drew random numbers."""
+        """Observe a call from now on. Return a function that says afterwards whether the call drew random numbers."""
 
     @property
     def settle(self) -> Callable[[Any], None] | None:
@@ -178,7 +179,8 @@ class Recorder:
     def caller(self, func: Any, last: str, name: str | None) -> Caller:
         """Return a function that makes and records calls of ``func``.
 
-        ``name`` is the public name of ``func``, if it has one, and ``last`` the last part of its name.
+        ``name`` is the public name of ``func``, if it has one. ``last`` is the name of ``func`` after
+        the last dot, even if ``func`` has no public name.
         """
         if last in self._dialect.not_computing or last in self._dialect.reads:
             return self._passing(func, last, name)

@@ -25,8 +25,8 @@ class Watcher:
     """Makes and watches the calls of a process on a device."""
 
     def __init__(self, book: Book, sites: Sites, device: Device, unwatched_names: Set[str]) -> None:
-        """``unwatched_names`` are the last names of functions that are not watched: those with which a program copies
-        values to the host itself, and those that compute nothing."""
+        """``unwatched_names`` has the last parts of the names of functions that are not watched. By some of these
+        functions the program itself copies values to the host, and the others compute nothing."""
         self._book = book
         self._sites = sites
         self._device = device

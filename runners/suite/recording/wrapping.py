@@ -25,7 +25,8 @@ class CallHandler(Protocol):
     def caller(self, func: Any, last: str, name: str | None) -> Caller:
         """Return a function that makes calls of ``func``.
 
-        ``name`` is the public name of ``func``, if it has one, and ``last`` the last part of its name.
+        ``name`` is the public name of ``func``, if it has one. ``last`` is the name of ``func`` after
+        the last dot, even if ``func`` has no public name.
         """
 
 

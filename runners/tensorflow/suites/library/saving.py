@@ -95,8 +95,11 @@ class Scale(tf.Module):  # type: ignore[misc]
 
 
 def saved_and_loaded(save: Callable[[Any], Any], load: Callable[[Any], Any]) -> Prepare:
-    """Return a ``prepare`` that saves and loads a model. ``save`` and ``load`` get the charted function. One of them
-    returns it, the other returns TensorFlow's own function."""
+    """Return a ``prepare`` that saves and loads a model.
+
+    ``save`` and ``load`` take the charted function. ``save`` returns the function that saves the model, and ``load``
+    returns the function that loads it: one of the two is the charted function, the other is TensorFlow's own.
+    """
 
     def prepare(context: Context, values: Any, factors: Any) -> Callable[[], Any]:
         model = Scale(factors)

@@ -294,7 +294,8 @@ concatenation.value(
 
 
 def refused(context: Context, *columns: Any) -> Callable[[], Any]:
-    """Prepare the names of the errors for an empty list of sets, and for an index before the first row."""
+    """Prepare a call that returns the names of two errors: for an empty list of sets, and for an index before the first
+    row."""
 
     def call() -> list[str]:
         errors = []
@@ -309,6 +310,7 @@ def refused(context: Context, *columns: Any) -> Callable[[], Any]:
 
 
 def check_refused(observed: Any, *_: Array) -> None:
+    # Fewer than two errors: torch made or read a concatenation that it should refuse.
     if len(observed) < 2:
         raise Accepted(f"a concatenation was made and read: the errors were {observed}")
     assert observed == ["AssertionError", "ValueError"], f"the errors were {observed}"
