@@ -93,7 +93,7 @@ async def test_a_column_of_a_cell_is_in_the_view_and_the_matrix(database: str, t
         checkout.replace(views, flaky, f"{flaky}       count(*) FILTER (WHERE failed > 1) AS failed_twice,\n")
         last = "       n.accepted\n  FROM ("
         checkout.replace(views, last, last.replace("\n", ",\n       n.failed_twice\n", 1))
-        comment = '        "flaky": "cases of which some counted runs passed '
+        comment = '        "flaky": "cases with counted runs that passed '
         checkout.replace(views, comment, f'        "failed_twice": "cases with two failed runs",\n{comment}')
         page = checkout.root / "coordinator/web/templates/function.html"
         label, cell = ', main_cause="Main cause")', "{{ latency_cells(columns, cell) }}"
