@@ -23,7 +23,7 @@ from runners.suite.frozen import MANIFEST, PACK, VARIANTS_PACK
 from tests.each import check_each
 from tests.levels import ROOT, content_before, drawn, touched
 
-MOST_CHANGED = 500
+MOST_CHANGED = 250
 """A run at level 1 checks at most this many of the cases that a change touches in a frozen file or in a module. A
 release draws thousands, and the module of a suite that is read from files has them all. These take level 2."""
 
