@@ -184,7 +184,7 @@ def test_what_is_selected() -> None:
     ):
         suite, not_charted = select(catalogue, "paper", functions)
         assert ([case.id for case in suite.cases], not_charted) == (cases, unknown)
-    with pytest.raises(BundleError, match=r"no suite 'library'; choose one of: paper"):
+    with pytest.raises(BundleError, match=r"no suite 'library'; choose one of paper, or, for your own suite"):
         select(catalogue, "library", ["*"])
     with pytest.raises(
         BundleError, match=r"no function matches 'nothing\*'; no function matches 'h'.* in the suite 'paper'"
