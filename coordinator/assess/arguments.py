@@ -24,7 +24,7 @@ BASIC = "basic"
 """The kind of an index without arrays."""
 USUAL_DTYPE = "float32"
 MOST_SHARED_CALLS = 10_000
-_COMPUTED = frozenset({ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript})
+_NO_LITERALS = frozenset({ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Subscript})
 """The most frequent kinds of expressions that are no literals."""
 CASTS = frozenset({"half", "float", "double", "bfloat16", "long", "int", "short", "bool"})
 """Methods of PyTorch's arrays that are named after the dtype that they return."""
@@ -68,7 +68,7 @@ def call_site(node: ast.Call, positional: Sequence[Binding], keywords: Mapping[s
     for number, argument in enumerate(node.args, 1):
         if type(argument) is ast.Starred:
             return None
-        if type(argument) not in _COMPUTED:
+        if type(argument) not in _NO_LITERALS:
             value = _literal(argument)
             if value is not UNKNOWN_VALUE:
                 arguments[number] = value
@@ -88,7 +88,7 @@ def _plain_call(positional: int, *arguments: tuple[int, type[Any], Any]) -> Call
 def _literal(node: ast.expr) -> Any:
     """The value of a literal, as a JSON type. ``ast.literal_eval`` is not used, because each of its calls leaves
     functions in memory."""
-    if type(node) in _COMPUTED:
+    if type(node) in _NO_LITERALS:
         return UNKNOWN_VALUE
     match node:
         case ast.Constant(value=None | bool() | int() | float() | str()):

@@ -595,8 +595,7 @@ class Linker:
         path = f"{module}.{within.rpartition('.')[0]}"
         if module not in self._transform_modules or path not in self._facts.classes:
             return False
-        ancestors = set(self._ancestors(path))
-        is_called = any(f"{ancestor}.__call__" in self._facts.functions for ancestor in ancestors)
+        is_called = any(f"{ancestor}.__call__" in self._facts.functions for ancestor in self._ancestry(path))
         return is_called and not any(map(self._knowledge.is_layer, self._bases_around(module, within)))
 
     def _is_in_tokenizer(self, module: str, within: str) -> bool:
@@ -611,7 +610,7 @@ class Linker:
         if path not in self._facts.classes:
             return _OTHER_CLASS
         if path not in self._class_kinds:
-            ancestors = tuple(self._ancestors(path))
+            ancestors = self._ancestry(path)
             bases = (base for ancestor in ancestors for base in self._facts.classes.get(ancestor, ()))
             paths = (*ancestors, *(base.path for base in bases if isinstance(base, Symbol)))
             names = {name.rpartition(".")[2] for name in paths}
@@ -640,7 +639,7 @@ class Linker:
 
     def _is_inherited(self, path: str, method: str) -> bool:
         """Whether a base class in the user's code has a method of this name."""
-        return any(f"{base}.{method}" in self._facts.functions for base in self._ancestors(path) if base != path)
+        return any(f"{base}.{method}" in self._facts.functions for base in self._ancestry(path) if base != path)
 
     def _bases_around(self, module: str, within: str) -> Sequence[str]:
         """The base classes, from the framework, of the user's class that defines the method ``within``. Empty if

@@ -32,6 +32,7 @@ UNFIT = "unfit when it was tried"
 """The reason for cases that were drawn and then left out by hand, because they are slow or not determined."""
 COUNTED = (ENOUGH, ACCEPTED)
 """The reasons for which the list has only the number of samples for each function."""
+NOT_FINITE = "its second derivative is not finite"
 LISTED = "left_out.json"
 LISTED_VARIANTS = "left_out_variants.json"
 

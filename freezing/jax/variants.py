@@ -34,6 +34,7 @@ from freezing.common.gate import ENOUGH, SampleGate
 from freezing.common.parts import (
     ENDED,
     LISTED_VARIANTS,
+    NOT_FINITE,
     Reason,
     add_variants,
     drawn_apart,
@@ -89,7 +90,6 @@ SHARE_OF_NON_FINITE_GRADIENTS = 4
 MOST_GRADIENTS = 2
 """The maximum number of gradients of a function. Their calls differ in more than their arrays."""
 IS_ZERO = "its gradient is zero"
-NOT_FINITE = "its second derivative is not finite"
 DIFFERS = "the CPU and an independent reference differ, and nobody has looked at it"
 UNFROZEN = "a sample that cannot be frozen"
 

@@ -169,12 +169,12 @@ def _rotate(group: Sequence[str], by: int) -> Sequence[str]:
 def first_reasons(reasons: Iterable[Reason]) -> Iterator[Reason]:
     """Yield the first reason of each kind and dtype. Most functions refuse all their calls in a dtype for one
     reason."""
-    seen: set[tuple[str, str]] = set()
+    keys: set[tuple[str, str]] = set()
     for reason in reasons:
         name, kind = reason[1:3]
         key = name.rpartition("-")[2], kind
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield reason
 
 

@@ -14,6 +14,7 @@ from freezing.common import differences
 from freezing.common.agreement import Reference
 from freezing.common.differences import Array, weights_of
 from freezing.common.gate import Arguments, GatedFunction
+from freezing.common.parts import NOT_FINITE
 from freezing.common.samples import Sample
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.references import flat, widen
@@ -32,7 +33,7 @@ from runners.tensorflow.ways import Way, gradient, second_order
 DTYPE = "float32"
 LARGEST = 1e3
 """The largest input of a derivative by differences. At larger inputs a step is lost in the rounding of float64."""
-AGREED = 1e-5
+AGREEMENT = 1e-5
 """The largest error of a second derivative by differences, relative to its largest element. A step across a kink gives
 a larger one."""
 
@@ -96,7 +97,7 @@ class Derivative(GatedFunction):
         slopes = self._by_differences(parts) if is_small else gradient_differences(self._function.call, parts)
         for slope, own in aligned(slopes, self._in_float64(parts)):
             own_slope = np.zeros(slope.shape) if own is None else own
-            if not np.allclose(slope, own_slope, AGREED, AGREED * np.abs(slope).max(initial=1)):
+            if not np.allclose(slope, own_slope, AGREEMENT, AGREEMENT * np.abs(slope).max(initial=1)):
                 raise UnjudgedError("differences and the second derivative in float64 differ")
         return slopes
 
@@ -176,7 +177,7 @@ def sample_of(
     if not any(np.any(np.abs(value) > least) or np.isnan(value).any() for value in values):
         raise UnfreezableError("its gradient is zero")
     if order.has_directions and not all(np.isfinite(value).all() for value in values):
-        raise UnfreezableError("its second derivative is not finite")
+        raise UnfreezableError(NOT_FINITE)
     elements = sum(int(tf.size(arrays[place])) for place in places)
     return Sample(f"{case['name']}-{order.name}", DTYPE, text, tuple(digests), (*kinds, *order.tags), elements)
 

@@ -136,7 +136,8 @@ def test_a_gradient_of_second_order_is_that_of_the_weighted_sum_of_the_gradients
     assert slope == [6.0, 240.0]
 
 
-def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str], list[Case]]) -> None:
+def with_wrong_slope() -> Callable[[Any], Any]:
+    """A function that returns its array, with a derivative that is 1 % too large."""
     import jax
 
     @jax.custom_jvp
@@ -147,6 +148,11 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str]
     def off(arrays: Any, tangents: Any) -> Any:
         return arrays[0], tangents[0] * 1.01
 
+    return same
+
+
+def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str], list[Case]]) -> None:
+    same = with_wrong_slope()
     plain = [case for case in with_tag("judged-by-differences") if case.function in ("jax.lax.tanh", "jax.nn.sigmoid")]
     assert plain
     for case in plain:
@@ -162,20 +168,14 @@ def test_a_gradient_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str]
 def test_a_second_derivative_that_is_off_is_noticed(cpu: Device, with_tag: Callable[[str], list[Case]]) -> None:
     import jax
 
-    @jax.custom_jvp
-    def scaled(slope: Any) -> Any:
-        return slope
-
-    @scaled.defjvp
-    def off(slopes: Any, tangents: Any) -> Any:
-        return slopes[0], tangents[0] * 1.01
+    too_steep = with_wrong_slope()
 
     @jax.custom_vjp
     def bent(array: Any) -> Any:
         """The array, with the right first derivative and a second derivative that is 1 % too large."""
         return array
 
-    bent.defvjp(lambda array: (array, None), lambda _, slope: (scaled(slope),))
+    bent.defvjp(lambda array: (array, None), lambda _, slope: (too_steep(slope),))
     names = ("jax.lax.tanh", "jax.numpy.square", "jax.nn.softmax")
     cases = [case for case in with_tag(GRADIENT) if case.function in names and TAILS not in case.tags]
     assert {case.function for case in cases if SECOND_ORDER in case.tags} == set(names)

@@ -267,7 +267,7 @@ def test_differences_of_the_gradients_are_those_of_second_order() -> None:
     np.testing.assert_allclose(by_the_library, by_differences, rtol=1e-5)
 
 
-class _Scaled(torch.autograd.Function):
+class _WrongSlope(torch.autograd.Function):
     """The array, with a derivative that is 1 % too large."""
 
     @staticmethod
@@ -279,16 +279,12 @@ class _Scaled(torch.autograd.Function):
         return slope * 1.01
 
 
-class _Bent(torch.autograd.Function):
+class _WrongCurvature(_WrongSlope):
     """The array, with the right first derivative and a second derivative that is 1 % too large."""
 
     @staticmethod
-    def forward(context: Any, array: Any) -> Any:
-        return array.view_as(array)
-
-    @staticmethod
     def backward(context: Any, slope: Any) -> Any:
-        return _Scaled.apply(slope)
+        return _WrongSlope.apply(slope)
 
 
 @pytest.mark.parametrize("name", ["torch.sigmoid", "torch.matmul", "torch.log_softmax"])
@@ -296,7 +292,7 @@ def test_a_second_derivative_that_is_off_is_noticed(cpu: Device, cases: dict[str
     function = cpu.lookup(name)
 
     def wrong(*arguments: Any, **options: Any) -> Any:
-        bend = lambda value: _Bent.apply(value) if isinstance(value, torch.Tensor) else value  # noqa: E731
+        bend = lambda value: _WrongCurvature.apply(value) if isinstance(value, torch.Tensor) else value  # noqa: E731
         return function(*map(bend, arguments), **options)
 
     own = [case for case in cases.values() if case.function == name and GRADIENT in case.tags]

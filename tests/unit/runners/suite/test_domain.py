@@ -14,7 +14,7 @@ from freezing.common.domain import is_outside, widens_its_array
 POSITIONAL = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": []}]})
 ONE = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
 NAMED = json.dumps({"tuple": [[], {"mapping": [["x", {"array": 0}], ["a", {"array": 1}]]}]})
-CLIPPED = json.dumps({
+CLIP_CALL = json.dumps({
     "tuple": [[], {"mapping": [["t", {"array": 0}], ["clip_value_min", -1], ["clip_value_max", 2]]}]
 })  # fmt: skip
 THREE = json.dumps({"tuple": [[{"array": 0}, {"array": 1}, {"array": 2}], {"mapping": []}]})
@@ -44,7 +44,7 @@ INFINITE, NAN = float("inf"), float("nan")
     ("torch.igamma", POSITIONAL, [[[1.0], [0.0]], [1.0, 2.0]]),
     ("tf.raw_ops.IgammaGradA", NAMED, [[2.0], [0.0]]),
     ("tf.clip_by_value", THREE, [[2.0], [1.0], [0.0]]),
-    ("tf.raw_ops.ClipByValue", CLIPPED, [np.array([3], np.uint8)]),
+    ("tf.raw_ops.ClipByValue", CLIP_CALL, [np.array([3], np.uint8)]),
     ("torch.special.zeta", POSITIONAL, [[1.0], [2.0]]),
     ("torch.polygamma", OF_ORDER, [[-3.0]]),
     ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-3.0]]),
@@ -97,7 +97,7 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("tf.raw_ops.IgammaGradA", NAMED, [[0.0], [2.0]]),
     ("tf.clip_by_value", THREE, [[2.0], [0.0], [1.0]]),
     ("tf.clip_by_value", POSITIONAL, [[2.0], [1.0]]),
-    ("tf.raw_ops.ClipByValue", CLIPPED, [np.array([3], np.int8)]),
+    ("tf.raw_ops.ClipByValue", CLIP_CALL, [np.array([3], np.int8)]),
     ("torch.Tensor.polygamma_", METHOD_OF_ORDER, [[-2.5]]),
     ("torch.special.ndtri", ONE, [[0.0, 1.0]]),
     ("torch.acosh", ONE, [[-1.0]]),
