@@ -21,6 +21,7 @@ SHOWS = "it is in code that prints, plots or logs"
 GOES_TO_HOST = "its result is moved to the host immediately"
 IN_DEMO = "a demo runs it once"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
+IN_ERROR = "it runs only before the code raises an error"
 EXPORTS = "it is in code that exports a model, which usually runs on the host"
 IF_ON = "it runs only with `{}`, which is off by default and which no code here switches on"
 IF_GIVEN = "it runs only if `{}` is passed, and no code here passes it"
@@ -94,7 +95,9 @@ _COPIED_CODE = re.compile(r"(?:^|/)_?(?:third_?party|vendor(?:ed)?|externals?)/"
 _DEMO = re.compile(
     r"(?:^|/)(?:examples?|demos?|tutorials?|docs?)/|(?:^|/)(?:(?:demo|example)_\w+|\w+_(?:demo|example))\.py$"
 )
-_DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
+_DATA_CLASS = re.compile(
+    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|Negative|Neighbor|Random)Sampler)\."
+)
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""
 _COLLATES = re.compile(r"(?:^|[._])collate(?:$|[._])")
@@ -236,6 +239,8 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
             return UNREACHABLE
         if any(guard.kind is GuardKind.export for guard in site.guards):
             return EXPORTS
+        if any(guard.kind is GuardKind.error for guard in site.guards):
+            return IN_ERROR
     if is_for_other_device(site.function, device) and _is_chosen(site):
         return OTHER_DEVICE
     if _is_named_after_other_device(site.within, device):

@@ -78,6 +78,10 @@ _RARE_DUNDER = re.compile(
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
 
 
+def _is_check(function: str) -> bool:
+    return _CHECK.fullmatch(function.rpartition(".")[2]) is not None
+
+
 def is_repeated_name(function: str) -> bool:
     """Whether the name of a function shows that it runs repeatedly: ``forward``, ``training_step``."""
     return _REPEATED_METHOD.fullmatch(function) is not None
@@ -131,6 +135,8 @@ def _repeated_functions(
         for name, role in roles.items()
         if role is FunctionRole.entry_point and name not in called_names and name not in unused_names
     } - numbers
+    # Of checks the same holds.
+    numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
     return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
 
@@ -199,7 +205,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.setup
     if method == SETTER:
         return FunctionRole.setup
-    if _CHECK.fullmatch(method):
+    if _is_check(method):
         return FunctionRole.inner
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
@@ -225,10 +231,14 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in graph.calls.items():
+        if caller.endswith(".__init__"):
+            # A constructor checks its arguments once.
+            names = frozenset(name for name in names if not _is_check(name))  # noqa: PLW2901
         callees[caller] |= names
     for name, function in graph.functions.items():
         if function.uses:
-            callees[name].update(function.uses)
+            is_constructor = name.endswith(".__init__")
+            callees[name].update(use for use in function.uses if not (is_constructor and _is_check(use)))
         around = name.rpartition(".")[0]
         if around in graph.functions:
             callees[around].add(name)

@@ -58,6 +58,8 @@ class GuardKind(StrEnum):
     """A ``try`` that catches the error."""
     export = "export"
     """A test whether a model is being exported: ``torch.onnx.is_in_onnx_export()``."""
+    error = "error"
+    """A ``raise``, or a block that ends with one."""
 
 
 @dataclass(frozen=True)
