@@ -22,6 +22,7 @@ GOES_TO_HOST = "its result is moved to the host immediately"
 IN_DEMO = "a demo runs it once"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
 IN_ERROR = "it runs only before the code raises an error"
+OFFERED = "nothing in this source calls its method; it matters if your code does"
 EXPORTS = "it is in code that exports a model, which usually runs on the host"
 IF_ON = "it runs only with `{}`, which is off by default and which no code here switches on"
 IF_GIVEN = "it runs only if `{}` is passed, and no code here passes it"
@@ -258,9 +259,18 @@ def _is_named_after_other_device(within: str, device: str) -> bool:
     return any(name != device for name in _DEVICE_FUNCTION.findall(within))
 
 
-def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True, are_demos_apart: bool = False) -> str:
+def why_cheap(
+    kind: Kind,
+    site: Site,
+    device: str,
+    *,
+    is_repeated: bool = True,
+    is_offered: bool = False,
+    are_demos_apart: bool = False,
+) -> str:
     """Return the reason why a site costs little although its call runs on the host or is slow; an empty text if there
     is no reason. ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source shows.
+    ``is_offered`` is true if only public methods reach the function, and no code of the user calls these methods.
     ``are_demos_apart`` is true if the source also contains code that is not a demo."""
     if kind not in _COSTS:
         return ""
@@ -280,7 +290,9 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True, 
     if site.flag is not None:
         return IF_GIVEN.format(site.flag.name) if site.flag.is_none else IF_ON.format(site.flag.name)
     runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
-    return NOT_REPEATED if runs_once or not is_repeated else ""
+    if runs_once or not is_repeated:
+        return NOT_REPEATED
+    return OFFERED if is_offered else ""
 
 
 def is_setup_place(site: Site) -> bool:

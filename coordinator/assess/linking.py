@@ -524,6 +524,12 @@ class Linker:
             return False
         return "device" not in call.keywords and call.positional <= fact.device_parameter
 
+    def functions_on_host(self) -> Iterator[str]:
+        """The functions outside of classes that use the host unless a call gives them a device."""
+        for path, fact in self._facts.functions.items():
+            if fact.device_parameter is not None and not fact.owner:
+                yield path
+
     def _limit_memory(self) -> None:
         if len(self._memo) > MOST_REMEMBERED:
             self._memo.clear()

@@ -92,6 +92,8 @@ class FunctionUse(NamedTuple):
 
     repeated_functions: frozenset[str]
     """The functions that run again and again on the device."""
+    offered_functions: frozenset[str]
+    """The repeated functions that only public methods reach which no code of the user calls."""
     trained_functions: frozenset[str]
     """The functions whose backward passes a training step runs too."""
 
@@ -100,15 +102,18 @@ def function_use(graph: CallGraph, sites: Iterable[Site]) -> FunctionUse:
     """Find out how programs use the user's functions. ``sites`` are the uses of the framework in these functions."""
     roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
     callees = _callees(graph)
+    repeated_functions, offered_functions = _repeated_functions(graph, sites, dict(roles), callees)
     return FunctionUse(
-        repeated_functions=_repeated_functions(graph, sites, dict(roles), callees),
+        repeated_functions=repeated_functions,
+        offered_functions=offered_functions,
         trained_functions=_trained_functions(graph, roles, callees),
     )
 
 
 def _repeated_functions(
     graph: CallGraph, sites: Iterable[Site], roles: dict[str, FunctionRole], callees: Mapping[str, set[str]]
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The functions that run repeatedly, and those of them that only uncalled public methods reach."""
     for site in sites:
         name = function_of(site, graph.modules) or ""
         if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
@@ -138,7 +143,26 @@ def _repeated_functions(
     # Of checks the same holds.
     numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    repeated = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    if len(graph.modules) == 1:
+        return repeated, frozenset()  # The callers of a single file are probably in other files.
+    # ``self.message(x)`` in one class may call the method ``message`` of another class, if a class inherits from both.
+    called_methods = {use.rpartition(".")[2] for function in graph.functions.values() for use in function.uses}
+    methods = {
+        name
+        for name in open_functions
+        if _is_offered_method(name, graph.functions[name]) and name.rpartition(".")[2] not in called_methods
+    }
+    called = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
+    return repeated, repeated - regular - called
+
+
+def _is_offered_method(name: str, function: UserFunction) -> bool:
+    """Whether a function is a method that only code of other programs can call. A framework may call methods of its own
+    classes, and Python calls operator methods, but both call a constructor only if some code makes an object."""
+    if not function.owner or function.bases or function.is_of_foreign_class:
+        return False
+    return _DUNDER.fullmatch(name.rpartition(".")[2]) is None or name.endswith((".__init__", ".__post_init__"))
 
 
 def _trained_functions(
