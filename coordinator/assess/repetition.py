@@ -146,13 +146,7 @@ def _repeated_functions(
     repeated = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
     if len(graph.modules) == 1:
         return repeated, frozenset()  # The callers of a single file are probably in other files.
-    # ``self.message(x)`` in one class may call the method ``message`` of another class, if a class inherits from both.
-    called_methods = {use.rpartition(".")[2] for function in graph.functions.values() for use in function.uses}
-    methods = {
-        name
-        for name in open_functions
-        if _is_offered_method(name, graph.functions[name]) and name.rpartition(".")[2] not in called_methods
-    }
+    methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
     called = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
     return repeated, repeated - regular - called
 
@@ -160,7 +154,8 @@ def _repeated_functions(
 def _is_offered_method(name: str, function: UserFunction) -> bool:
     """Whether a function is a method that only code of other programs can call. A framework may call methods of its own
     classes, and Python calls operator methods, but both call a constructor only if some code makes an object."""
-    if not function.owner or function.bases or function.is_of_foreign_class:
+    # ``self.mix(x)`` in another class may call the method ``mix`` of a mixin.
+    if not function.owner or "Mixin" in function.owner or function.bases or function.is_of_foreign_class:
         return False
     return _DUNDER.fullmatch(name.rpartition(".")[2]) is None or name.endswith((".__init__", ".__post_init__"))
 
