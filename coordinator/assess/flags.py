@@ -75,6 +75,11 @@ def on_by_default(arguments: ast.arguments) -> Iterator[str]:
             yield parameter.arg.lstrip("_")
 
 
+def text_flag(name: str, text: str) -> Flag:
+    """The flag for a mode that a text selects: ``pool="max"``."""
+    return Flag(f'{name.lstrip("_")}="{text}"')
+
+
 def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterator[Flag]:
     """The flags that may be on after a flag with this name got a value: ``f(sparse=True)``, ``self.sparse = True``.
 
@@ -82,6 +87,8 @@ def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterato
     ``sparse`` is a flag that is off, then ``f(sparse=self.sparse)`` leaves ``sparse`` off.
     """
     flag_name = name.lstrip("_")
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield text_flag(flag_name, value.value)
     if is_off(value, own_flags):
         return
     yield Flag(flag_name, is_none=True)
