@@ -104,8 +104,12 @@ class SiteResolver(CallReader):
                 self._bind(alias.asname or root, imported_value(alias.name if alias.asname else root))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
-        if not node.level and (node.module or "").partition(".")[0] in ROOTS:
+        root, _, rest = (node.module or "").partition(".")
+        if not node.level and root in ROOTS:
             super()._import_from(node)
+            if any(alias.name == "*" for alias in node.names):
+                stars = self._facts.stars.setdefault(self.reading.module, [])
+                stars.append(".".join(filter(None, (ROOTS[root], rest))))
             return
         module = self._absolute(node)
         self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY

@@ -101,7 +101,7 @@ def _link(
     facts.finish()
     # The memory is largest below, and the workers' answers have left free memory between the facts.
     return_free_memory()
-    linker = Linker(facts, readings, knowledge)
+    linker = Linker(facts, readings, knowledge, public)
     # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
     # because the memory is largest at the end of this function.
     nothing = Facts()
@@ -114,7 +114,7 @@ def _link(
     host_functions: dict[str, bool] = {}
     uses_of_private: dict[str, set[tuple[str, Flag | None]]] = {}
     for reading in readings:
-        for use in linker.uses(reading, public):
+        for use in linker.uses(reading):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
