@@ -458,7 +458,9 @@ class Linker:
         """Record that a parameter is an array, because it is passed to a framework's function. The names of functions
         from ``import *`` are known only here."""
         match function, positional:
-            case str(), [Symbol(path) as parameter, *_] if parameter.is_parameter and self._knowledge.computes(function):
+            case str(), [Symbol(path) as parameter, *_] if parameter.is_parameter and self._knowledge.computes(
+                function
+            ):
                 self._facts.parameters.setdefault(path, function.partition(".")[0])
 
     def _parameter(self, path: str) -> Binding:

@@ -96,6 +96,7 @@ class Site:
     """The path relative to the assessed code. For a notebook it includes the cell: ``train.ipynb#3``."""
     line: int
     column: int
+    """The column in characters, counted from 1; 0 for a recorded call."""
     function: str
     """The function's public name: ``torch.where``, ``torch.Tensor.__getitem__``."""
     certainty: Certainty

@@ -75,6 +75,7 @@ def test_what_is_unknown_guarded_or_only_a_note_does_not_fail() -> None:
         ("foo(x)  # portolan: ignore[torch.*] all", True),
         ("foo(x)  # portolan: ignore[torch.fo] another", False),
         ("foo(x)  # portolan: ignore", False),
+        ("foo(  # portolan: ignore[torch.bar]\n)  # portolan: ignore[torch.foo] why", True),
         ("foo(x)  # ignore[torch.foo]", False),
     ],
 )

@@ -295,6 +295,15 @@ def test_calls_with_different_positional_values_stay_different() -> None:
     assert (first.call, second.call) == (CallSite(2, {}, {2: 1}), CallSite(2, {}, {2: 2}))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_columns_count_characters(encoding: str) -> None:
+    code = f"# coding: {encoding}\nimport torch\né = 'é'; torch.add(é, 1)\n".encode(encoding)
+    knowledge, public = shipped_knowledge()
+    reading = read_one(files.SourceFile("a.py", "", code), "", knowledge)
+    (site,) = link_readings([reading], knowledge, public, {"torch"}).sites
+    assert (site.line, site.column) == (3, len("é = 'é'; torch.") + 1)
+
+
 def test_a_site_says_where_it_stands() -> None:
     code = (
         "class Net:\n    def forward(self, x: torch.Tensor):\n"
