@@ -212,6 +212,8 @@ class AssessedSource:
     unread: tuple[UnreadFile, ...] = ()
     files: int = 0
     """The number of files that were read."""
+    frameworks: frozenset[str] = frozenset()
+    """The frameworks that the code imports, whether they were asked for or not."""
     star_imports: int = 0
     """The number of star imports, which hide the origin of names."""
     dynamic_names: int = 0

@@ -37,6 +37,7 @@ BATCH_BYTES = 150_000
 BATCHES_AHEAD = 2
 """The number of batches for each worker that are submitted before the first of them has a result."""
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
+_FRAMEWORK_OF = {root: name for name, root in ROOTS.items()}
 SUFFIXES = (".py", ".ipynb")
 OLD_NOTEBOOK = "a notebook of format 3 or older: convert it with `jupyter nbconvert --to notebook --inplace`"
 SHOWN_REASONS = 3
@@ -151,6 +152,7 @@ def _link(
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
+        frameworks=frozenset(_FRAMEWORK_OF[root] for reading in readings for root in reading.frameworks),
         star_imports=sum(reading.star_imports for reading in readings),
         dynamic_names=sum(reading.dynamic_names for reading in readings),
         calls=graph.calls,

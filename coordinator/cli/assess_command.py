@@ -101,13 +101,13 @@ def assess(
         ),
     ] = False,
     fail_on: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="KINDS",
             help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
             "falls-back, slow. `slow:20` counts calls as slow from a factor of 20 (default: 10).",
         ),
-    ] = "",
+    ] = None,
     chart: Annotated[
         bool,
         typer.Option(
@@ -135,7 +135,7 @@ def assess(
     ships with Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this
     machine.
     """
-    gate = Gate.parse(fail_on)
+    gate = Gate() if fail_on is None else Gate.parse(fail_on)
     selector = Selector.parse(on)
     evidence = partial(find_evidence, data, url, data_dir, selector)
     recording = Path(path) if path is not None else None

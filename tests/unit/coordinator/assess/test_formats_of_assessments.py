@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -125,6 +126,23 @@ def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites:
     used_sites = [site(name, positional=None if name == "torch.some" else 9) for name in sites]
     assessment = assessment_of(CASES, *used_sites) if used_sites else Assessment((), {}, {})
     assert report(assessment, *used_sites).first_line == first_line
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"frameworks": frozenset({"jax"})}, ", but imports jax (name its target with --on)."),
+        ({"frameworks": frozenset({"torch"})}, "."),
+        (
+            {"frameworks": frozenset({"torch"}), "dynamic_names": 2},
+            " by a plain name, but has 2 names that may hide uses.",
+        ),
+    ],
+)
+def test_a_first_line_that_finds_no_use_says_what_may_be_the_reason(changes: dict[str, Any], words: str) -> None:
+    line = report(assessment_of(()), source=source(**changes)).first_line
+    known = "can go wrong" if words == "." else "is known"
+    assert line == f"On torch/xla nothing {known}: this code uses no function of torch{words}"
 
 
 def test_a_first_line_that_finds_nothing_says_that_files_were_not_read() -> None:

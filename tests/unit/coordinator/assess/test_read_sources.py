@@ -52,6 +52,12 @@ def notebook(*cells: str | list[str]) -> str:
     return json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]})
 
 
+def test_the_frameworks_that_code_imports_are_named_beside_the_one_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\nimport tensorflow as tf\ntorch.add(1, 2)\ntf.add(1, 2)")
+    source = read_sources(tmp_path, frameworks=["torch"])
+    assert ({site.function for site in source.sites}, source.frameworks) == ({"torch.add"}, {"torch", "tensorflow"})
+
+
 @pytest.mark.parametrize(
     "line", ["files = !ls", "first, *rest = !ls", "seconds = %timeit -o f()", "options['a'] = %env A", "await f()"]
 )
