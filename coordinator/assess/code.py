@@ -8,6 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from coordinator.assess.notebooks import split_cell
+from coordinator.assess.statements import Statement, statement_at, statements_of
+from coordinator.assess.syntax import LINE_END
 from coordinator.catalogue.usage.sources import sources
 from coordinator.errors import CatalogueError
 
@@ -28,11 +31,23 @@ class Code:
         self._root = root
         self._containing = containing.encode()
         self._lines: dict[str, Sequence[str]] = {}
+        self._statements: dict[str, Sequence[Statement]] = {}
 
     def line(self, path: str, number: int) -> str:
         """Return the line with this path and number; an empty text if the file has no such line."""
         lines = self._of(path)
         return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def line_with_end(self, path: str, number: int) -> str:
+        """Return the line, followed by the last line of its statement. A formatter that splits a call over several
+        lines leaves a comment behind the closing bracket."""
+        line = self.line(path, number)
+        if path not in self._statements:
+            lines = self._of(path)
+            self._statements[path] = (statements_of("\n".join(lines).encode()) if lines else None) or ()
+        statement = statement_at(number, self._statements[path])
+        is_split = statement is not None and statement.last > number
+        return f"{line}\n{self.line(path, statement.last)}" if statement is not None and is_split else line
 
     def excerpt(self, path: str, number: int) -> list[SourceLine]:
         """The line with its neighboring lines."""
@@ -49,14 +64,14 @@ class Code:
         return self._lines[path]
 
     def _read(self, path: str) -> Sequence[str]:
-        file, is_cell, cell = path.partition("#")
+        file, cell = split_cell(path)
         content = self._content(file)
         if self._containing not in content:
             return ()
-        if is_cell:
-            source = json.loads(content)["cells"][int(cell) - 1]["source"]
-            return (source if isinstance(source, str) else "".join(source)).splitlines()
-        return content.decode(errors="replace").splitlines()
+        if cell is not None:
+            source = json.loads(content)["cells"][cell - 1]["source"]
+            return LINE_END.split(source if isinstance(source, str) else "".join(source))
+        return LINE_END.split(content.decode(errors="replace"))
 
     def _content(self, file: str) -> bytes:
         if self._root.is_dir():

@@ -16,6 +16,7 @@ from typing import Annotated, NamedTuple, TypeVar, cast
 from pydantic import AfterValidator, PlainSerializer, ValidationInfo
 
 from coordinator.catalogue.releases import version_numbers
+from coordinator.catalogue.surfaces import ROOTS
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import join_words
 from coordinator.figures.second_shape import SecondShape, second_shape
@@ -300,7 +301,11 @@ def _nobody_charted(selector: Selector, evidence: EvidenceSet) -> str:
         return f"{target_name} is the host, to which other targets are compared: name another device, such as torch/xla"
     short_names: Sequence[str] = sorted({target.short for target in evidence.targets})
     there = ", ".join(sorted({target.target for target in evidence.targets})) or "nothing"
-    guess = did_you_mean(target_name, [name for name in short_names if name != target_name])
+    other_names = [name for name in short_names if name != target_name]
+    if selector.framework in ROOTS:
+        # ``torch/xla`` is similar to ``jax/xla``, but is no answer for a JAX program.
+        other_names = [name for name in other_names if name.startswith(f"{selector.framework}/")]
+    guess = did_you_mean(target_name, other_names)
     return (
         f"nobody charted {target_name}; the evidence ({evidence.origin}) has {there}{guess or ':'} "
         f"chart it with a runner, or name an evidence file with --data"

@@ -20,7 +20,8 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Parse the value of ``--fail-on``. Raises ``AssessmentError`` for an unknown kind or an invalid number."""
+        """Parse the value of ``--fail-on``. Raises ``AssessmentError`` if there is no kind, for an unknown kind
+        and for an invalid number."""
         kinds, slow = set[Kind](), SLOW
         for word in filter(None, (part.strip() for part in text.split(","))):
             name, has_number, number = word.partition(":")
@@ -32,6 +33,8 @@ class Gate:
             kinds.add(Kind(name))
             if has_number:
                 slow = _times(word, number)
+        if not kinds:
+            raise AssessmentError(f"--fail-on {text!r} names no kind: choose from {', '.join(Kind)}")
         return cls(frozenset(kinds), slow)
 
     def failing(self, assessment: Assessment) -> tuple[Finding, ...]:

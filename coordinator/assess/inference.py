@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
+from tokenize import detect_encoding
 from typing import ClassVar
 
 from coordinator.assess.annotations import is_alias_of_types
@@ -22,11 +24,12 @@ from coordinator.assess.guards import guard_of, guard_of_else, guard_of_error, g
 from coordinator.assess.host_arrays import anywhere, takes_host_by_default
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
-from coordinator.assess.mentions import FileReading, Form, FunctionFact
+from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention
 from coordinator.assess.python_values import imported_value
 from coordinator.assess.recorder import MODULE_SCOPES
 from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
+    LINE_END,
     callee_of,
     choice_of,
     default_texts,
@@ -105,8 +108,12 @@ class SiteResolver(CallReader):
                 self._bind(alias.asname or root, imported_value(alias.name if alias.asname else root))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
-        if not node.level and (node.module or "").partition(".")[0] in ROOTS:
+        root, _, rest = (node.module or "").partition(".")
+        if not node.level and root in ROOTS:
             super()._import_from(node)
+            if any(alias.name == "*" for alias in node.names):
+                stars = self._facts.stars.setdefault(self.reading.module, [])
+                stars.append(".".join(filter(None, (ROOTS[root], rest))))
             return
         module = self._absolute(node)
         self.reading.imports_numpy |= not node.level and module.partition(".")[0] in _NUMPY
@@ -516,7 +523,21 @@ class SiteResolver(CallReader):
 
 def read_file(content: bytes, path: str, module: str, *, is_package: bool, knowledge: Knowledge) -> FileReading:
     """Read one file. Raises the errors of ``ast.parse`` for an unreadable source."""
-    return SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
+    reading = SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
+    if not content.isascii():
+        encoding, _ = detect_encoding(BytesIO(content).readline)
+        reading.mentions.change_all(_with_columns_in_characters(LINE_END.split(content.decode(encoding))))
+    return reading
+
+
+def _with_columns_in_characters(lines: Sequence[str]) -> Callable[[Mention], Mention]:
+    """A function that replaces a mention's column, which ``ast`` counts in bytes of UTF-8."""
+
+    def with_column(mention: Mention) -> Mention:
+        before = lines[mention.line - 1].encode()[: mention.column - 1]
+        return mention._replace(column=len(before.decode(errors="replace")) + 1)
+
+    return with_column
 
 
 def _is_function(value: Binding) -> bool:

@@ -14,7 +14,11 @@ PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow", "tensorflow-cpu"),
 
 def installed_version(framework: str, project: Path, environment: Path | None) -> str | None:
     """The framework's version in the active virtual environment, in the project's environment, or in the environment of
-    this program. None if no environment contains the framework."""
+    this program. None if no environment contains the framework.
+
+    The project's environment may also be in a folder above ``project``, because the code may be in a subfolder of the
+    project, such as ``src``.
+    """
     names = PACKAGES.get(framework, (framework,))
     for folder in _site_packages(project, environment):
         for distribution in distributions(path=[str(folder)]):
@@ -29,7 +33,8 @@ def installed_version(framework: str, project: Path, environment: Path | None) -
 
 
 def _site_packages(project: Path, environment: Path | None) -> Iterator[Path]:
-    home = project if project.is_dir() else project.parent
-    for folder in filter(None, (environment, home / ".venv", home / "venv")):
+    home = project.resolve()
+    own = (folder / name for folder in (home, *home.parents) for name in (".venv", "venv"))
+    for folder in filter(None, (environment, *own)):
         if os.path.isfile(folder / "pyvenv.cfg"):
             yield from sorted(folder.glob("lib/python*/site-packages"))

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from sys import intern
 
 from coordinator.assess.values import Elements, Items, Method, Thing, array, is_array
@@ -228,6 +230,21 @@ class PublicNames:
             return self._known[name]
         except KeyError:
             return self._known.setdefault(name, self._look_up(name))
+
+    def has(self, name: str) -> bool:
+        """Whether a name is public, or is a module with public names."""
+        return self.canonical(name) is not None or plain_name(name) in self._modules
+
+    @cached_property
+    def _modules(self) -> frozenset[str]:
+        """The modules and classes that contain public names. They are collected only for code with star imports of a
+        framework."""
+        modules = set[str]()
+        for names in chain.from_iterable(self._releases.values()):
+            for name in chain(names.canonical, names.aliases):
+                while (name := name.rpartition(".")[0]) and name not in modules:
+                    modules.add(name)
+        return frozenset(modules)
 
     def _look_up(self, name: str) -> str | None:
         for release in self._releases.get(name.partition(".")[0], ()):

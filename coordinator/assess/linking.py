@@ -47,6 +47,7 @@ from coordinator.assess.values import (
     element_of,
     item_of,
 )
+from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
@@ -64,6 +65,10 @@ MOST_REMEMBERED = 20_000
 one file."""
 MOST_PASSED = 8
 """The maximum number of passed values that are evaluated for one parameter."""
+_PUBLIC_ROOTS = frozenset(ROOTS.values())
+_FRAMEWORK_MODULES = {"keras": "tf.keras"}
+"""Packages that are also modules of a framework. They are resolved here and not in each file, because the user's code
+may be a module of this name."""
 _MISSING: Any = object()
 """The result of a look-up without result, because None is a possible value."""
 _FINAL = frozenset({str, Thing, Method, type(OTHER)})
@@ -111,8 +116,11 @@ class Linker:
     """Determines the value of each symbol of the user's code, such as a framework function, from the readings of all
     files."""
 
-    def __init__(self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge) -> None:
+    def __init__(
+        self, facts: Facts, readings: Sequence[FileReading], knowledge: Knowledge, public: PublicNames
+    ) -> None:
         self._facts = facts
+        self._public = public
         self._packages = frozenset(reading.module for reading in readings if reading.is_package)
         self._modules = _with_parents(reading.module for reading in readings)
         self._aliases = _short_names(self._modules, self._packages)
@@ -222,7 +230,7 @@ class Linker:
             return self._parameter(path)
         owner, _, name = path.rpartition(".")
         if not owner:
-            return OTHER
+            return _FRAMEWORK_MODULES.get(name, OTHER)
         return None if owner == "?" else self._member(self._evaluate(owner), name)
 
     def _read_augmentations(self, readings: Sequence[FileReading]) -> Iterator[str]:
@@ -272,7 +280,10 @@ class Linker:
 
     def _member_of_module(self, module: str, name: str) -> Binding:
         for star in self._facts.stars.get(module, ()):
-            if self._may_have(star, name):
+            if star.partition(".")[0] in _PUBLIC_ROOTS:
+                if self._public.has(f"{star}.{name}"):
+                    return f"{star}.{name}"
+            elif self._may_have(star, name):
                 member = self._evaluate(f"{star}.{name}")
                 if member is not None and member is not OTHER:
                     return member
@@ -431,16 +442,27 @@ class Linker:
     # Parameters
 
     def _passed_values(
-        self, callee: Binding, positional: Iterable[Binding], keywords: Mapping[str, Binding]
+        self, callee: Binding, positional: Sequence[Binding], keywords: Mapping[str, Binding]
     ) -> Iterator[tuple[str, Binding]]:
         for option in callee.values if isinstance(callee, Alternatives) else (callee,):
-            path = self.function_of(self.value(option))
+            function = self.value(option)
+            path = self.function_of(function)
             if path is None:
+                self._use_as_array(function, positional)
                 continue
             names = self._facts.functions[path].parameters
             for name, value in (*zip(names, positional, strict=False), *keywords.items()):
                 if name in names and value is not None and f"{path}<{name}>" not in self._facts.names:
                     yield f"{path}<{name}>", value
+
+    def _use_as_array(self, function: Binding, positional: Sequence[Binding]) -> None:
+        """Record that a parameter is an array, because it is passed to a framework's function. The names of functions
+        from ``import *`` are known only here."""
+        match function, positional:
+            case str(), [Symbol(path) as parameter, *_] if parameter.is_parameter and self._knowledge.computes(
+                function
+            ):
+                self._facts.parameters.setdefault(path, function.partition(".")[0])
 
     def _parameter(self, path: str) -> Binding:
         root = self._facts.parameters.get(path)
@@ -460,7 +482,7 @@ class Linker:
 
     # Uses
 
-    def uses(self, reading: FileReading, public: PublicNames) -> Iterator[Site | CallEdge]:
+    def uses(self, reading: FileReading) -> Iterator[Site | CallEdge]:
         """The sites of one file, and its calls of the user's own functions."""
         self._limit_memory()
         self._roles.clear()
@@ -470,10 +492,10 @@ class Linker:
             self._use_classes((mention.value, *options), reading.module, mention.within)
             if isinstance(value, Alternatives):
                 callees = list(filter(None, map(self.function_of, options)))
-                option_sites = (self._site(mention, option, reading, public) for option in options)
+                option_sites = (self._site(mention, option, reading) for option in options)
                 yield from _sites_of_choice(options, [site for site in option_sites if site is not None], callees)
             else:
-                site = self._site(mention, value, reading, public)
+                site = self._site(mention, value, reading)
                 if site is not None:
                     yield site
                 callee = self.function_of(value) if type(value) is Symbol else None
@@ -534,7 +556,7 @@ class Linker:
         if len(self._memo) > MOST_REMEMBERED:
             self._memo.clear()
 
-    def _site(self, mention: Mention, value: Binding, reading: FileReading, public: PublicNames) -> Site | None:
+    def _site(self, mention: Mention, value: Binding, reading: FileReading) -> Site | None:
         call = mention.call
         match mention.form:
             case Form.called:
@@ -557,7 +579,7 @@ class Linker:
                 if operation is None or thing is None:
                     return None
                 name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
-        public_name = public.canonical(name) if name and name not in LAYERS else None
+        public_name = self._public.canonical(name) if name and name not in LAYERS else None
         if public_name is None and use is Use.operator and name:
             public_name = name  # Surfaces do not list operators themselves.
         if public_name is None:
@@ -802,7 +824,7 @@ class Linker:
                 )
                 if is_of_others and mention.call == CallSite(0, {}):
                     is_told = False
-                if receiver and not receiver.endswith(CALLED) and is_told:
+                if receiver not in self._modules and not receiver.endswith(CALLED) and is_told:
                     return f"{array(root, certain=False).of}.{method}", Certainty.guessed
         return "", Certainty.guessed
 

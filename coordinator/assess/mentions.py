@@ -53,6 +53,10 @@ class Parcel(Generic[Item]):
         """Replace one of the appended items."""
         self._items[number] = change(self._items[number])
 
+    def change_all(self, change: Callable[[Item], Item]) -> None:
+        """Replace all appended items."""
+        self._items[:] = map(change, self._items)
+
     def __iter__(self) -> Iterator[Item]:
         if not self._packed:
             return iter(self._items)
@@ -88,6 +92,7 @@ class Mention(NamedTuple):
     """The value that is used: the callee, the function, the indexed value, or the left operand."""
     line: int
     column: int
+    """The column, counted from 1."""
     within: str
     call: CallSite | None = None
     other: Binding = None

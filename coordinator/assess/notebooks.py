@@ -5,12 +5,25 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MAGICS_OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 """Cell magics that run the cell as Python."""
 _MAGIC = ("%", "!", "?")
+_ASSIGNED_MAGIC = re.compile(r"(?P<names>[\w.,* \t\[\]'\"]+=\s*)[%!](?!=)")
+"""Matches the start of a line that assigns the result of a magic or of a shell command: ``files = !ls``."""
+
+
+_CELL = re.compile(r"(?P<file>.*\.ipynb)#(?P<cell>[0-9]+)", re.DOTALL)
+
+
+def split_cell(path: str) -> tuple[str, int | None]:
+    """The file of a path that a report shows, and the number of the cell: ``train.ipynb#3``. The number is None for
+    other files. The name of a folder may contain ``#`` too."""
+    match = _CELL.fullmatch(path)
+    return (match["file"], int(match["cell"])) if match else (path, None)
 
 
 @dataclass(frozen=True)
@@ -96,4 +109,5 @@ def _without_magic(line: str) -> str:
     if plain.startswith(_MAGIC) or plain.rstrip().endswith("?"):
         # A statement is needed, because the line may be the only one in its block.
         return line[: len(line) - len(plain)] + "pass"
-    return line
+    assigned = _ASSIGNED_MAGIC.match(line)
+    return f"{assigned['names']}None" if assigned else line

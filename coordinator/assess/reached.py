@@ -6,25 +6,17 @@ some of its lines. For files without data, such as notebooks, it is unknown whet
 
 from __future__ import annotations
 
-import ast
 import json
 import sqlite3
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from coordinator.assess.sites import AssessedSource, Site
+from coordinator.assess.statements import Statement, statement_at, statements_of
 from coordinator.errors import AssessmentError
 
 _SQLITE = b"SQLite format 3\x00"
-
-
-class _Statement(NamedTuple):
-    first: int
-    last: int
-    """The last line of the statement itself, without the lines of a block inside it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
 
     Raises ``AssessmentError`` if no file was measured, because the data then belong to another project.
     """
-    statements: dict[str, list[_Statement] | None] = {}
+    statements: dict[str, list[Statement] | None] = {}
     sites = []
     for site in source.sites:
         file = (root / site.path).resolve()
@@ -77,27 +69,19 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
     return replace(source, sites=tuple(sites))
 
 
-def _is_reached(site: Site, statements: list[_Statement], ran: frozenset[int]) -> bool | None:
-    number = bisect_right(statements, site.line, key=lambda statement: statement.first)
-    if number == 0:
+def _is_reached(site: Site, statements: list[Statement], ran: frozenset[int]) -> bool | None:
+    statement = statement_at(site.line, statements)
+    if statement is None:
         return None
-    first, last = statements[number - 1]
-    return any(line in ran for line in range(first, max(last, site.line) + 1))
+    return any(line in ran for line in range(statement.first, max(statement.last, site.line) + 1))
 
 
-def _statements(file: Path) -> list[_Statement] | None:
-    """The statements of a file, sorted by their first lines; None if the file cannot be parsed."""
+def _statements(file: Path) -> list[Statement] | None:
+    """The statements of a file; None if the file cannot be read."""
     try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return statements_of(file.read_bytes())
+    except OSError:
         return None
-    return sorted(_Statement(node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt))
-
-
-def _last_line(node: ast.stmt) -> int:
-    body = getattr(node, "body", None)
-    last: int = body[0].lineno - 1 if body else (node.end_lineno or node.lineno)
-    return max(last, node.lineno)
 
 
 def _candidate_paths(name: str, folder: Path) -> Iterator[Path]:

@@ -15,9 +15,10 @@ from coordinator.assess.evidence import CaseEvidence, TargetEvidence
 from coordinator.assess.findings import Assessment, Finding, most_first, rank
 from coordinator.assess.recordings import sites_of
 from coordinator.assess.sites import Site
-from coordinator.assess.verdicts import IMPRECISE, KINDS, Kind, Meets, SiteVerdict, Weight, slowness
+from coordinator.assess.verdicts import BACKWARD_PASS, IMPRECISE, KINDS, Kind, Meets, SiteVerdict, Weight, slowness
 from coordinator.results.conditions import condition_of, function_condition
 from protocol.recording import CallEntry, Recording
+from protocol.recording_format import GRADIENT_SUFFIX
 
 BASIS = "replays of its calls"
 
@@ -69,6 +70,8 @@ def _findings(
 
 
 def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: Sequence[CaseEvidence]) -> SiteVerdict:
+    if all(map(_is_backward, failing)):
+        cases = list(filter(_is_backward, cases))
     is_imprecise = kind is Kind.wrong and all(case.is_imprecise for case in failing)
     condition = condition_of(cases, lambda case: case in failing) if len(failing) < len(cases) else None
     first = failing[0]
@@ -80,7 +83,7 @@ def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: 
         meets=Meets.met,
         failing=len(failing),
         of=len(cases),
-        basis=BASIS,
+        basis=f"{BASIS} {BACKWARD_PASS}" if all(map(_is_backward, failing)) else BASIS,
         condition=str(condition) if condition else "",
         why_note=IMPRECISE if is_imprecise else "",
         judges=function_condition(cases).judges,
@@ -88,7 +91,22 @@ def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: 
         causes=tuple(sorted({str(case.cause) for case in failing if case.cause})),
         case=first.case,
         chart=first.chart,
+        backward=_is_of_backward_pass(kind, failing),
     )
+
+
+def _is_of_backward_pass(kind: Kind, failing: Sequence[CaseEvidence]) -> bool:
+    """Whether the backward pass has this result too. A replay with the backward pass runs the forward pass first, so
+    for a fallback the operations decide."""
+    backward = list(filter(_is_backward, failing))
+    if kind is not Kind.falls_back or len(backward) == len(failing):
+        return bool(backward)
+    forward_operations = {name for case in failing if not _is_backward(case) for name in case.operations}
+    return any(not forward_operations.issuperset(case.operations) for case in backward)
+
+
+def _is_backward(case: CaseEvidence) -> bool:
+    return case.case.endswith(GRADIENT_SUFFIX)
 
 
 def _at(calls: Sequence[CallEntry], failing: Mapping[str, CaseEvidence]) -> tuple[Site, ...]:

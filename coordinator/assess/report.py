@@ -72,8 +72,10 @@ class AssessmentReport:
         if serious:
             return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:
+            nothing = "nothing is known" if self._hidden_uses else "nothing can go wrong"
             return (
-                f"{where} nothing can go wrong: this code uses no function of {self.target.framework}{self._not_seen}."
+                f"{where} {nothing}: this code uses no function of {self.target.framework}"
+                f"{self._hidden_uses}{self._not_seen}."
             )
         if not self.assessment.charted:
             return f"{where} nothing is known: none of the functions that this code uses is charted."
@@ -86,6 +88,18 @@ class AssessmentReport:
             f"{where} nothing that this code calls is known to go wrong: {charted_functions} of its "
             f"{plural(functions, 'function')} {_be(charted_functions)} charted{self._not_seen}."
         )
+
+    @property
+    def _hidden_uses(self) -> str:
+        """A clause about other frameworks that the code imports, or about names that hide uses; empty if there are
+        none."""
+        others = sorted(self.source.frameworks - {self.target.framework})
+        if others:
+            return f", but imports {join_words(others)} (name its target with --on)"
+        hiding = self.source.star_imports + self.source.dynamic_names
+        if hiding and self.target.framework in self.source.frameworks:
+            return f" by a plain name, but has {plural(hiding, 'name')} that may hide uses"
+        return ""
 
     @property
     def _not_seen(self) -> str:

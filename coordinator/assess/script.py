@@ -136,7 +136,7 @@ def assess_script_on(script: Script, source: AssessedSource, evidence: Iterable[
 
 
 def _reports(script: Script, source: AssessedSource, evidence: Iterable[EvidenceSet]) -> Iterator[AssessmentReport]:
-    line = CodeInMemory(script.content).line
+    line = CodeInMemory(script.content).line_with_end
     for part in evidence:
         for target in part.targets:
             root = ROOTS[target.framework]

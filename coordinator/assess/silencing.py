@@ -31,8 +31,8 @@ def ignores(line: str, function: str) -> bool:
 
     The comment may list several functions, separated by commas. Each may be a glob.
     """
-    comment = _COMMENT.search(line)
-    return comment is not None and any(fnmatchcase(function, name.strip()) for name in comment["functions"].split(","))
+    comments = _COMMENT.finditer(line)
+    return any(fnmatchcase(function, name.strip()) for comment in comments for name in comment["functions"].split(","))
 
 
 class KnownFinding(BaseModel):

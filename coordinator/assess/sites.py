@@ -98,6 +98,7 @@ class Site:
     """The path relative to the assessed code. For a notebook it includes the cell: ``train.ipynb#3``."""
     line: int
     column: int
+    """The column in characters, counted from 1; 0 for a recorded call."""
     function: str
     """The function's public name: ``torch.where``, ``torch.Tensor.__getitem__``."""
     certainty: Certainty
@@ -213,6 +214,8 @@ class AssessedSource:
     unread: tuple[UnreadFile, ...] = ()
     files: int = 0
     """The number of files that were read."""
+    frameworks: frozenset[str] = frozenset()
+    """The frameworks that the code imports, whether they were asked for or not."""
     star_imports: int = 0
     """The number of star imports, which hide the origin of names."""
     dynamic_names: int = 0

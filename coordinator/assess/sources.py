@@ -37,6 +37,7 @@ BATCH_BYTES = 150_000
 BATCHES_AHEAD = 2
 """The number of batches for each worker that are submitted before the first of them has a result."""
 FRAMEWORKS: Collection[str] = tuple(ROOTS)
+_FRAMEWORK_OF = {root: name for name, root in ROOTS.items()}
 SUFFIXES = (".py", ".ipynb")
 OLD_NOTEBOOK = "a notebook of format 3 or older: convert it with `jupyter nbconvert --to notebook --inplace`"
 SHOWN_REASONS = 3
@@ -102,7 +103,7 @@ def _link(
     facts.finish()
     # The memory is largest below, and the workers' answers have left free memory between the facts.
     return_free_memory()
-    linker = Linker(facts, readings, knowledge)
+    linker = Linker(facts, readings, knowledge, public)
     # Only the linker needed the passed arguments, and only the loop below needs the mentions. They are released early,
     # because the memory is largest at the end of this function.
     nothing = Facts()
@@ -115,7 +116,7 @@ def _link(
     host_functions: dict[str, bool] = {}
     uses_of_private: dict[str, set[tuple[str, Flag | None]]] = {}
     for reading in readings:
-        for use in linker.uses(reading, public):
+        for use in linker.uses(reading):
             if isinstance(use, CallEdge):
                 if use.caller != use.callee:
                     host_functions[use.callee] = host_functions.get(use.callee, True) and use.keeps_host
@@ -156,6 +157,7 @@ def _link(
         device_questions=tuple(dict.fromkeys(question for reading in readings for question in reading.questions)),
         unread=tuple(unread for reading in readings for unread in reading.unread),
         files=sum(reading.is_read for reading in readings),
+        frameworks=frozenset(_FRAMEWORK_OF[root] for reading in readings for root in reading.frameworks),
         star_imports=sum(reading.star_imports for reading in readings),
         dynamic_names=sum(reading.dynamic_names for reading in readings),
         calls=graph.calls,

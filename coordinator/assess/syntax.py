@@ -11,6 +11,8 @@ from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.guards import guard_of
 from coordinator.assess.operators import HOST_VALUES
 
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""Matches the ends of lines in Python's syntax. ``str.splitlines`` also splits at form feeds and other characters."""
 TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 """Methods that move an array to the host."""
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})

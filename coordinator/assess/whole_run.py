@@ -10,7 +10,6 @@ from functools import cached_property
 from coordinator.assess.findings import Finding
 from coordinator.assess.recorded_run import place_of
 from coordinator.assess.verdicts import Kind
-from protocol.recording_format import GRADIENT_SUFFIX
 from protocol.watched_run import WatchedEvent, WatchedRun
 
 KINDS: Mapping[str, Kind] = {"raised": Kind.fails, "fell_back": Kind.falls_back}
@@ -114,7 +113,7 @@ def _is_shown(finding: Finding, function: str, kind: Kind) -> bool:
     """Whether the run showed what a finding predicts. An event of the backward pass confirms a finding about a call's
     gradient."""
     verdict = finding.verdict
-    is_own = verdict.function == function or (function == BACKWARD and verdict.case.endswith(GRADIENT_SUFFIX))
+    is_own = verdict.function == function or (function == BACKWARD and verdict.backward)
     return is_own and verdict.kind is kind
 
 

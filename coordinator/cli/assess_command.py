@@ -29,7 +29,7 @@ from coordinator.assess.replayed import assess_replays, without_outcome
 from coordinator.assess.report import AssessmentReport
 from coordinator.assess.silencing import MARK, baseline_of, read_baseline, silence
 from coordinator.assess.sites import AssessedSource
-from coordinator.assess.sources import SourceReader, locate, nothing_read
+from coordinator.assess.sources import SUFFIXES, SourceReader, locate, nothing_read
 from coordinator.assess.whole_run import WholeRun
 from coordinator.cli.evidence_source import find_evidence
 from coordinator.cli.output import require_folder, writing
@@ -101,13 +101,13 @@ def assess(
         ),
     ] = False,
     fail_on: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="KINDS",
             help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
             "falls-back, slow. `slow:20` counts calls as slow from a factor of 20 (default: 10).",
         ),
-    ] = "",
+    ] = None,
     chart: Annotated[
         bool,
         typer.Option(
@@ -135,7 +135,7 @@ def assess(
     ships with Portolan. With --run, your program's own calls are replayed, if the target's framework is set up on this
     machine.
     """
-    gate = Gate.parse(fail_on)
+    gate = Gate() if fail_on is None else Gate.parse(fail_on)
     selector = Selector.parse(on)
     evidence = partial(find_evidence, data, url, data_dir, selector)
     recording = Path(path) if path is not None else None
@@ -168,7 +168,7 @@ def assess(
             sink.write(baseline_of(assessment, target.short).model_dump_json(indent=1).encode() + b"\n")
     known_findings = None if baseline_content is None else read_baseline(baseline_content, str(baseline), target.short)
     # The lines of all files take 100 MB for a large package. Only files with comments for Portolan are needed here.
-    remaining = silence(assessment, Code(subject.place, MARK).line, known_findings)
+    remaining = silence(assessment, Code(subject.place, MARK).line_with_end, known_findings)
     whole = watch(run, target.framework, target.device, WHOLE_LIMIT_S) if is_whole and run is not None else None
     report = AssessmentReport(
         path=subject.path,
@@ -328,10 +328,10 @@ def _with_older(targets: tuple[TargetEvidence, ...], data: Path | None) -> tuple
 
 
 def _prefix(place: Path) -> str:
-    """The path from the working directory to the folder from which the paths of call sites begin; empty if this folder
-    is outside of the working directory.
+    """The path from the working directory to the folder or archive from which the paths of call sites begin; empty if
+    this folder or archive is outside of the working directory.
     """
-    folder = place if place.is_dir() else place.parent
+    folder = place.parent if place.is_file() and place.suffix in SUFFIXES else place
     try:
         within = folder.resolve().relative_to(Path.cwd())
     except ValueError:

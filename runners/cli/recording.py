@@ -135,6 +135,7 @@ def _summary(recording: Recording, out: Path, end_words: str) -> Iterator[str]:
     )
     if recording.left_out:
         count = sum(site.count for entry in recording.left_out for site in entry.sites)
-        first = "; ".join(f"{entry.function}: {entry.reason}" for entry in recording.left_out[:MOST_NOTES])
-        yield f"left out: {count:,} calls of {len(recording.left_out):,} kinds ({first})"
+        kinds = list(dict.fromkeys(f"{entry.function}: {entry.reason}" for entry in recording.left_out))
+        first = "; ".join(kinds[:MOST_NOTES])
+        yield f"left out: {_count(count, 'call')} of {_count(len(kinds), 'kind')} ({first})"
     yield from recording.notes

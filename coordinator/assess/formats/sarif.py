@@ -10,6 +10,7 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from coordinator.assess.findings import Finding
+from coordinator.assess.notebooks import split_cell
 from coordinator.assess.report import AssessmentReport, kind_sentence
 from coordinator.assess.sites import Site
 from coordinator.assess.verdicts import Kind, Weight
@@ -87,8 +88,8 @@ def _repeat(finding: Finding, report: AssessmentReport) -> str:
 def _location(site: Site, report: AssessmentReport) -> dict[str, Any]:
     """The location of a site. For a site in a notebook it contains only the file, because each cell numbers its lines
     separately."""
-    path, is_cell, _ = site.path.partition("#")
+    path, cell = split_cell(site.path)
     physical: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{report.prefix}{path}")}}
-    if not is_cell:
-        physical["region"] = {"startLine": site.line, "startColumn": site.column + 1}
+    if cell is None:
+        physical["region"] = {"startLine": site.line, **({"startColumn": site.column} if site.column else {})}
     return {"physicalLocation": physical}

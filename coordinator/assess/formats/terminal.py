@@ -169,8 +169,9 @@ def _callers(report: AssessmentReport) -> Iterator[str]:
     if not further:
         return
     yield ""
+    verb = "reaches" if len(further) == 1 else "reach"
     yield from _wrap(
-        f"{plural(len(further), 'function')} of this code reach a finding through a function that they call:"
+        f"{plural(len(further), 'function')} of this code {verb} a finding through a function that they call:"
     )
     for caller in further[:SHOWN_CALLERS]:
         names = join_words([verdict.function for verdict in caller.verdicts], 3)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -126,6 +128,23 @@ def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites:
     assert report(assessment, *used_sites).first_line == first_line
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"frameworks": frozenset({"jax"})}, ", but imports jax (name its target with --on)."),
+        ({"frameworks": frozenset({"torch"})}, "."),
+        (
+            {"frameworks": frozenset({"torch"}), "dynamic_names": 2},
+            " by a plain name, but has 2 names that may hide uses.",
+        ),
+    ],
+)
+def test_a_first_line_that_finds_no_use_says_what_may_be_the_reason(changes: dict[str, Any], words: str) -> None:
+    line = report(assessment_of(()), source=source(**changes)).first_line
+    known = "can go wrong" if words == "." else "is known"
+    assert line == f"On torch/xla nothing {known}: this code uses no function of torch{words}"
+
+
 def test_a_first_line_that_finds_nothing_says_that_files_were_not_read() -> None:
     unread = (UnreadFile("a.py", "no Python 3"), UnreadFile("b.py", "too large"), UnreadFile("c.py", LINK))
     nothing_used = report(Assessment((), {}, {}), source=source(unread=unread))
@@ -182,7 +201,7 @@ def test_sarif_has_one_result_a_function_and_kind(assessment_report: AssessmentR
             physical = location["physicalLocation"]
             assert physical["artifactLocation"]["uri"].startswith("src/")
             assert physical["region"]["startLine"] >= 1
-            assert physical["region"]["startColumn"] >= 1
+            assert physical["region"]["startColumn"] == 4
     lines = [
         location["physicalLocation"]["region"]["startLine"]
         for location in [*results[FUNCTION]["locations"], *results[FUNCTION]["relatedLocations"]]
@@ -190,6 +209,20 @@ def test_sarif_has_one_result_a_function_and_kind(assessment_report: AssessmentR
     assert lines == [2, 5, 6]
     (location,) = results["torch.guarded"]["locations"]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == "src/sub/a%20b.py"
+
+
+def test_sarif_has_no_column_for_recorded_calls() -> None:
+    place = replace(site(), column=0)
+    (run,) = json.loads(sarif_of(report(assessment_of(several(3, "usual", "failed"), place), place)))["runs"]
+    (location,) = run["results"][0]["locations"]
+    assert location["physicalLocation"]["region"] == {"startLine": 1}
+
+
+def test_sarif_names_a_file_in_a_folder_with_the_mark_of_cells() -> None:
+    place = site(path="C#/train.py")
+    (run,) = json.loads(sarif_of(report(assessment_of(several(3, "usual", "failed"), place), place)))["runs"]
+    (location,) = run["results"][0]["locations"]
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "src/C%23/train.py"
 
 
 def test_sarif_names_the_notebook_and_no_line_of_it() -> None:
@@ -237,6 +270,30 @@ def test_code_of_a_notebook_is_that_of_its_cell(tmp_path: Path) -> None:
     code = Code(tmp_path)
     assert (code.line("n.ipynb#2", 2), code.line("n.ipynb#2", 3), code.line("gone.py", 1)) == ("c = 2", "", "")
     assert Code(tmp_path / "n.ipynb").line("n.ipynb#2", 1) == "b = 1"
+
+
+def test_lines_are_counted_as_python_counts_them(tmp_path: Path) -> None:
+    (tmp_path / "C#").mkdir()
+    (tmp_path / "C#" / "a.py").write_bytes("a = 1\n\f\nb = '\u2028'\rc = 3\r\nd = 4".encode())
+    assert [Code(tmp_path).line("C#/a.py", number) for number in (3, 4, 5)] == ["b = '\u2028'", "c = 3", "d = 4"]
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "is_accepted"),
+    [
+        ("y = f(\n    x,\n)  # accept", 1, True),
+        ("y = [\n    f(x),\n    g(x),\n]  # accept", 3, True),
+        ("if f(\n    x\n):  # accept\n    pass", 1, True),
+        ("if f(x):\n    pass  # accept", 1, False),
+        ("f(x)\ng(x)  # accept", 1, False),
+        ("f(", 1, False),
+    ],
+)
+def test_a_comment_behind_the_closing_bracket_is_of_the_whole_statement(
+    tmp_path: Path, code: str, line: int, is_accepted: bool
+) -> None:
+    (tmp_path / "a.py").write_text(code)
+    assert ("# accept" in Code(tmp_path).line_with_end("a.py", line)) is is_accepted
 
 
 def test_only_files_with_a_text_have_lines_if_code_is_limited_to_it(tmp_path: Path) -> None:

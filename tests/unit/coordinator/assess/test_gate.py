@@ -24,7 +24,6 @@ def line_of(path: str, number: int) -> str:
 @pytest.mark.parametrize(
     ("text", "kinds", "slow"),
     [
-        ("", set(), 10.0),
         ("wrong,fails", {Kind.wrong, Kind.fails}, 10.0),
         (" falls-back , slow:2.5 ", {Kind.falls_back, Kind.slow}, 2.5),
         ("slow", {Kind.slow}, 10.0),
@@ -38,6 +37,8 @@ def test_kinds_are_parsed(text: str, kinds: set[Kind], slow: float) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("", "names no kind: choose from"),
+        (" ,", "names no kind: choose from"),
         ("wron", "did you mean wrong?"),
         ("fails:3", "is not a kind of finding"),
         ("slow:", "give a factor of 1 or more"),
@@ -56,7 +57,7 @@ def test_only_the_kinds_that_were_asked_for_fail() -> None:
     assessment = assessment_of(FAILING)
     assert len(Gate.parse("fails").failing(assessment)) == 1
     assert Gate.parse("wrong,falls-back,slow").failing(assessment) == ()
-    assert Gate.parse("").failing(assessment) == ()
+    assert Gate().failing(assessment) == ()
 
 
 def test_what_is_unknown_guarded_or_only_a_note_does_not_fail() -> None:
@@ -75,6 +76,7 @@ def test_what_is_unknown_guarded_or_only_a_note_does_not_fail() -> None:
         ("foo(x)  # portolan: ignore[torch.*] all", True),
         ("foo(x)  # portolan: ignore[torch.fo] another", False),
         ("foo(x)  # portolan: ignore", False),
+        ("foo(  # portolan: ignore[torch.bar]\n)  # portolan: ignore[torch.foo] why", True),
         ("foo(x)  # ignore[torch.foo]", False),
     ],
 )

@@ -295,6 +295,15 @@ def test_calls_with_different_positional_values_stay_different() -> None:
     assert (first.call, second.call) == (CallSite(2, {}, {2: 1}), CallSite(2, {}, {2: 2}))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_columns_count_characters(encoding: str) -> None:
+    code = f"# coding: {encoding}\nimport torch\né = 'é'; torch.add(é, 1)\n".encode(encoding)
+    knowledge, public = shipped_knowledge()
+    reading = read_one(files.SourceFile("a.py", "", code), "", knowledge)
+    (site,) = link_readings([reading], knowledge, public, {"torch"}).sites
+    assert (site.line, site.column) == (3, len("é = 'é'; torch.") + 1)
+
+
 def test_a_site_says_where_it_stands() -> None:
     code = (
         "class Net:\n    def forward(self, x: torch.Tensor):\n"
@@ -583,8 +592,50 @@ def test_modules_that_import_each_other_end() -> None:
 
 
 def test_a_star_import_of_a_framework_is_counted() -> None:
-    source = read_code({"a.py": "from torch.nn import *\nLinear(1, 2)"})
+    source = read_code({"a.py": "from torch.nn import *\nimport_nothing_of_this_name(1, 2)"})
     assert (source.star_imports, source.sites) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("code", "function"),
+    [
+        ("from torch import *\ndef f(x):\n    return unique(x)", "torch.unique"),
+        ("from torch.nn import *\nmodel = Linear(1, 2)", "torch.nn.Linear"),
+        ("from torch.nn import *\ndef f(x):\n    return functional.relu(x)", "torch.nn.functional.relu"),
+        ("from tensorflow.keras.layers import *\nmodel = LSTM(4)", "tf.keras.layers.LSTM"),
+        ("from jax.numpy import *\ndef f(x):\n    return linalg.eig(x)", "jax.numpy.linalg.eig"),
+    ],
+)
+def test_names_from_a_star_import_of_a_framework_are_resolved(code: str, function: str) -> None:
+    sites = read_code({"a.py": code}).sites
+    assert [(site.function, site.certainty) for site in sites] == [(function, Certainty.resolved)]
+
+
+def test_a_star_import_hides_no_name_of_the_code_itself() -> None:
+    code = {"a.py": "from torch import *\nfrom b import *\ndef nonzero(x):\n    return x\nnonzero(1)\nunique(2)"}
+    assert not read_code({**code, "b.py": "def f():\n    pass"}).sites[1:]
+    assert not read_code({"a.py": "from b import *\nunique(2)", "b.py": "def unique(x):\n    pass"}).sites
+
+
+def test_a_plain_name_of_unknown_origin_is_no_method_of_an_array() -> None:
+    assert not read_code({"a.py": "import torch\nfrom elsewhere import *\nunique(torch.zeros(3))"}).sites[1:]
+
+
+def test_parameters_of_a_star_imported_function_are_arrays() -> None:
+    code = "from torch import *\ndef f(x):\n    exp(x)\n    return x @ x"
+    assert [site.function for site in read_code({"a.py": code}).sites] == ["torch.exp", "torch.matmul"]
+
+
+@pytest.mark.parametrize("line", ["import keras", "import keras as keras", "from keras import layers, ops"])
+def test_keras_is_a_module_of_tensorflow(line: str) -> None:
+    prefix = "" if line.startswith("from") else "keras."
+    code = f"{line}\nlayer = {prefix}layers.LSTM(4)\ndef f(x):\n    return {prefix}ops.svd(x)"
+    functions = [site.function for site in read_code({"a.py": code}).sites]
+    assert functions == ["tf.keras.layers.LSTM", "tf.keras.ops.svd"]
+
+
+def test_a_module_of_the_code_may_be_named_keras() -> None:
+    assert not read_code({"a.py": "import keras\nkeras.ops.svd(1)", "keras/ops.py": "def svd(x):\n    pass"}).sites
 
 
 def test_reading_a_file_leaves_no_circles() -> None:

@@ -52,6 +52,21 @@ def notebook(*cells: str | list[str]) -> str:
     return json.dumps({"cells": [{"cell_type": "code", "source": cell} for cell in cells]})
 
 
+def test_the_frameworks_that_code_imports_are_named_beside_the_one_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\nimport tensorflow as tf\ntorch.add(1, 2)\ntf.add(1, 2)")
+    source = read_sources(tmp_path, frameworks=["torch"])
+    assert ({site.function for site in source.sites}, source.frameworks) == ({"torch.add"}, {"torch", "tensorflow"})
+
+
+@pytest.mark.parametrize(
+    "line", ["files = !ls", "first, *rest = !ls", "seconds = %timeit -o f()", "options['a'] = %env A", "await f()"]
+)
+def test_a_notebook_cell_may_assign_the_result_of_a_magic(tmp_path: Path, line: str) -> None:
+    (tmp_path / "explore.ipynb").write_text(notebook("import torch", [f"{line}\n", "torch.add(1, 2)"]))
+    source = read_sources(tmp_path)
+    assert (places(source), source.unread) == ([("explore.ipynb#2", 2)], ())
+
+
 def test_a_folder_is_read_without_what_is_not_the_users(tmp_path: Path) -> None:
     for name in ("train.py", "src/package/layers.py", ".venv/a.py", "env/lib/b.py", "__pycache__/c.py", "data.jsonl"):
         path = tmp_path / name

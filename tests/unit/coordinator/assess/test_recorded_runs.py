@@ -109,7 +109,7 @@ def test_a_call_is_judged_by_its_own_replays_and_its_lines_are_the_places(assess
         ("torch.sort", Kind.falls_back, 1, 2, [3, 4]),
         ("torch.mm", Kind.slow, 1, 1, [5]),
     ]
-    assert finding_rows(assessment, Weight.note) == [("torch.mm", Kind.wrong, 1, 2, [5])]
+    assert finding_rows(assessment, Weight.note) == [("torch.mm", Kind.wrong, 1, 1, [5])]
     assert assessment.unknown == {"torch.sin": 1}
     assert without_outcome(recording(*CALLS), REPLAYS) == 1
 

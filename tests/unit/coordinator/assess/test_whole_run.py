@@ -12,6 +12,7 @@ from coordinator.assess.formats.as_json import json_of
 from coordinator.assess.formats.terminal import WIDTH, text_of
 from coordinator.assess.recordings import source_of
 from coordinator.assess.replayed import assess_replays
+from coordinator.assess.report import kind_sentence
 from coordinator.assess.verdicts import SLOW, Kind
 from coordinator.assess.whole_run import WholeRun
 from protocol.recording import RecordedSite
@@ -85,6 +86,25 @@ def test_what_falls_back_in_the_backward_pass_was_predicted_by_the_gradient_of_a
     assert of.score_line == "predicted fallbacks and errors: 1 of 1; predictions that came true: 1 of 1"
     forward_only = whole(event("torch.Tensor.backward", "fell_back", "aten::index_put", 7))
     assert [one.is_predicted for one in forward_only.events] == [False]
+
+
+def test_a_finding_about_both_passes_predicts_what_falls_back_in_the_backward_pass() -> None:
+    def findings(*operations: str) -> Sequence[Finding]:
+        forward = outcome("torch.sort/a", "fell_back", operations=("aten::sort",))
+        backward = outcome("torch.sort/a-gradient", "fell_back", operations=operations)
+        replays = target({"torch.sort": [forward, backward]})
+        return assess_replays(recording(call("torch.sort", "a", 3, gradient=True)), replays, SLOW).findings
+
+    events = event("torch.sort", "fell_back", "aten::sort", 3), event("torch.Tensor.backward", "fell_back", "b", 7)
+    both = whole(*events, findings=findings("aten::sort", "aten::index_put"))
+    assert [one.is_predicted for one in both.events] == [True, True]
+    assert [one.is_predicted for one in whole(*events, findings=findings("aten::sort")).events] == [True, False]
+
+
+def test_a_failure_of_the_backward_pass_alone_is_told_apart() -> None:
+    replays = target({"torch.sort": [outcome("torch.sort/a"), outcome("torch.sort/a-gradient", "failed")]})
+    (finding,) = assess_replays(recording(call("torch.sort", "a", 3, gradient=True)), replays, SLOW).findings
+    assert kind_sentence(finding) == "fails in 1 of 1 replays of its calls with the backward pass"
 
 
 def test_the_text_says_what_happened_beside_what_was_predicted() -> None:
