@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from freezing.common import conversion, domain, per_device, processor
+from freezing.common import conversion, derivatives, domain, per_device, processor
 from freezing.common.agreement import Reference, judge, tolerance_of, tolerance_of_sums
 from freezing.common.collision import collide
 from freezing.common.samples import NO_ARRAY, Sample, chosen_first
-from freezing.common.variants import TAILS, refuses_for_this
+from freezing.common.variants import SECOND_ORDER, TAILS, refuses_for_this
 from protocol.enums import GRADIENT
 from runners.errors import LeftOutError, UnjudgedError
 from runners.suite.checks import Leaf, Tolerance, leaves
@@ -297,6 +297,8 @@ class SampleGate:
             kind, reference_result = judge(references, host_result, sample.dtype, tolerance)
         except UnjudgedError as error:
             raise LeftOutError("no reference agrees", str(error)) from error
+        if SECOND_ORDER in sample.kinds and derivatives.are_zero(tolerance, _values_of(reference_result)):
+            raise LeftOutError("no second derivative", derivatives.ZERO)
         if processor.share_of(tolerance, leaves(host_result), _values_of(reference_result)) > processor.LARGEST_SHARE:
             raise LeftOutError("not determined", processor.TOO_FAR)
         self._require_same_elsewhere(sample, call, tolerance, _values_of(reference_result))

@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
+from freezing.common.determined import ROUNDED_ELSEWHERE, SECOND_ORDER_TOLERANCES, with_one_result
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.kinds import kinds_of, plain_values
 from freezing.common.parts import Reason, add_variants, draw_missing, merge_variants, write_part
@@ -76,7 +76,7 @@ OVERLAPPING_GRADIENT = "overlapping-gradient"
 the tag ``overlapping``."""
 INT16 = "int16"
 """The kind of variants of integer calls in int16. It exists only on the command line."""
-OF_MODULES = ("buffers", "module-gradient")
+OF_MODULES = ("buffers", "module-gradient", "module-second-order")
 """The kinds that only modules have. They exist only on the command line. ``module_kinds.py`` draws them, with its own
 limits."""
 KEPT: Mapping[str, tuple[int, int]] = {
@@ -247,6 +247,8 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
                     samples = gate.with_small_results(islice(samples, MOST_TRIED_LARGE))
                 if kind in ROUNDED_ELSEWHERE:
                     samples = with_one_result(gate, one.subject, samples, pack)
+                if kind == SECOND_ORDER:
+                    samples = with_one_result(gate, one.subject, samples, pack, tolerances=SECOND_ORDER_TOLERANCES)
                 _admit_first(gate, variant, samples)
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
