@@ -425,12 +425,19 @@ DRAWS: Mapping[str, Draw] = {
 
 def asked_functions(kind: str, folder: Path) -> list[str]:
     """Return the functions for which a kind is drawn, raw operations last. The order is random, so that the first ones
-    are a fair sample."""
+    are a fair sample.
+
+    A raw operation that a public function runs gets only variants in other dtypes.
+    """
     from freezing.tensorflow.definitions import RAW
+    from freezing.tensorflow.reached import covered
 
     if kind == FORMULA:
         return without_float64()
-    return sorted(bases_in(folder).functions, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
+    names = set(bases_in(folder).functions)
+    if kind != DTYPES:
+        names -= set(covered())
+    return sorted(names, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
 
 
 def drawn_functions(kind: str) -> set[str]:
