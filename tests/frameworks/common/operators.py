@@ -26,8 +26,8 @@ class Dialect(Protocol):
         """These values in the form of ``array``. A gradient through them is kept."""
 
     def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
-        """The same values, with a gradient that is ``STEP`` (usually 1 %) too large. ``note`` is called when a gradient is
-        taken."""
+        """The same values, with a gradient that is ``STEP`` (usually 1 %) too large. ``note`` is called when a gradient
+        is taken."""
 
     def detach(self, array: Any) -> Any:
         """The same values without a gradient; ``UNCHANGED`` if they had none."""
