@@ -13,14 +13,21 @@ import pytest
 import torch
 from torch.testing._internal.common_modules import module_db
 
-from freezing.torch.module_kinds import ModuleGradient, after_batches, freeze_buffers, freeze_gradients
+from freezing.torch.module_kinds import (
+    ModuleGradient,
+    ModuleSecondOrder,
+    after_batches,
+    freeze_buffers,
+    freeze_gradients,
+    freeze_second_derivatives,
+)
 from freezing.torch.modules import name_of
 from freezing.torch.variants import FrozenCases
 from protocol.enums import Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, Pack, frozen_functions
-from runners.torch import FRAMEWORK, module_ways
+from runners.torch import FRAMEWORK, module_curvature, module_ways
 from runners.torch.frozen import FrozenCall
 from runners.torch.module_ways import ModuleCall, frozen_call_in_any_way
 from tests.frameworks.common import library
@@ -68,6 +75,32 @@ def test_differences_are_the_gradients_of_a_module_without_its_backward_pass() -
         np.testing.assert_allclose(np.concatenate(results), [10, 20, 50, 70, 10], rtol=1e-6)
 
 
+def test_the_second_derivatives_of_a_module_are_those_of_half_the_squares_of_its_gradients() -> None:
+    """The gradients of ``linear_parts`` are 10 times the weight, 10 times the input, and 10."""
+    (by_input,), by_parameter = module_curvature.module_second_order(torch.nn.Linear, *linear_parts())()
+    assert by_input.tolist() == [[500.0, 700.0]]
+    assert {name: gradient.tolist() for name, gradient in by_parameter.items()} == {
+        "weight": [[100.0, 200.0]],
+        "bias": [0.0],
+    }
+
+
+def test_differences_are_the_second_derivatives_of_a_module() -> None:
+    parts = linear_parts()
+    subject = ModuleSecondOrder(info_of("torch.nn.Linear"))
+    references = dict(subject.references("float32", lambda: (parts, {})))
+    assert list(references) == ["differences", "float64"]
+    for reference in references.values():
+        results = np.concatenate([array.reshape(-1) for array in reference()])
+        np.testing.assert_allclose(results, [500, 700, 100, 200, 0], rtol=1e-6, atol=1e-4)
+
+
+def test_a_module_whose_gradients_depend_on_no_input_has_no_second_derivative() -> None:
+    subject = ModuleSecondOrder(info_of("torch.nn.ReLU"))
+    with pytest.raises(ValueError, match="depend on no input"):
+        subject.call([], {}, {}, ([torch.tensor([0.5, -1.0])], {}), True, [0], [torch.tensor([2.0, 1.0])])
+
+
 def test_every_call_begins_with_the_buffers_of_the_state() -> None:
     state = {"running_mean": torch.zeros(1), "running_var": torch.ones(1), "num_batches_tracked": torch.tensor(3)}
     inputs = [torch.tensor([[1.0], [3.0]])], {}
@@ -89,6 +122,9 @@ def test_the_digest_of_other_cases_does_not_count_the_ways_of_modules() -> None:
         prepared_call = frozen_call_in_any_way(json.dumps({"tuple": [], "way": way}, separators=(",", ":")))
         assert type(prepared_call) is ModuleCall
         assert prepared_call.way is function
+    second_order = frozen_call_in_any_way('{"tuple":[],"way":"module_second_order"}')
+    assert second_order.way is module_curvature.module_second_order
+    assert not isinstance(second_order, ModuleCall)
 
 
 def test_a_module_that_has_seen_batches_has_other_statistics(base_cases: FrozenCases) -> None:
@@ -110,6 +146,9 @@ def test_a_module_that_has_seen_batches_has_other_statistics(base_cases: FrozenC
         (freeze_gradients, "torch.nn.Linear", {"gradient", "judged-by-differences"}),
         (freeze_gradients, "torch.nn.SoftMarginLoss", {"gradient", "judged-by-differences"}),
         (freeze_gradients, "torch.nn.MultiheadAttention", {"gradient"}),
+        (freeze_second_derivatives, "torch.nn.Linear", {"second-order", "judged-by-differences"}),
+        (freeze_second_derivatives, "torch.nn.BatchNorm2d", {"second-order", "judged-by-float64"}),
+        (freeze_second_derivatives, "torch.nn.ReLU", None),
     ],
 )
 def test_what_is_drawn_of_modules_is_right_where_it_is_charted(
@@ -141,6 +180,7 @@ def test_it_charts_the_buffers_and_gradients_of_modules(cases: list[Case]) -> No
         "torch.nn.SyncBatchNorm",
     }
     assert len({case.function for case in cases if {"module", "gradient"} <= set(case.tags)}) >= 100
+    assert len({case.function for case in cases if {"module", "second-order"} <= set(case.tags)}) >= 50
 
 
 def with_a_biased_variance(module: Any) -> Any:
@@ -178,6 +218,32 @@ def whose_bias_learns_nothing(module: Any) -> Any:
         return torch.nn.functional.linear(input, self.weight, bias)
 
     return type(module.__name__, (module,), {"forward": forward})
+
+
+class WithoutCurvature(ZeroGradient):
+    """A function that passes everything on, with the right first derivative and no second derivative."""
+
+    @staticmethod
+    def backward(context: Any, slope: Any) -> Any:
+        return ZeroGradient.apply(slope)
+
+
+def without_curvature(module: Any) -> Any:
+    def forward(self: Any, input: Any) -> Any:
+        return module.forward(self, WithoutCurvature.apply(input))
+
+    return type(module.__name__, (module,), {"forward": forward})
+
+
+@pytest.mark.parametrize("name", ["torch.nn.Linear", "torch.nn.LayerNorm", "torch.nn.GELU", "torch.nn.Conv1d"])
+def test_a_missing_second_derivative_of_a_module_is_noticed(cpu: Device, cases: list[Case], name: str) -> None:
+    wrong = without_curvature(cpu.lookup(name))
+    own_cases = [case for case in cases if case.function == name and not case.refuses]
+    failing = [
+        case.id for case in own_cases if run(cpu, dataclasses.replace(case, given=wrong)).verdict is Verdict.failed
+    ]
+    assert failing == [case.id for case in own_cases if "second-order" in case.tags]
+    assert failing
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,17 @@ import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
+from freezing.common.derivatives import are_zero
 from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.variants import LARGE_ELEMENTS, OFFSET, SECOND_ORDER, SIZED_LARGE, Call
 from freezing.torch.gradients import SecondOrderGradient
+from freezing.torch.large import LONG
 from freezing.torch.operators import functions_of
 from freezing.torch.variants import INT16, NAN_GRADIENT, OVERLAPPING_GRADIENT, FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
 from protocol.enums import GRADIENT, Verdict
 from runners.suite.cases import Case, Context
+from runners.suite.checks import Tolerance
 from runners.suite.device import Device
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, frozen_functions, packs_in
 from runners.torch import FRAMEWORK, ways
@@ -92,6 +95,23 @@ def test_a_tenth_of_the_functions_with_a_gradient_have_one_of_second_order(cases
         tag: {case.function for case in cases.values() if tag in case.tags} for tag in (GRADIENT, SECOND_ORDER)
     }
     assert len(functions[SECOND_ORDER]) > len(functions[GRADIENT]) / 10
+
+
+def test_no_second_derivative_is_zero_within_its_tolerance() -> None:
+    packs = packs_in(FOLDER)
+    for case in packs.cases:
+        if SECOND_ORDER in case["tags"]:
+            expected = [packs.array(digest) for digest in case["expected"]]
+            assert not are_zero(Tolerance(*case["tolerance"]), expected), (case["function"], case["name"])
+
+
+def test_a_second_derivative_that_last_digits_decide_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The inputs of ``tan`` are near its poles, and those of ``sigmoid`` are not."""
+    monkeypatch.syspath_prepend(tmp_path)
+    cases = draw(SECOND_ORDER, ["tan", "sigmoid"], tmp_path / "second_derivatives")
+    assert {case.function for case in cases} == {"torch.sigmoid"}
 
 
 def accepting(*arguments: Any, **options: Any) -> Any:
@@ -244,6 +264,30 @@ def test_large_arrays_are_drawn_by_rows_where_their_results_are_not_determined(
     for case in cases:
         assert max(array.size for array in case.arguments(case.inputs())) > LARGE_ELEMENTS
         assert run(cpu, case).verdict is Verdict.passed
+
+
+def test_elements_to_put_in_order_are_distinct_along_a_row_of_a_large_array(
+    cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    cases = draw(SIZED_LARGE, ["sort", "topk"], tmp_path / "large_rows")
+    assert {case.function for case in cases} == {"torch.sort", "torch.topk"}
+    for case in cases:
+        (array,) = case.arguments(case.inputs())
+        assert case.id.endswith("sized-distinct")
+        assert array.size > LARGE_ELEMENTS
+        assert any(
+            len(np.unique(row)) == LONG for row in np.moveaxis(array, array.shape.index(LONG), -1).reshape(-1, LONG)
+        )
+        assert run(cpu, case).verdict is Verdict.passed
+
+
+def test_a_large_input_of_a_recurrent_module_is_a_large_batch(cases: dict[str, Case]) -> None:
+    batches = [case for case in cases.values() if case.id.endswith("sized-batch")]
+    names = {f"torch.nn.{kind}{cell}" for kind in ("RNN", "GRU", "LSTM") for cell in ("", "Cell")}
+    assert names <= {case.function for case in batches}
+    for case in batches:
+        assert max(array.size for array in case.arguments(case.inputs())) > LARGE_ELEMENTS
 
 
 def test_whole_numbers_are_drawn_in_int16(cpu: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,3 +41,23 @@ def test_equal_elements_are_rejected_where_their_places_show(
     digest = pack.add(np.array([3, 7, 7], np.float32), "float32")
     gate.admit([Sample("float32-0", "float32", "{}", (digest,), (kind,), 3)], 1)
     assert [reason for _, reason, _ in gate.left_out] == reasons
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "reasons"),
+    [
+        ("sized-rows", [[3, 7, 5], [3, 7, 5]], []),
+        ("sized-rows", [[3, 7, 7], [3, 7, 7]], ["not unique"]),
+        ("plain", [[3, 7, 5], [3, 7, 5]], ["not unique"]),
+    ],
+)
+def test_large_arrays_may_repeat_rows_of_distinct_elements(
+    kind: str, rows: list[list[float]], reasons: list[str]
+) -> None:
+    pack = PackWriter()
+    subject = Called(lambda values: np.argmax(values, -1))
+    subject.first_of_equals, subject.shows_places = True, True
+    gate = SampleGate(subject, pack)
+    digest = pack.add(np.array(rows, np.float32), "float32")
+    gate.admit([Sample("float32-0", "float32", "{}", (digest,), (kind,), 6)], 1)
+    assert [reason for _, reason, _ in gate.left_out] == reasons
