@@ -111,15 +111,19 @@ def reasons_without_proof() -> Iterator[str]:
 
 
 def limits() -> Iterator[str]:
+    """A row for the members of a message that have the same allowed values and the same default."""
     for name, model in MESSAGES.items():
         if name == "Problem":
             continue  # RFC 9457 defines it.
         schema = model.model_json_schema()
+        rows: dict[tuple[str, str], list[str]] = defaultdict(list)
         for member, field in schema["properties"].items():
             default = f"`{json.dumps(field['default'])}`" if "default" in field and "const" not in field else ""
             if not default and "const" not in field and member not in schema.get("required", []):
                 default = "empty"
-            yield f"| `{name}.{member}` | {_in_words(field, schema.get('$defs', {}))} | {default} |"
+            rows[_in_words(field, schema.get("$defs", {})), default].append(f"`{member}`")
+        for (values, default), members in rows.items():
+            yield f"| `{name}`: {', '.join(members)} | {values} | {default} |"
 
 
 def _in_words(field: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -248,7 +252,7 @@ TABLES = (
     Table("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
     Table("reference/conformance.md", "| id | sentence | level |", clauses),
     Table("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
-    Table("reference/runner-api.md", "| member | allowed values | if left out |", limits),
+    Table("reference/runner-api.md", "| members | allowed values | if left out |", limits),
     Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
     Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
     Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
