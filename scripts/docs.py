@@ -63,7 +63,6 @@ OPTION_TABLES: dict[str, tuple[str, ...]] = {
     "portolan-runner record": ("portolan-runner record",),
 }
 """The commands whose options have a table. The keys are the names in the tables' headings."""
-COMMANDS_WITH_TABLE = {command for commands in OPTION_TABLES.values() for command in commands}
 COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
 """Options that the page of the command line explains once for all commands."""
 _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
@@ -201,14 +200,6 @@ def _meaning(option: Option) -> str:
     return f"{text[:1].upper()}{text[1:]}{choices}{default}"
 
 
-def other_options() -> Iterator[str]:
-    """A row for each command that has no table."""
-    for command, command_own in command_options().items():
-        words = [f"`{name} {option.default}`".replace(" `", "`") for option in command_own for name in option.names[:1]]
-        if words and command not in COMMANDS_WITH_TABLE:
-            yield f"| `{command}` | {', '.join(words)} |"
-
-
 @dataclass(frozen=True)
 class Setting:
     """A field of a settings object, with those of the following fields that have no text of their own."""
@@ -260,7 +251,6 @@ TABLES = (
         Table("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
         for name, commands in OPTION_TABLES.items()
     ),
-    Table("reference/command-line.md", "| command | options and their defaults |", other_options),
     *(
         Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
         for view in VIEWS
