@@ -10,19 +10,11 @@ import json
 import os
 import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
 
 from protocol.enums import TimingPolicy
 from runners import frameworks
 from runners.isolation import numpy_threads
-from runners.isolation.harness import run_case
-
-
-class NoLock:
-    """A timing lock that is always free, because nothing else is timed at the same time."""
-
-    def timing_lock(self) -> AbstractContextManager[float]:
-        return nullcontext(0.0)
+from runners.isolation.harness import FreeTimingLock, run_case
 
 
 def main(arguments: list[str]) -> None:
@@ -38,7 +30,7 @@ def main(arguments: list[str]) -> None:
     device.prime()
     began = time.monotonic()
     for position, case in enumerate(cases):
-        run_case(device, case, TimingPolicy.off, NoLock(), position=position, init_ms=0.0)
+        run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=position, init_ms=0.0)
     print(json.dumps({"cases": len(cases), "cases_s": time.monotonic() - began}), file=answer, flush=True)
     os._exit(0)
 

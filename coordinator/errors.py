@@ -1,64 +1,7 @@
 """The errors of the coordinator and its command line, in one tree.
 
-Each error is listed with its HTTP status and its exit code::
-
-    PortolanError                         500  2
-    ├── RequestError                      422  2
-    │   ├── UnknownNameError              422  2
-    │   ├── QueryError                    422  2
-    │   ├── NotFoundError                 404  2
-    │   ├── UnauthorizedError             401  2
-    │   │   └── TokenEndedError           401  2
-    │   ├── ForbiddenError                403  2
-    │   │   └── RoleMissingError          403  2
-    │   ├── ForeignHostError              421  2
-    │   ├── ForeignSiteError              403  2
-    │   ├── ForgedFormError               403  2
-    │   ├── MediaTypeError                415  2
-    │   ├── ConflictError                 409  2
-    │   ├── TooLargeError                 413  2
-    │   ├── BodyTimeoutError              408  2
-    │   ├── TooManyError                  429  2
-    │   └── BundleError                   422  2
-    │       ├── BundleTooLargeError       413  2
-    │       └── BundleDisagreesError      409  2
-    ├── RunnerError                       502  2
-    │   ├── RunnerUnreachableError        502  2
-    │   ├── RunnerRefusedError            502  2
-    │   ├── RecordingRefusedError         409  2
-    │   ├── RunnerIncompatibleError       502  2
-    │   │   └── GapError                  502  2
-    │   ├── RunnerAddressError            422  2
-    │   ├── RunnerIdentityError           409  2
-    │   ├── SuiteChangedError             409  2
-    │   ├── RunnerChangedError            502  2
-    │   ├── EventsTrimmedError            502  2
-    │   ├── EventsAheadError              502  2
-    │   └── StreamClosedError             502  2
-    ├── DatabaseError                     503  2
-    │   ├── DatabaseAwayError             503  2
-    │   └── DirectoryHeldError            503  2
-    ├── AtlasPendingError                 503  2
-    ├── DrawingError                      500  2
-    ├── CatalogueError                    500  2
-    ├── AssessmentError                   500  2
-    ├── PublicationError                  500  2
-    ├── SettingError                      503  2
-    ├── CoordinatorError                  500  2
-    │   └── CoordinatorAwayError          500  2
-    ├── ListenError                       500  2
-    ├── InstanceError                     500  2
-    ├── RulesError                        500  2
-    │   └── PatternError                  500  2
-    ├── ConformanceError                  500  2
-    │   ├── BrokenError                   500  2
-    │   └── NotRunError                   500  2
-    └── FleetError                        500  2
-        ├── StuckError                    500  2
-        ├── EngineError                   500  2
-        │   ├── GoneError                 500  2
-        │   └── PortTakenError            500  2
-        └── DeviceMissingError            500  2
+Each class has the HTTP status of its errors, by default that of its base class. A command that fails with one of these
+errors exits with code 2.
 
 A message is one line that says what is wrong and what to do. Over HTTP the message becomes RFC 9457 problem details.
 The docstring is the message of an error that is raised without one. An exception that only one module raises and

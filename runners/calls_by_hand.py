@@ -22,7 +22,7 @@ from typing import Any
 
 from protocol.enums import TimingPolicy, Verdict
 from runners import frameworks
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.options import SeenCall, options_of, recorded_options
@@ -45,7 +45,7 @@ def options_seen(device: Device, case: Case) -> dict[str, Any] | None:
         return None
     calls: list[SeenCall] = []
     wrapped_case = replace(case, given=_wrap(function, case.looked_up.rpartition(".")[2], calls))
-    observation = run_case(device, wrapped_case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    observation = run_case(device, wrapped_case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     has_passed = observation.verdict is Verdict.passed
     return recorded_options(case, calls) if has_passed and calls else None
 

@@ -1,41 +1,7 @@
 """The errors of a runner and its command line, in one tree.
 
-Each error is listed with its HTTP status and its exit code::
-
-    RunnerError                           500  2
-    ├── RequestError                      422  2
-    │   ├── AnotherBootError              409  2
-    │   ├── AnotherRevisionError          409  2
-    │   ├── TooLargeError                 413  2
-    │   ├── TooSlowError                  408  2
-    │   ├── ClosedDoorError               403  2
-    │   ├── BusyError                     409  2
-    │   ├── TrimmedError                  410  2
-    │   └── AheadError                    422  2
-    ├── UsageError                        500  2
-    ├── SetupFailedError                  500  2
-    │   ├── StubError                     500  2
-    │   └── StepFailedError               500  2
-    ├── BundleError                       500  2
-    ├── RecordingError                    500  2
-    ├── UnservableError                   500  2
-    ├── RefusedError                      500  2
-    ├── UnansweredError                   500  2
-    ├── FrameworkError                    500  2
-    │   ├── UnknownFrameworkError         500  2
-    │   ├── FrameworkBrokenError          500  2
-    │   │   └── NoScratchError            500  2
-    │   ├── SuiteError                    500  2
-    │   └── DeviceUnavailableError        500  2
-    ├── UntestedError                     500  2
-    │   ├── MissingPackageError           500  2
-    │   └── OtherLineError                500  2
-    ├── FreezingError                     500  2
-    │   ├── UnfreezableError              500  2
-    │   ├── UnjudgedError                 500  2
-    │   └── LeftOutError                  500  2
-    ├── TimingLockError                   500  2
-    └── ChannelLostError                  500  2
+Each class has the HTTP status of its errors, by default that of its base class. A command that fails with one of these
+errors exits with code 2.
 
 A message is one line that says what is wrong and what to do. Over HTTP the message becomes RFC 9457 problem details. A
 failed check of a case is not an error of a runner. This module imports only the standard library, because the processes

@@ -63,7 +63,6 @@ OPTION_TABLES: dict[str, tuple[str, ...]] = {
     "portolan-runner record": ("portolan-runner record",),
 }
 """The commands whose options have a table. The keys are the names in the tables' headings."""
-COMMANDS_WITH_TABLE = {command for commands in OPTION_TABLES.values() for command in commands}
 COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
 """Options that the page of the command line explains once for all commands."""
 _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
@@ -111,15 +110,19 @@ def reasons_without_proof() -> Iterator[str]:
 
 
 def limits() -> Iterator[str]:
+    """A row for the members of a message that have the same allowed values and the same default."""
     for name, model in MESSAGES.items():
         if name == "Problem":
             continue  # RFC 9457 defines it.
         schema = model.model_json_schema()
+        rows: dict[tuple[str, str], list[str]] = defaultdict(list)
         for member, field in schema["properties"].items():
             default = f"`{json.dumps(field['default'])}`" if "default" in field and "const" not in field else ""
             if not default and "const" not in field and member not in schema.get("required", []):
                 default = "empty"
-            yield f"| `{name}.{member}` | {_in_words(field, schema.get('$defs', {}))} | {default} |"
+            rows[_in_words(field, schema.get("$defs", {})), default].append(f"`{member}`")
+        for (values, default), members in rows.items():
+            yield f"| `{name}`: {', '.join(members)} | {values} | {default} |"
 
 
 def _in_words(field: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -197,14 +200,6 @@ def _meaning(option: Option) -> str:
     return f"{text[:1].upper()}{text[1:]}{choices}{default}"
 
 
-def other_options() -> Iterator[str]:
-    """A row for each command that has no table."""
-    for command, command_own in command_options().items():
-        words = [f"`{name} {option.default}`".replace(" `", "`") for option in command_own for name in option.names[:1]]
-        if words and command not in COMMANDS_WITH_TABLE:
-            yield f"| `{command}` | {', '.join(words)} |"
-
-
 @dataclass(frozen=True)
 class Setting:
     """A field of a settings object, with those of the following fields that have no text of their own."""
@@ -248,7 +243,7 @@ TABLES = (
     Table("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
     Table("reference/conformance.md", "| id | sentence | level |", clauses),
     Table("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
-    Table("reference/runner-api.md", "| member | allowed values | if left out |", limits),
+    Table("reference/runner-api.md", "| members | allowed values | if left out |", limits),
     Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
     Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
     Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
@@ -256,7 +251,6 @@ TABLES = (
         Table("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
         for name, commands in OPTION_TABLES.items()
     ),
-    Table("reference/command-line.md", "| command | options and their defaults |", other_options),
     *(
         Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
         for view in VIEWS

@@ -17,7 +17,7 @@ import numpy as np
 
 from protocol.enums import Ending, Placement, Repetition, TimingPolicy, Unproven, Verdict
 from runners.isolation.explanation import EXPLAINED, host_of
-from runners.isolation.harness import Alone, ObservedAttempt, prepared_call
+from runners.isolation.harness import FreeTimingLock, ObservedAttempt, prepared_call
 from runners.isolation.observations import Observation, make_evidence
 from runners.suite.cases import Case, Context
 from runners.suite.checks import leaves
@@ -75,7 +75,7 @@ def _others_fault(device: Device, host: Device, case: Case, observation: Observa
 
 
 def _readings(device: Device, case: Case, example: FrozenExample, *, reseeded: bool = False) -> ExampleReadings:
-    attempt = ObservedAttempt(device, case, TimingPolicy.off, Alone())
+    attempt = ObservedAttempt(device, case, TimingPolicy.off, FreeTimingLock())
     with device.scope(case.dtype):
         context = attempt.begin()
         assert isinstance(context, Context)

@@ -15,7 +15,7 @@ from protocol.enums import TimingPolicy, Verdict
 from runners import frameworks
 from runners.isolation import timing as clock
 from runners.isolation.explanation import add_explanation
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import Observation, as_message
 from runners.suite.cases import Case
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     matching = [case for case in cases if any(fnmatch.fnmatchcase(case.id, glob) for glob in globs)]
     bad = 0
     for position, case in enumerate(matching):
-        outcome = run_case(device, case, TimingPolicy.steady, Alone(), position=position, init_ms=init_ms)
+        outcome = run_case(device, case, TimingPolicy.steady, FreeTimingLock(), position=position, init_ms=init_ms)
         outcome = add_explanation(device, case, outcome)
         bad += outcome.verdict not in (Verdict.passed, Verdict.skipped)
         print(_line(case, outcome))

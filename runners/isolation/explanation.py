@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from protocol.enums import Ending, Repetition, TimingPolicy
-from runners.isolation.harness import Alone, prepared_call, repetition, run_case
+from runners.isolation.harness import FreeTimingLock, prepared_call, repetition, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import Observation, ObservedEvidence, with_operation
 from runners.suite.cases import Case
@@ -133,7 +133,7 @@ def in_single(case: Case) -> Case | None:
 
 def _repeat(device: Device, case: Case, before: Observation) -> Repetition | None:
     """Run the case on a device and compare with its first result. None if the repetition shows nothing."""
-    again = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    again = run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     if again.ending is Ending.returned:
         return Repetition.passed
     if again.ending not in EXPLAINED or again.evidence is None or before.evidence is None:

@@ -37,7 +37,7 @@ from runners.suite.checks import Accepted, Leaf, Mismatch, leaves
 from runners.suite.construction import watched_constructor
 from runners.suite.device import Device, Proof
 from runners.suite.judgement import judge, judge_inputs, judge_later
-from runners.suite.placement import Place, place
+from runners.suite.placement import ProvenPlacement, place
 from runners.suite.rounding import rounded
 from runners.suite.trees import numbers_in
 
@@ -110,14 +110,14 @@ def repetition(device: Device, case: Case) -> Callable[[], object]:
 
     def call() -> object:
         with device.scope(case.dtype):
-            return ObservedAttempt(device, case, TimingPolicy.off, Alone()).run()
+            return ObservedAttempt(device, case, TimingPolicy.off, FreeTimingLock()).run()
 
     return call
 
 
 def prepared_call(device: Device, case: Case) -> Callable[[], object] | None:
     """Prepare a case's call, with its inputs on the device. ``None`` if the case has nothing to call there."""
-    attempt = ObservedAttempt(device, case, TimingPolicy.off, Alone())
+    attempt = ObservedAttempt(device, case, TimingPolicy.off, FreeTimingLock())
     with device.scope(case.dtype):
         context = attempt.begin()
         if not isinstance(context, Context):
@@ -248,7 +248,7 @@ class ObservedAttempt:
         self._repeat(context, inputs_there, call, reference)
         return Ending.returned, not_timed
 
-    def place(self) -> Place:
+    def place(self) -> ProvenPlacement:
         """Return the placement according to the calls so far."""
         return place(self.device, self.case, self.proof, self.arrays)
 
@@ -433,7 +433,7 @@ def _short_path(path: str) -> str:
     return os.path.relpath(path, _ROOT) if path.startswith(f"{_ROOT}{os.sep}") else path
 
 
-class Alone:
+class FreeTimingLock:
     """A ``CaseProcess`` without a timing lock, for a process that runs beside no other target."""
 
     def timing_lock(self) -> AbstractContextManager[float]:

@@ -15,7 +15,7 @@ HOST_ARRAYS = " (host arrays)"
 
 
 @dataclass(frozen=True)
-class Place:
+class ProvenPlacement:
     """A placement, with the reason if it is unknown."""
 
     placement: Placement
@@ -27,20 +27,20 @@ class Place:
         return is_work_of_host(self.placement, self.unproven)
 
 
-def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> Place:
+def place(device: Device, case: Case, proof: Proof, arrays: Sequence[Leaf]) -> ProvenPlacement:
     """Decide where the work ran, from the arrays, fallbacks and executions that were observed.
 
     ``arrays`` are the arrays of the result. If the host itself is the target, there are no fallbacks, and executions
     need no proof.
     """
     if case.host_only is not None:
-        return Place(Placement.host_only)
+        return ProvenPlacement(Placement.host_only)
     if case.refuses:
-        return Place(Placement.unknown, Unproven.refuses)
+        return ProvenPlacement(Placement.unknown, Unproven.refuses)
     if not device.is_host and (proof.fallbacks or _is_brought_to_host(device, case, arrays)):
-        return Place(Placement.fell_back)
+        return ProvenPlacement(Placement.fell_back)
     missing = _missing(device, proof)
-    return Place(Placement.on_device) if missing is None else Place(Placement.unknown, missing)
+    return ProvenPlacement(Placement.on_device) if missing is None else ProvenPlacement(Placement.unknown, missing)
 
 
 def _is_brought_to_host(device: Device, case: Case, arrays: Sequence[Leaf]) -> bool:

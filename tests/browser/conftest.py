@@ -36,7 +36,7 @@ def browser_path() -> str:
 
 
 @dataclass(frozen=True)
-class House:
+class BrowsedCoordinator:
     """A coordinator with campaigns, with runners of tales and hazards on two devices, and with a runner of a framework
     whose public surface comes with Portolan."""
 
@@ -54,9 +54,9 @@ class House:
 
 
 @pytest.fixture(scope="session")
-def house(
+def site(
     browser_path: str, new_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[House]:
+) -> Iterator[BrowsedCoordinator]:
     note = tmp_path_factory.mktemp("note") / "low"
     coordinator, unused_coordinator = (CoordinatorProcess(new_database()) for _ in range(2))
     enrolled_runners = [
@@ -73,7 +73,7 @@ def house(
         note.touch()
         low = _chart(coordinator, "Low water <b>& bold</b>")
         base = f"http://127.0.0.1:{coordinator.port}"
-        yield House(coordinator, base, high, low, signed_in(base), unregistered_runner, unused_coordinator)
+        yield BrowsedCoordinator(coordinator, base, high, low, signed_in(base), unregistered_runner, unused_coordinator)
     finally:
         coordinator.stop()
         unused_coordinator.stop()
@@ -118,7 +118,7 @@ def signed_in(base: str) -> StorageState:
 
 
 @pytest.fixture(scope="session")
-def browser(browser_path: str, house: House) -> Iterator[Browser]:
+def browser(browser_path: str, site: BrowsedCoordinator) -> Iterator[Browser]:
     """The browser. It is started after the coordinator, because this thread cannot run another event loop while
     Playwright runs."""
     with chromium.launch(browser_path) as browser:
@@ -127,11 +127,11 @@ def browser(browser_path: str, house: House) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser, house: House) -> Iterator[Watched]:
+def visit(browser: Browser, site: BrowsedCoordinator) -> Iterator[Watched]:
     """A visitor with an empty profile. At the end, the page must have reported no error."""
-    context = browser.new_context(viewport=DESK, storage_state=house.session)
+    context = browser.new_context(viewport=DESK, storage_state=site.session)
     context.set_default_timeout(WITHIN_S * 1e3)
-    reader = Watched(context.new_page(), house.base)
+    reader = Watched(context.new_page(), site.base)
     yield reader
     context.close()
     assert reader.faults == []

@@ -11,82 +11,80 @@ import pytest
 from coordinator.atlas.addresses import framework_path, function_path, module_path, target_path
 from coordinator.text.page_text import breakable_words
 from scripts import screenshots
-from tests.browser.conftest import House
+from tests.browser.conftest import BrowsedCoordinator
 from tests.browser.told_runner import ENDLESS, MARKUP
 from tests.browser.watched import Watched
 
-Address = Callable[[House], str]
+Address = Callable[[BrowsedCoordinator], str]
 
 
 def _function(name: str) -> Address:
-    return lambda house: f"/campaigns/{house.low}/functions/tales/{quote(name)}"
+    return lambda site: f"/campaigns/{site.low}/functions/tales/{quote(name)}"
 
 
 def _outcome(function: str) -> Address:
-    return lambda house: f"/campaigns/{house.low}/outcomes/{failed_job(house, function)}"
+    return lambda site: f"/campaigns/{site.low}/outcomes/{failed_job(site, function)}"
 
 
-def failed_job(house: House, function: str) -> int:
+def failed_job(site: BrowsedCoordinator, function: str) -> int:
     """The job of one of the function's cases that failed on XLA."""
-    rows = house.coordinator.outcomes(house.low, function=function, verdict="failed")
+    rows = site.coordinator.outcomes(site.low, function=function, verdict="failed")
     return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
 
 
-def _runner(house: House) -> str:
+def _runner(site: BrowsedCoordinator) -> str:
     (runner,) = [
-        runner
-        for runner in house.coordinator.http.get("/runners").json()["runners"]
-        if runner["target"].endswith("xla")
+        runner for runner in site.coordinator.http.get("/runners").json()["runners"] if runner["target"].endswith("xla")
     ]
     return f"/runners/{runner['id']}"
 
 
 def _of_atlas(name: str) -> Address:
-    return lambda house: f"/atlas/{quote(function_path(name))}"
+    return lambda site: f"/atlas/{quote(function_path(name))}"
 
 
-def _target(house: House) -> str:
+def _target(site: BrowsedCoordinator) -> str:
     (runner,) = [
-        one for one in house.coordinator.http.get("/runners").json()["runners"] if one["target"].endswith("xla")
+        one for one in site.coordinator.http.get("/runners").json()["runners"] if one["target"].endswith("xla")
     ]
     return f"/atlas/{quote(target_path(runner['target'], runner['hardware']))}"
 
 
 def _photographed(path: str) -> Address:
-    return lambda house: path.format(campaign=house.low)
+    return lambda site: path.format(campaign=site.low)
 
 
 PAGES: dict[str, Address] = {
     **{name: _photographed(path) for name, path in screenshots.PAGES.items()},
-    "search without scripts": lambda house: "/?q=tales",
+    "search without scripts": lambda site: "/?q=tales",
     "function in the atlas": _of_atlas("tales.storm.reef"),
     "function with markup in the atlas": _of_atlas(MARKUP),
     "function without an end in the atlas": _of_atlas(ENDLESS),
     "function that nobody charted": _of_atlas("torch.cumsum"),
-    "framework in the atlas": lambda house: f"/atlas/{quote(framework_path('tales'))}",
-    "module in the atlas": lambda house: f"/atlas/{quote(module_path('tales.storm'))}",
+    "framework in the atlas": lambda site: f"/atlas/{quote(framework_path('tales'))}",
+    "module in the atlas": lambda site: f"/atlas/{quote(module_path('tales.storm'))}",
     "target in the atlas": _target,
-    "campaigns": lambda house: "/campaigns",
-    "new campaign": lambda house: "/campaigns/new",
-    "campaign": lambda house: f"/campaigns/{house.low}",
-    "cancel": lambda house: f"/campaigns/{house.low}/cancel",
-    "matrix on device": lambda house: f"/campaigns/{house.low}/matrix?rule=on_device&q=fails:xla",
+    "campaigns": lambda site: "/campaigns",
+    "new campaign": lambda site: "/campaigns/new",
+    "campaign": lambda site: f"/campaigns/{site.low}",
+    "cancel": lambda site: f"/campaigns/{site.low}/cancel",
+    "matrix on device": lambda site: f"/campaigns/{site.low}/matrix?rule=on_device&q=fails:xla",
     "function": _function("tales.calm.drift"),
     "function with markup": _function(MARKUP),
     "function without an end": _function(ENDLESS),
     "outcome": _outcome("tales.storm.reef"),
     "outcome with a long log": _outcome(MARKUP),
-    "history": lambda house: "/history/tales/tales.storm.ebb",
-    "compare": lambda house: "/compare",
-    "compared": lambda house: f"/compare?a={house.high}&b={house.low}",
-    "report": lambda house: f"/campaigns/{house.low}/report",
-    "the study": lambda house: "/reference",
-    "coverage": lambda house: "/coverage",
-    "operations": lambda house: f"/campaigns/{house.low}/operations",
-    "runners": lambda house: "/runners",
+    "history": lambda site: "/history/tales/tales.storm.ebb",
+    "compare": lambda site: "/compare",
+    "compared": lambda site: f"/compare?a={site.high}&b={site.low}",
+    "report": lambda site: f"/campaigns/{site.low}/report",
+    "the study": lambda site: "/reference",
+    "coverage": lambda site: "/coverage",
+    "operations": lambda site: f"/campaigns/{site.low}/operations",
+    "runners": lambda site: "/runners",
     "runner": _runner,
-    "REST": lambda house: "/docs",
-    "register a runner": lambda house: "/runners/new",
+    "REST": lambda site: "/docs",
+    "register a runner": lambda site: "/runners/new",
 }
 
 FIGURES = {"figures": 100}
@@ -118,9 +116,9 @@ MISNAMED_CELLS = """[...document.querySelectorAll(".stacked")].filter(table => t
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
-    visit: Watched, house: House, name: str, tmp_path: Path
+    visit: Watched, site: BrowsedCoordinator, name: str, tmp_path: Path
 ) -> None:
-    visit.open(PAGES[name](house))
+    visit.open(PAGES[name](site))
     visit.wait_settled(most=FIGURES.get(name, 2))
     assert visit.photograph(tmp_path) == []
     assert len(list(tmp_path.glob("*.png"))) == 4
@@ -147,9 +145,11 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
         ),
     ],
 )
-def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, name: str, window: str) -> None:
+def test_a_table_is_as_wide_as_the_window_at_most(
+    visit: Watched, site: BrowsedCoordinator, name: str, window: str
+) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS[window])
-    visit.open(PAGES[name](house))
+    visit.open(PAGES[name](site))
     assert visit.cut_tables() == []
 
 
@@ -158,10 +158,10 @@ def test_a_table_is_as_wide_as_the_window_at_most(visit: Watched, house: House, 
     "name", ["tf.lookup.KeyValueTensorInitializer", "RelaxedOneHotCategorical", "ascontiguousarray"]
 )
 def test_a_matrix_of_many_targets_is_as_wide_as_the_window_and_splits_no_word(
-    visit: Watched, house: House, targets: int, name: str
+    visit: Watched, site: BrowsedCoordinator, targets: int, name: str
 ) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["desk"])
-    visit.open(PAGES["matrix on device"](house))
+    visit.open(PAGES["matrix on device"](site))
     visit.page.evaluate(MANY_TARGETS, [targets, str(breakable_words(name))])
     assert visit.page.locator(".matrix thead th").count() == 1 + targets
     assert visit.cut_tables() == []
@@ -169,9 +169,11 @@ def test_a_matrix_of_many_targets_is_as_wide_as_the_window_and_splits_no_word(
 
 
 @pytest.mark.parametrize("window", screenshots.WINDOWS)
-def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(visit: Watched, house: House, window: str) -> None:
+def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(
+    visit: Watched, site: BrowsedCoordinator, window: str
+) -> None:
     visit.page.set_viewport_size({**screenshots.WINDOWS[window], "height": 400})
-    visit.open(f"/campaigns/{house.low}/matrix")
+    visit.open(f"/campaigns/{site.low}/matrix")
     visit.page.locator(".matrix tbody tr").last.scroll_into_view_if_needed()
     assert visit.page.evaluate("scrollY") > 0
     head = visit.page.locator(".matrix thead th").last.bounding_box()
@@ -183,9 +185,9 @@ def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(visit: Watch
 @pytest.mark.parametrize(
     "name", ["campaigns", "function", "outcome", "history", "compared", "report", "operations", "runners"]
 )
-def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, house: House, name: str) -> None:
+def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, site: BrowsedCoordinator, name: str) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["phone"])
-    visit.open(PAGES[name](house))
+    visit.open(PAGES[name](site))
     assert visit.page.locator(".stacked").count()
     assert visit.page.evaluate(MISNAMED_CELLS) == []
 

@@ -97,7 +97,7 @@ class Swarm:
 
 
 @dataclass(frozen=True)
-class Place:
+class ContainerLocation:
     """A running container, and the engine on which it runs."""
 
     engine: int
@@ -155,16 +155,16 @@ class Stack:
     def outcomes(self, campaign: int) -> list[dict[str, Any]]:
         return list(json.loads(self.portolan("results", str(campaign), "--format", "json")))
 
-    def places(self, service: str) -> list[Place]:
+    def places(self, service: str) -> list[ContainerLocation]:
         """The places where the service runs, on engines that are alive."""
         containers = []
         for engine in sorted(self.swarm.alive):
             docker = self.swarm.docker(engine)
             of_service = f"label=com.docker.swarm.service.name={self.name}_{service}"
             ids = output_of(*docker, "ps", "--quiet", "--filter", of_service).split()
-            containers += [Place(engine, docker, container_id) for container_id in ids]
+            containers += [ContainerLocation(engine, docker, container_id) for container_id in ids]
         return containers
 
-    def place(self, service: str) -> Place:
+    def place(self, service: str) -> ContainerLocation:
         (only,) = self.places(service)
         return only

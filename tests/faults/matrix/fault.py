@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.faults.matrix.world import World
 
 
-class Place(StrEnum):
+class Component(StrEnum):
     """The part of the system that breaks."""
 
     coordinator = "coordinator"
@@ -24,7 +24,7 @@ class Place(StrEnum):
 class Fault(ABC):
     """A fault. Each kind is a subclass. ``target`` is the affected runner, for kinds that affect one runner."""
 
-    place: ClassVar[Place]
+    place: ClassVar[Component]
     name: ClassVar[str]
     """The description in the report; each kind has another."""
     lasts_s: ClassVar[float] = 4.0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from tests.faults.matrix.checker import INVARIANTS
-from tests.faults.matrix.fault import Place
+from tests.faults.matrix.fault import Component
 from tests.faults.matrix.kinds import KINDS
 from tests.faults.matrix.trial import Verdict
 
@@ -67,7 +67,7 @@ def _invariants(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
     counts = _sum(verdict.faults for verdict in verdicts)
     yield "| place | faults | kinds | kinds that this machine could not cause |\n| --- | ---: | ---: | --- |"
-    for place in Place:
+    for place in Component:
         names = [kind.name for kind in KINDS if kind.place is place]
         caused = [name for name in names if counts[name]]
         impossible = ", ".join(name for name in names if not counts[name])

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests import levels
-from tests.faults.matrix.fault import Place
+from tests.faults.matrix.fault import Component
 from tests.faults.matrix.kinds import KINDS
 from tests.faults.matrix.plan import schedule
 from tests.faults.matrix.trial import Trial, progress
@@ -64,4 +64,4 @@ def test_no_fault_breaks_a_promise(world: World, seconds: float) -> None:
 
 def test_there_are_at_least_thirty_kinds_over_all_places() -> None:
     assert len({kind.name for kind in KINDS}) == len(KINDS) >= 30
-    assert {kind.place for kind in KINDS} == set(Place)
+    assert {kind.place for kind in KINDS} == set(Component)

@@ -16,7 +16,7 @@ import httpx
 
 from tests.admin import AS_ADMIN
 from tests.faults.matrix.checker import COORDINATORS_RULES, ENDS_WITHIN_S, Answer, Observation, Violation, Window, check
-from tests.faults.matrix.fault import REAL, Place
+from tests.faults.matrix.fault import REAL, Component
 from tests.faults.matrix.plan import LANES, Planned
 from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
@@ -28,7 +28,7 @@ READS_EVERY_S = 0.4
 SUBMITS_EVERY_S = 2.0
 RUNNING_AT_ONCE = 3
 LOOKS_EVERY_S = 0.5
-HOLDING_UP = frozenset({Place.coordinator, Place.postgresql, Place.network, Place.disk})
+HOLDING_UP = frozenset({Component.coordinator, Component.postgresql, Component.network, Component.disk})
 """Parts whose faults keep the coordinator from ending jobs and storing outcomes."""
 SHOWN = 10
 """The maximum number of violations of one invariant that are listed."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.registration.place import ENROLMENT_KEY, Place
+from tests.faults.registration.runner_launcher import ENROLMENT_KEY, RunnerLauncher
 from tests.short_times import SHORT_TIMES
 
 NUMBERS = itertools.count(1)
@@ -31,7 +31,7 @@ def coordinator(dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture
-def place(coordinator: CoordinatorProcess) -> Iterator[Place]:
-    place = Place(coordinator, f"listed-{next(NUMBERS)}")
+def place(coordinator: CoordinatorProcess) -> Iterator[RunnerLauncher]:
+    place = RunnerLauncher(coordinator, f"listed-{next(NUMBERS)}")
     yield place
     place.close()

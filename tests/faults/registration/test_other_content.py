@@ -18,7 +18,7 @@ from tests.acceptance.web.visitor import form_token
 from tests.admin import ADMIN_TOKEN, AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
 from tests.faults.registration.listing_runner import Case, cases
-from tests.faults.registration.place import Place
+from tests.faults.registration.runner_launcher import RunnerLauncher
 from tests.runner_process import ROOT
 from tests.short_times import SHORT_TIMES
 from tests.waiting import until
@@ -29,7 +29,7 @@ STORED = cases("listed.cat", "listed.dot", "listed.sum")
 CHANGED = [{**STORED[0], "function": "listed.mean"}, STORED[1], *cases("listed.max")]
 
 
-def difference(place: Place) -> str:
+def difference(place: RunnerLauncher) -> str:
     return (
         f"'paper' of {place.framework} differs from the suite stored under its revision 1: "
         "1 case changed (listed.cat/0: function listed.cat → listed.mean), 1 case added (listed.max/0), "
@@ -37,13 +37,13 @@ def difference(place: Place) -> str:
     )
 
 
-def assert_refused(place: Place, answer: httpx.Response) -> None:
+def assert_refused(place: RunnerLauncher, answer: httpx.Response) -> None:
     assert answer.status_code == 409, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert difference(place) in answer.json()["detail"]
 
 
-def test_another_runner_with_other_content_is_refused_and_the_chart_stays(place: Place) -> None:
+def test_another_runner_with_other_content_is_refused_and_the_chart_stays(place: RunnerLauncher) -> None:
     place.register_or_fail(place.start(STORED))
     campaign = place.run()
     cells, runners, catalogue = place.cells(campaign), place.runner_rows(), place.catalogue_suites()
@@ -59,7 +59,7 @@ def test_another_runner_with_other_content_is_refused_and_the_chart_stays(place:
     assert place.cells(campaign) == cells
 
 
-def test_as_many_cases_and_other_ones(place: Place) -> None:
+def test_as_many_cases_and_other_ones(place: RunnerLauncher) -> None:
     """The numbers of cases are equal, so a comparison of counts would not show the difference."""
     place.register_or_fail(place.start(STORED))
     other_cases = [*STORED[:2], {**STORED[2], "function": "listed.prod"}]
@@ -75,14 +75,14 @@ def test_as_many_cases_and_other_ones(place: Place) -> None:
         ({"tags": ["slow"]}, "tags none → slow"),
     ],
 )
-def test_all_that_is_said_of_a_case_is_content(place: Place, change: Case, words: str) -> None:
+def test_all_that_is_said_of_a_case_is_content(place: RunnerLauncher, change: Case, words: str) -> None:
     place.register_or_fail(place.start(STORED))
     answer = place.register(place.start([{**STORED[0], **change}, *STORED[1:]]))
     assert answer.status_code == 409, answer.text
     assert f"1 case changed (listed.cat/0: {words})" in answer.json()["detail"]
 
 
-def test_the_order_of_cases_and_of_their_tags_is_the_runners_own(place: Place) -> None:
+def test_the_order_of_cases_and_of_their_tags_is_the_runners_own(place: RunnerLauncher) -> None:
     tagged_cases = [{**case, "tags": ["one", "two"]} for case in STORED]
     place.register_or_fail(place.start(tagged_cases))
     catalogue = place.catalogue_suites()
@@ -91,7 +91,7 @@ def test_the_order_of_cases_and_of_their_tags_is_the_runners_own(place: Place) -
 
 
 def test_a_runner_that_restarts_with_other_content_is_offline_for_that_reason_until_it_is_right_again(
-    place: Place,
+    place: RunnerLauncher,
 ) -> None:
     runner = place.start(STORED)
     runner_id = place.register_or_fail(runner)["id"]
@@ -120,7 +120,7 @@ def test_a_runner_that_restarts_with_other_content_is_offline_for_that_reason_un
     assert place.cells(place.run()) == cells
 
 
-def test_a_restart_under_another_revision_is_followed(place: Place) -> None:
+def test_a_restart_under_another_revision_is_followed(place: RunnerLauncher) -> None:
     runner = place.start(STORED)
     runner_id = place.register_or_fail(runner)["id"]
     campaign = place.run()
@@ -134,7 +134,7 @@ def test_a_restart_under_another_revision_is_followed(place: Place) -> None:
     assert place.cells(campaign) == cells
 
 
-def test_an_enrolled_runner_that_comes_again_with_other_content_keeps_its_registration(place: Place) -> None:
+def test_an_enrolled_runner_that_comes_again_with_other_content_keeps_its_registration(place: RunnerLauncher) -> None:
     runner = place.start(STORED)
     assert place.enrol(runner, "alpha").status_code == 201
     rows_before = place.runner_rows()
@@ -145,7 +145,7 @@ def test_an_enrolled_runner_that_comes_again_with_other_content_keeps_its_regist
     assert (now["id"], now["url"], now["suites"]) == (rows_before[0]["id"], runner.url, {"paper": "1"})
 
 
-def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_takes(place: Place) -> None:
+def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_takes(place: RunnerLauncher) -> None:
     doubled_runner = place.start([*STORED, {**STORED[0], "function": "listed.mean"}])
     twice = place.start(STORED)
     twice.catalogue["suites"].append({**twice.catalogue["suites"][0], "revision": "2"})
@@ -165,7 +165,7 @@ def test_a_case_or_a_suite_listed_twice_is_refused_and_so_is_what_no_database_ta
     place.register_or_fail(place.start(STORED))
 
 
-def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Place, dsn: str) -> None:
+def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: RunnerLauncher, dsn: str) -> None:
     """The runners register through two coordinators. Nobody waits forever, and only one content is stored."""
     other = CoordinatorProcess(dsn, times=SHORT_TIMES)
     try:
@@ -183,7 +183,7 @@ def test_who_registers_first_of_many_at_once_says_what_the_revision_is(place: Pl
         other.stop()
 
 
-def test_the_command_line_says_it_in_one_line(place: Place) -> None:
+def test_the_command_line_says_it_in_one_line(place: RunnerLauncher) -> None:
     place.register_or_fail(place.start(STORED))
     other = place.start(CHANGED)
     process = subprocess.run(
@@ -204,7 +204,7 @@ def test_the_command_line_says_it_in_one_line(place: Place) -> None:
     assert difference(place) in line
 
 
-def test_the_page_says_it_beside_the_address(place: Place) -> None:
+def test_the_page_says_it_beside_the_address(place: RunnerLauncher) -> None:
     runner = place.start(STORED)
     place.register_or_fail(runner)
     runner.restart(CHANGED)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 from protocol.enums import DEFAULT_SUITE, TimingPolicy
 from protocol.outcomes import Outcome
 from runners.isolation.channel import encode
-from runners.isolation.harness import run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import as_message, as_storable
 from runners.suite.cases import Case
 from runners.suite.device import Device
 from runners.suite.framework import Framework
 
 
-class Alone:
-    """The channel of a process that shares its host with no other target."""
-
-    def timing_lock(self) -> AbstractContextManager[float]:
-        return nullcontext(0.0)
-
-
 def run(device: Device, case: Case, timing: TimingPolicy = TimingPolicy.off) -> Outcome:
     """Run a case. Returns the outcome as a supervisor reads it from the channel."""
-    observation = run_case(device, case, timing, Alone(), position=0, init_ms=0.0)
+    observation = run_case(device, case, timing, FreeTimingLock(), position=0, init_ms=0.0)
     return Outcome.model_validate_json(encode(as_message(as_storable(observation))))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import add_explanation
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import Observation, ObservedEvidence
 from runners.suite import divergence
 from runners.suite.cases import Case, Context, Function, Prepare, just_call
@@ -35,7 +35,7 @@ def the_case(
 
 def explain(device: Device, case: Case, ending: Ending = Ending.mismatched) -> ObservedEvidence:
     """Run a case that fails, and return the evidence with the explanation."""
-    before: Observation = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    before: Observation = run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     assert before.ending is ending, before.evidence
     after = add_explanation(device, case, before)
     assert after.evidence is not None

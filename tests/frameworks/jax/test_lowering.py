@@ -13,13 +13,13 @@ import pytest
 from protocol.enums import DeviceClass, Ending, Kernels, Placement, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.channel import encode
+from runners.isolation.harness import FreeTimingLock
 from runners.isolation.lowering import lower_case, lowers
 from runners.isolation.observations import as_message, as_storable
 from runners.jax import FRAMEWORK
 from runners.suite import conformance
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
-from tests.frameworks.common.running import Alone
 
 PLATFORMS = ("tpu", "cuda")
 
@@ -35,7 +35,9 @@ def device(platform: str) -> Device:
 
 def lower(case: Case, platform: str) -> Outcome:
     """Run a case for the platform. Returns the outcome as a supervisor reads it from the channel."""
-    return Outcome.model_validate_json(encode(as_message(as_storable(lower_case(device(platform), case, Alone())))))
+    return Outcome.model_validate_json(
+        encode(as_message(as_storable(lower_case(device(platform), case, FreeTimingLock()))))
+    )
 
 
 def case(call: Callable[[Any], Any], *, refuses: bool = False, dtype: str = "float32") -> Case:

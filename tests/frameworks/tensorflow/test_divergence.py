@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import add_explanation
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import ObservedEvidence
 from runners.suite import divergence
 from runners.suite.cases import Function
@@ -47,7 +47,7 @@ def explanation(
     function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(2, 3),), prepare=_compile, **fields)
     (case,) = function.cases
-    before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    before = run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     assert before.ending is Ending.mismatched
     after = add_explanation(device, case, before)
     assert after.evidence is not None
@@ -107,7 +107,7 @@ def test_the_refusal_of_a_graph_is_told_from_the_compilers(
     function = Function("refused", given=call)
     function.behaviour("square", lambda inputs: (inputs.normal(3, 3),), lambda *observed: None, prepare=_compile)
     (case,) = function.cases
-    before = run_case(xla, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    before = run_case(xla, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     evidence = add_explanation(xla, case, before).evidence
     assert evidence is not None
     assert (before.ending, evidence.on_host, evidence.in_graph) == (Ending.raised, "passed", in_graph)

@@ -12,7 +12,7 @@ import torch
 
 from protocol.enums import Ending, TimingPolicy
 from runners.isolation.explanation import add_explanation
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import ObservedEvidence
 from runners.suite import divergence
 from runners.suite.cases import Function
@@ -47,7 +47,7 @@ def explanation(
     function = Function("planted", reference=reference, given=call)
     function.value("numbers", lambda inputs: (inputs.normal(6),), **fields)
     (case,) = function.cases
-    before = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    before = run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
     assert before.ending is Ending.mismatched
     after = add_explanation(device, case, before)
     assert after.evidence is not None

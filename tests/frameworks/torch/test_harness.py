@@ -13,7 +13,7 @@ import torch
 
 from protocol.enums import Ending, Placement, TimingPolicy, Verdict
 from protocol.outcomes import Outcome
-from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE, Alone, run_case
+from runners.isolation.harness import MAX_FRAMES, MAX_MESSAGE, FreeTimingLock, run_case
 from runners.suite.cases import Case, Context, Function, Inputs
 from runners.suite.checks import Mismatch
 from runners.suite.device import Device
@@ -78,7 +78,7 @@ def test_calls_after_the_first_are_made_where_they_fit_into_the_cases_time(
     calls: list[float] = []
     case = plain(negative(prepare=spinning(calls)))
     timeout_s = spins * SPIN_S
-    observation = run_case(cpu, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0, timeout_s=timeout_s)
+    observation = run_case(cpu, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0, timeout_s=timeout_s)
     assert observation.verdict is Verdict.passed
     assert len(calls) in call_counts
     assert (observation.evidence is not None) == (len(calls) == 1)

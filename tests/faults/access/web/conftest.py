@@ -11,7 +11,7 @@ from tests import bundles
 from tests.browser.conftest import browser_path as browser_path
 from tests.browser.conftest import signed_in
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.access.web.house import NAMED, House
+from tests.faults.access.web.attacked_coordinator import NAMED, AttackedCoordinator
 from tests.faults.registration.listing_runner import ListingRunner, cases
 
 
@@ -56,13 +56,13 @@ def forge_bundle(runner: ListingRunner) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def house(new_database: Callable[..., str]) -> Iterator[House]:
+def site(new_database: Callable[..., str]) -> Iterator[AttackedCoordinator]:
     coordinator = CoordinatorProcess(new_database(), PORTOLAN_HOSTS=NAMED)
     runner = BusyRunner(cases("listed.one"), "listed")
     try:
         runner_id = coordinator.register(runner.url, "").json()["id"]
         campaign = coordinator.submit("*", suite="paper", targets=["listed/cpu"], timeout_s=3600)
-        yield House(coordinator, campaign, runner_id, forge_bundle(runner), signed_in(coordinator.url))
+        yield AttackedCoordinator(coordinator, campaign, runner_id, forge_bundle(runner), signed_in(coordinator.url))
     finally:
         coordinator.stop()
         runner.stop()

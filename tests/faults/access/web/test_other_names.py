@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.acceptance.web.visitor import form_token
-from tests.faults.access.web.house import NAMED, House
+from tests.faults.access.web.attacked_coordinator import NAMED, AttackedCoordinator
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -22,8 +22,8 @@ OVERRIDE = {"case": "listed.one/0", "target": "listed/cpu", "by": "Eve", "why": 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8642", "localhost.evil.example", "127.0.0.1.evil.example", "x y"]
 )
-def test_under_another_name_nothing_can_be_read(house: House, path: str, host: str) -> None:
-    status, _, text = house.ask("GET", path, Host=host)
+def test_under_another_name_nothing_can_be_read(site: AttackedCoordinator, path: str, host: str) -> None:
+    status, _, text = site.ask("GET", path, Host=host)
     assert status == 421
     assert "PORTOLAN_HOSTS" in json.loads(text)["detail"]
 
@@ -31,12 +31,12 @@ def test_under_another_name_nothing_can_be_read(house: House, path: str, host: s
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1:1", "[::1]:8642", "192.0.2.7", NAMED, f"{NAMED.upper()}:8642"]
 )
-def test_under_its_own_names_and_at_any_address_it_answers(house: House, host: str) -> None:
-    assert house.ask("GET", "/healthz", Host=host)[0] == 200
+def test_under_its_own_names_and_at_any_address_it_answers(site: AttackedCoordinator, host: str) -> None:
+    assert site.ask("GET", "/healthz", Host=host)[0] == 200
 
 
-def test_a_probe_that_names_no_host_is_answered(house: House) -> None:
-    assert house.ask("GET", "/healthz")[0] == 200
+def test_a_probe_that_names_no_host_is_answered(site: AttackedCoordinator) -> None:
+    assert site.ask("GET", "/healthz")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_a_probe_that_names_no_host_is_answered(house: House) -> None:
     ],
 )
 def test_what_another_site_sends_changes_nothing(
-    house: House, headers: dict[str, str], method: str, path: str, body: bytes
+    site: AttackedCoordinator, headers: dict[str, str], method: str, path: str, body: bytes
 ) -> None:
-    before = house.state()
-    address = path.format(campaign=house.campaign, runner=house.runner)
+    before = site.state()
+    address = path.format(campaign=site.campaign, runner=site.runner)
     kind = JSON if address.startswith("/api") else FORM
-    status, _, text = house.ask(method, address, body, Host="localhost", Content_Type=kind, **headers)
+    status, _, text = site.ask(method, address, body, Host="localhost", Content_Type=kind, **headers)
     assert status == 403
     assert "another site" in json.loads(text)["detail"]
-    assert house.state() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("kind", ["text/plain", FORM, "multipart/form-data; boundary=x", f"text/plain; {JSON}", ""])
@@ -81,46 +81,48 @@ def test_what_another_site_sends_changes_nothing(
     ("path", "takes"),
     [("/api/v1/campaigns", JSON), (IMPORT, "application/x-ndjson"), ("/api/v1/campaigns/1/cancel", JSON)],
 )
-def test_a_body_that_a_form_could_send_is_none_of_the_api_s(house: House, path: str, takes: str, kind: str) -> None:
-    before = house.state()
-    body = house.bundle if "bundles" in path else b'{"suite": "paper"}'
+def test_a_body_that_a_form_could_send_is_none_of_the_api_s(
+    site: AttackedCoordinator, path: str, takes: str, kind: str
+) -> None:
+    before = site.state()
+    body = site.bundle if "bundles" in path else b'{"suite": "paper"}'
     headers = {"Content_Type": kind} if kind else {}
-    status, _, text = house.ask("POST", path, body, **headers)
+    status, _, text = site.ask("POST", path, body, **headers)
     assert status == 415
     assert takes in json.loads(text)["detail"]
-    assert house.state() == before
+    assert site.state() == before
 
 
 @pytest.mark.parametrize("kind", [JSON, "text/plain"])
-def test_a_page_takes_forms_only(house: House, kind: str) -> None:
-    assert house.ask("POST", f"/campaigns/{house.campaign}/cancel", b"{}", Content_Type=kind)[0] == 415
+def test_a_page_takes_forms_only(site: AttackedCoordinator, kind: str) -> None:
+    assert site.ask("POST", f"/campaigns/{site.campaign}/cancel", b"{}", Content_Type=kind)[0] == 415
 
 
 @pytest.mark.parametrize(
     "path", ["/campaigns/{campaign}/cancel", "/runners/{runner}/remove", "/runners/new", "/campaigns/new"]
 )
 @pytest.mark.parametrize("forgery", ["no token", "no cookie", "a token of another reader"])
-def test_a_form_without_its_reader_s_token_changes_nothing(house: House, path: str, forgery: str) -> None:
-    before = house.state()
+def test_a_form_without_its_reader_s_token_changes_nothing(site: AttackedCoordinator, path: str, forgery: str) -> None:
+    before = site.state()
     with (
-        httpx.Client(base_url=house.base, cookies=house.cookies) as reader,
-        httpx.Client(base_url=house.base, cookies=house.cookies) as other,
+        httpx.Client(base_url=site.base, cookies=site.cookies) as reader,
+        httpx.Client(base_url=site.base, cookies=site.cookies) as other,
     ):
         mine, others = form_token(reader), form_token(other)
         if forgery == "no cookie":
             reader.cookies.delete("portolan_form")
         token_field = {"no token": {}, "no cookie": {"form_token": mine}}.get(forgery, {"form_token": others})
-        address = path.format(campaign=house.campaign, runner=house.runner)
+        address = path.format(campaign=site.campaign, runner=site.runner)
         answer = reader.post(
             address, data={"url": "http://127.0.0.1:1", "suite": "paper", "do": "submit", **token_field}
         )
     assert answer.status_code == 403
     assert "Open the page again" in answer.json()["detail"]
-    assert house.state() == before
+    assert site.state() == before
 
 
-def test_the_cookie_of_forms_is_for_no_script_and_no_other_site(house: House) -> None:
-    set_cookie = httpx.get(f"{house.base}/runners/new", cookies=house.cookies).headers["set-cookie"]
+def test_the_cookie_of_forms_is_for_no_script_and_no_other_site(site: AttackedCoordinator) -> None:
+    set_cookie = httpx.get(f"{site.base}/runners/new", cookies=site.cookies).headers["set-cookie"]
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(set_cookie.split("; "))
 
 
@@ -140,8 +142,8 @@ def test_the_cookie_of_forms_is_for_no_script_and_no_other_site(house: House) ->
         "/docs",
     ],
 )
-def test_every_answer_has_the_headers(house: House, path: str) -> None:
-    _, headers, _ = house.ask("GET", path.format(campaign=house.campaign))
+def test_every_answer_has_the_headers(site: AttackedCoordinator, path: str) -> None:
+    _, headers, _ = site.ask("GET", path.format(campaign=site.campaign))
     assert set(POLICIES) <= set(headers)
     assert headers["x-content-type-options"] == "nosniff"
     policy = headers["content-security-policy"]
@@ -152,23 +154,23 @@ def test_every_answer_has_the_headers(house: House, path: str) -> None:
     assert not [name for name in headers if name.startswith("access-control-")]
 
 
-def test_the_report_says_its_policy_itself(house: House) -> None:
-    _, _, text = house.ask("GET", f"/api/v1/campaigns/{house.campaign}/report")
+def test_the_report_says_its_policy_itself(site: AttackedCoordinator) -> None:
+    _, _, text = site.ask("GET", f"/api/v1/campaigns/{site.campaign}/report")
     head = text[: text.index("<style>")]
     assert '<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;;' in head
     assert "<script" not in text
 
 
-def test_refusals_have_the_headers_too(house: House) -> None:
+def test_refusals_have_the_headers_too(site: AttackedCoordinator) -> None:
     for status, headers, _ in (
-        house.ask("GET", "/campaigns", Host="evil.example"),
-        house.ask("POST", "/api/v1/reclassify", Origin="null"),
+        site.ask("GET", "/campaigns", Host="evil.example"),
+        site.ask("POST", "/api/v1/reclassify", Origin="null"),
     ):
         assert status in (403, 421)
         assert set(POLICIES) <= set(headers)
 
 
-def test_a_bundle_as_what_it_is_is_imported(house: House) -> None:
+def test_a_bundle_as_what_it_is_is_imported(site: AttackedCoordinator) -> None:
     """This test runs last, because the same bytes are refused in the tests above."""
-    status, _, text = house.ask("POST", IMPORT, house.bundle, Content_Type="application/x-ndjson")
+    status, _, text = site.ask("POST", IMPORT, site.bundle, Content_Type="application/x-ndjson")
     assert status == 201, text

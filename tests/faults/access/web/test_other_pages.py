@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts import chromium
 from tests.browser.watched import WITHIN_S
-from tests.faults.access.web.house import House
+from tests.faults.access.web.attacked_coordinator import AttackedCoordinator
 from tests.threaded_server import ThreadedServer
 
 NAMES = ("127.0.0.1", "evil.localhost", "evil.example")
@@ -50,7 +50,7 @@ def evil_port() -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def browser(browser_path: str, house: House) -> Iterator[Browser]:
+def browser(browser_path: str, site: AttackedCoordinator) -> Iterator[Browser]:
     args = [arg for arg in chromium.ALONE if not arg.startswith(RULES)]
     args.append(f"{RULES}{RESOLVED}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
     with sync_playwright() as playwright:
@@ -61,11 +61,11 @@ def browser(browser_path: str, house: House) -> Iterator[Browser]:
 
 
 @pytest.fixture(params=NAMES)
-def page(request: pytest.FixtureRequest, browser: Browser, house: House, evil_port: int) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, browser: Browser, site: AttackedCoordinator, evil_port: int) -> Iterator[Page]:
     """An admin who is signed in and has a page of the coordinator open, with the other page next to it."""
-    context = browser.new_context(storage_state=house.session)
+    context = browser.new_context(storage_state=site.session)
     context.set_default_timeout(WITHIN_S * 1e3)
-    context.new_page().goto(f"{house.base}/runners/new")
+    context.new_page().goto(f"{site.base}/runners/new")
     page = context.new_page()
     page.goto(f"http://{request.param}:{evil_port}/")
     yield page
@@ -133,36 +133,36 @@ TOOLS = """([base, campaign, runner, encoded]) => {
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("attack", SENT)
-def test_what_a_browser_sends_at_once_is_refused(house: House, page: Page, attack: str) -> None:
-    before = house.state()
+def test_what_a_browser_sends_at_once_is_refused(site: AttackedCoordinator, page: Page, attack: str) -> None:
+    before = site.state()
     came: list[int | str | None] = []
-    page.on("response", lambda answer: came.append(answer.status) if answer.url.startswith(house.base) else None)
+    page.on("response", lambda answer: came.append(answer.status) if answer.url.startswith(site.base) else None)
     page.on(
-        "requestfailed", lambda request: came.append(request.failure) if request.url.startswith(house.base) else None
+        "requestfailed", lambda request: came.append(request.failure) if request.url.startswith(site.base) else None
     )
-    page.evaluate(TOOLS % SENT[attack].strip(), _attack_arguments(house))
+    page.evaluate(TOOLS % SENT[attack].strip(), _attack_arguments(site))
     deadline = time.monotonic() + WITHIN_S
     while not came and time.monotonic() < deadline:
         page.wait_for_timeout(20)
     assert came
     assert came[0] in {*REFUSED, KEPT}
-    assert house.state() == before
+    assert site.state() == before
 
 
 @pytest.mark.drawn(3)
 @pytest.mark.parametrize("attack", ASKED)
-def test_what_a_browser_asks_about_first_is_not_allowed(house: House, page: Page, attack: str) -> None:
-    before = house.state()
-    assert page.evaluate(TOOLS % ASKED[attack].strip(), _attack_arguments(house)) == "refused"
-    assert house.state() == before
+def test_what_a_browser_asks_about_first_is_not_allowed(site: AttackedCoordinator, page: Page, attack: str) -> None:
+    before = site.state()
+    assert page.evaluate(TOOLS % ASKED[attack].strip(), _attack_arguments(site)) == "refused"
+    assert site.state() == before
 
 
-def test_a_name_that_was_made_to_lead_here_shows_nothing(house: House, browser: Browser) -> None:
+def test_a_name_that_was_made_to_lead_here_shows_nothing(site: AttackedCoordinator, browser: Browser) -> None:
     """The page then has the coordinator's origin, so neither cookies nor the origin reveal it. Only its host name
     does."""
     with browser.new_context() as context:
         page = context.new_page()
-        answer = page.goto(f"http://evil.example:{house.coordinator.port}/campaigns")
+        answer = page.goto(f"http://evil.example:{site.coordinator.port}/campaigns")
         assert answer is not None
         assert answer.status == 421
         assert "PORTOLAN_HOSTS" in page.inner_text("main")
@@ -170,21 +170,21 @@ def test_a_name_that_was_made_to_lead_here_shows_nothing(house: House, browser: 
         assert read == 421
 
 
-def test_a_link_from_elsewhere_leads_to_the_page(house: House, page: Page) -> None:
-    page.evaluate("(address) => { location = address; }", f"{house.base}/campaigns/{house.campaign}")
+def test_a_link_from_elsewhere_leads_to_the_page(site: AttackedCoordinator, page: Page) -> None:
+    page.evaluate("(address) => { location = address; }", f"{site.base}/campaigns/{site.campaign}")
     page.get_by_role("heading", level=1).wait_for()
-    assert page.url == f"{house.base}/campaigns/{house.campaign}"
+    assert page.url == f"{site.base}/campaigns/{site.campaign}"
 
 
-def test_a_page_s_own_form_works(house: House, browser: Browser) -> None:
-    campaign = house.coordinator.submit("*", suite="paper", targets=["listed/cpu"])
-    with browser.new_context(storage_state=house.session) as context:
+def test_a_page_s_own_form_works(site: AttackedCoordinator, browser: Browser) -> None:
+    campaign = site.coordinator.submit("*", suite="paper", targets=["listed/cpu"])
+    with browser.new_context(storage_state=site.session) as context:
         page = context.new_page()
-        page.goto(f"{house.base}/campaigns/{campaign}/cancel")
+        page.goto(f"{site.base}/campaigns/{campaign}/cancel")
         page.get_by_role("button", name="Cancel the campaign").click()
-        page.wait_for_url(f"{house.base}/campaigns/{campaign}")
-    assert house.coordinator.campaign(campaign)["state"] == "cancelled"
+        page.wait_for_url(f"{site.base}/campaigns/{campaign}")
+    assert site.coordinator.campaign(campaign)["state"] == "cancelled"
 
 
-def _attack_arguments(house: House) -> list[str | int]:
-    return [house.base, house.campaign, house.runner, base64.b64encode(house.bundle).decode()]
+def _attack_arguments(site: AttackedCoordinator) -> list[str | int]:
+    return [site.base, site.campaign, site.runner, base64.b64encode(site.bundle).decode()]

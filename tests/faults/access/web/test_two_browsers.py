@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from scripts import chromium
 from tests.admin import ADMIN_TOKEN
 from tests.browser.watched import WITHIN_S
-from tests.faults.access.web.house import House
+from tests.faults.access.web.attacked_coordinator import AttackedCoordinator
 from tests.waiting import until
 
 ELSEWHERE = "127.0.0.2"
@@ -24,7 +24,7 @@ ELSEWHERE = "127.0.0.2"
 
 
 @pytest.fixture(scope="module")
-def browsers(browser_path: str, house: House) -> Iterator[tuple[Browser, Browser]]:
+def browsers(browser_path: str, site: AttackedCoordinator) -> Iterator[tuple[Browser, Browser]]:
     """Two processes of Chromium that share nothing."""
     with sync_playwright() as playwright:
         expect.set_options(timeout=WITHIN_S * 1e3)
@@ -37,8 +37,8 @@ def browsers(browser_path: str, house: House) -> Iterator[tuple[Browser, Browser
         second.close()
 
 
-def token(house: House, name: str, role: str) -> dict[str, Any]:
-    answer = house.coordinator.http.post("/tokens", json={"name": name, "role": role})
+def token(site: AttackedCoordinator, name: str, role: str) -> dict[str, Any]:
+    answer = site.coordinator.http.post("/tokens", json={"name": name, "role": role})
     assert answer.status_code == 201, answer.text
     return dict(answer.json())
 
@@ -48,9 +48,9 @@ def sign_in(page: Page, secret: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def signed_in(house: House, browser: Browser, secret: str) -> Page:
+def signed_in(site: AttackedCoordinator, browser: Browser, secret: str) -> Page:
     """A page in a new profile, signed in like a user signs in."""
-    page = browser.new_context(base_url=house.base).new_page()
+    page = browser.new_context(base_url=site.base).new_page()
     page.set_default_timeout(WITHIN_S * 1e3)
     page.goto("/campaigns")
     page.get_by_role("link", name="Sign in").first.click()
@@ -68,11 +68,11 @@ def refusal(page: Page, path: str, status: int = 403) -> str:
 
 
 def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
-    house: House, browsers: tuple[Browser, Browser]
+    site: AttackedCoordinator, browsers: tuple[Browser, Browser]
 ) -> None:
     people = {"vera": "viewer", "sam": "submitter", "sue": "submitter", "olga": "operator"}
     vera, sam, sue, olga = (
-        signed_in(house, browsers[number % 2], token(house, name, role)["secret"])
+        signed_in(site, browsers[number % 2], token(site, name, role)["secret"])
         for number, (name, role) in enumerate(people.items())
     )
     vera.get_by_role("link", name="New campaign").click()
@@ -85,7 +85,7 @@ def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
     expect(sam.get_by_role("heading", level=1)).to_have_text("Of Sam")
     path = httpx.URL(sam.url).path
     campaign = int(path.rpartition("/")[2])
-    assert house.coordinator.campaign(campaign)["created_by"] == "sam"
+    assert site.coordinator.campaign(campaign)["created_by"] == "sam"
 
     vera.goto(path)
     expect(vera.get_by_role("heading", level=1)).to_have_text("Of Sam")
@@ -95,33 +95,33 @@ def test_a_viewer_a_submitter_and_an_operator_may_each_what_their_role_says(
     expect(sue.locator("main .lead")).to_contain_text("needs the role operator, but sue has the role submitter")
     assert "needs the role operator, but sam has the role submitter" in refusal(sam, "/runners/new")
     assert "needs the role admin, but olga has the role operator" in refusal(olga, "/tokens")
-    assert house.coordinator.campaign(campaign)["state"] == "running"
+    assert site.coordinator.campaign(campaign)["state"] == "running"
 
     olga.goto(f"{path}/cancel")
     olga.get_by_role("button", name="Cancel the campaign").click()
-    expect(olga).to_have_url(f"{house.base}{path}")
-    assert house.coordinator.campaign(campaign)["state"] == "cancelled"
+    expect(olga).to_have_url(f"{site.base}{path}")
+    assert site.coordinator.campaign(campaign)["state"] == "cancelled"
     for page in (vera, sam, sue, olga):
         page.context.close()
 
 
 def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
-    house: House, browsers: tuple[Browser, Browser]
+    site: AttackedCoordinator, browsers: tuple[Browser, Browser]
 ) -> None:
-    stolen = token(house, "dora", "submitter")
-    dora = signed_in(house, browsers[0], stolen["secret"])
-    admin = signed_in(house, browsers[1], ADMIN_TOKEN)
+    stolen = token(site, "dora", "submitter")
+    dora = signed_in(site, browsers[0], stolen["secret"])
+    admin = signed_in(site, browsers[1], ADMIN_TOKEN)
     headers = {"Authorization": f"Bearer {stolen['secret']}"}
     transport = httpx.HTTPTransport(local_address=ELSEWHERE)
-    with httpx.Client(base_url=house.base, headers=headers, transport=transport, timeout=WITHIN_S) as thief:
+    with httpx.Client(base_url=site.base, headers=headers, transport=transport, timeout=WITHIN_S) as thief:
         submission = thief.post("/api/v1/campaigns", json={"suite": "paper", "targets": ["listed/cpu"]})
         assert submission.status_code == 201, submission.text
-        wait_audit_entry(house, "dora", 201)
+        wait_audit_entry(site, "dora", 201)
         admin.goto("/audit")
         entry = admin.get_by_role("row", name=f"dora, submitter {ELSEWHERE} POST /api/v1/campaigns 201")
         expect(entry.first).to_be_visible()
 
-        until(lambda: token_row(house, stolen)["last_used_at"], "its last use is written")
+        until(lambda: token_row(site, stolen)["last_used_at"], "its last use is written")
         admin.get_by_role("main").get_by_role("link", name="token").click()
         row = admin.get_by_role("row", name=re.compile(f"^dora submitter {stolen['prefix']}"))
         expect(row).not_to_contain_text("never")
@@ -132,31 +132,31 @@ def test_a_stolen_token_is_seen_and_revoked_and_its_owner_goes_on_with_another(
         assert answer.status_code == 401
         assert f"the token {stolen['prefix']} was revoked on" in answer.json()["detail"]
         assert "ask an admin for a new one" in answer.json()["detail"]
-        entry = wait_audit_entry(house, "dora", 401)
+        entry = wait_audit_entry(site, "dora", 401)
         assert (entry["address"], entry["token_id"], entry["role"]) == (ELSEWHERE, stolen["id"], None)
 
-    assert "sign in at /login in a browser" in refusal(dora, f"/campaigns/{house.campaign}", 401)
+    assert "sign in at /login in a browser" in refusal(dora, f"/campaigns/{site.campaign}", 401)
     dora.get_by_role("main").get_by_role("link", name="Sign in").click()
     sign_in(dora, stolen["secret"])
     expect(dora.get_by_role("alert")).to_contain_text(f"the token {stolen['prefix']} was revoked on")
     expect(dora.get_by_role("alert")).to_contain_text("ask an admin for a new one")
-    sign_in(dora, token(house, "dora", "submitter")["secret"])
-    expect(dora).to_have_url(f"{house.base}/campaigns/{house.campaign}")
+    sign_in(dora, token(site, "dora", "submitter")["secret"])
+    expect(dora).to_have_url(f"{site.base}/campaigns/{site.campaign}")
     for page in (dora, admin):
         page.context.close()
 
 
-def wait_audit_entry(house: House, who: str, status: int) -> dict[str, Any]:
+def wait_audit_entry(site: AttackedCoordinator, who: str, status: int) -> dict[str, Any]:
     """Wait for the newest audit entry with this name and status from the thief's address."""
 
     def find() -> dict[str, Any] | None:
-        entries = house.coordinator.http.get("/audit", params={"who": who}).json()["entries"]
+        entries = site.coordinator.http.get("/audit", params={"who": who}).json()["entries"]
         return next((entry for entry in entries if (entry["address"], entry["status"]) == (ELSEWHERE, status)), None)
 
     entry: dict[str, Any] = until(find, f"what {who} did is recorded")
     return entry
 
 
-def token_row(house: House, token: dict[str, Any]) -> dict[str, Any]:
-    tokens = house.coordinator.http.get("/tokens").json()["tokens"]
+def token_row(site: AttackedCoordinator, token: dict[str, Any]) -> dict[str, Any]:
+    tokens = site.coordinator.http.get("/tokens").json()["tokens"]
     return next(dict(row) for row in tokens if row["id"] == token["id"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, Fault, Place
+from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, Component, Fault
 from tests.faults.matrix.kinds.runners import Switched
 from tests.faults.matrix.world import World
 
@@ -10,7 +10,7 @@ STEP_S = 20
 
 
 class RunnerClock(Switched):
-    place = Place.clock
+    place = Component.clock
     switch = "elapsed"
     lasts_s = 8.0
 
@@ -49,7 +49,7 @@ class Negative(RunnerClock):
 class HostClock(Fault):
     """The wall clock of coordinator and PostgreSQL steps, and later steps back."""
 
-    place = Place.clock
+    place = Component.clock
     needs = COORDINATOR | POSTGRESQL
     lasts_s = 6.0
 

@@ -15,7 +15,7 @@ import httpx
 
 from tests.admin import AS_ADMIN
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.matrix.fault import COORDINATOR, Fault, Place
+from tests.faults.matrix.fault import COORDINATOR, Component, Fault
 from tests.faults.matrix.suite import CAMPAIGN
 from tests.faults.matrix.world import World
 
@@ -29,7 +29,7 @@ HALF_A_BODY = (
 
 
 class CoordinatorFault(Fault):
-    place = Place.coordinator
+    place = Component.coordinator
     needs = COORDINATOR
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.faults.matrix.fault import POSTGRESQL, REAL, Fault, Place
+from tests.faults.matrix.fault import POSTGRESQL, REAL, Component, Fault
 from tests.faults.matrix.world import World
 
 
 class DatabaseDiskFull(Fault):
-    place = Place.disk
+    place = Component.disk
     name = "PostgreSQL's disk full"
     needs = POSTGRESQL
     lasts_s = 6.0
@@ -27,7 +27,7 @@ class DatabaseDiskFull(Fault):
 
 
 class ScratchFull(Fault):
-    place = Place.disk
+    place = Component.disk
     name = "runner's scratch disk full"
     targets = (REAL,)
     lasts_s = 6.0

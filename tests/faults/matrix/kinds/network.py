@@ -6,7 +6,7 @@ import threading
 from typing import ClassVar
 
 from tests.faults.matrix import leg
-from tests.faults.matrix.fault import DATABASE_LEG, EVERY_RUNNER, SCRIPTED, Fault, Place
+from tests.faults.matrix.fault import DATABASE_LEG, EVERY_RUNNER, SCRIPTED, Component, Fault
 from tests.faults.matrix.kinds.coordinators import cancel, submit
 from tests.faults.matrix.leg import Leg
 from tests.faults.matrix.suite import LONG
@@ -16,7 +16,7 @@ SLOW_BYTES_PER_S = 4_000
 
 
 class LegFault(Fault):
-    place = Place.network
+    place = Component.network
     runners: ClassVar[tuple[str, ...]] = EVERY_RUNNER
     """The runners whose connection it can affect."""
 

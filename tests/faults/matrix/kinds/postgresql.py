@@ -16,7 +16,7 @@ import psutil
 from coordinator.database.embedded import EmbeddedPostgres
 from coordinator.dispatch.installation import settle_at
 from tests.event_loop import LOOP_LIMIT_S
-from tests.faults.matrix.fault import COORDINATOR, DATABASE_LEG, POSTGRESQL, Fault, Place
+from tests.faults.matrix.fault import COORDINATOR, DATABASE_LEG, POSTGRESQL, Component, Fault
 from tests.faults.matrix.world import World
 
 IMPATIENT_MS = 20
@@ -24,7 +24,7 @@ OPPONENTS = 2
 
 
 class PostgresFault(Fault):
-    place = Place.postgresql
+    place = Component.postgresql
     needs = POSTGRESQL
 
 

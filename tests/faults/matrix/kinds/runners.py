@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from protocol.jobs import JobStatus
 from tests.coordinator_process import CoordinatorProcess
-from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Fault, Place
+from tests.faults.matrix.fault import COORDINATOR, POSTGRESQL, REAL, SCRIPTED, Component, Fault
 from tests.faults.matrix.kinds.coordinators import submit
 from tests.faults.matrix.suite import CAMPAIGN, TIMED
 from tests.faults.matrix.world import World
@@ -22,7 +22,7 @@ SPOILED_EVENTS = 2
 
 
 class RealRunnerFault(Fault):
-    place = Place.runner
+    place = Component.runner
     targets = (REAL,)
 
 
@@ -80,7 +80,7 @@ class TimingLockHeld(RealRunnerFault):
 
 
 class ScriptedFault(Fault):
-    place = Place.runner
+    place = Component.runner
     targets = SCRIPTED
 
     def runner(self, world: World) -> ScriptedRunner:

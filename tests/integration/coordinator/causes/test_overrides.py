@@ -11,13 +11,13 @@ from coordinator.causes.service import override, override_outcome, overrides, re
 from coordinator.errors import ConflictError, NotFoundError, UnknownNameError
 from protocol.enums import Cause
 from tests.integration.coordinator.causes.test_reclassify import RAISED
-from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase
 from tests.integration.coordinator.dispatch.test_queue import finish
 
 TARGET = "torch/cpu"
 
 
-async def ended_campaign(place: Place) -> tuple[int, int, int]:
+async def ended_campaign(place: SeededDatabase) -> tuple[int, int, int]:
     """The campaign, the failed job of case 0, and the passed job of case 1."""
     campaign = await place.campaign(cases=2)
     failing_job, passing_job = await place.claim()
@@ -26,14 +26,14 @@ async def ended_campaign(place: Place) -> tuple[int, int, int]:
     return campaign, failing_job.key.job, passing_job.key.job
 
 
-async def read_verdict(place: Place, job: int) -> tuple[str, str, str]:
+async def read_verdict(place: SeededDatabase, job: int) -> tuple[str, str, str]:
     statement = text("SELECT verdict, cause, rule FROM outcomes WHERE job_id = :job")
     async with place.engine.connect() as connection:
         row = (await connection.execute(statement, {"job": job})).one()
     return row.verdict, row.cause, row.rule
 
 
-async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: Place) -> None:
+async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: SeededDatabase) -> None:
     campaign, job, _ = await ended_campaign(place)
     by_rule = await read_verdict(place, job)
     await override_outcome(place.engine, campaign, job, Cause.environment, "ada", "no network there")
@@ -49,7 +49,7 @@ async def test_a_cause_that_a_person_names_stays_until_it_is_taken_back(place: P
         await undo_outcome(place.engine, campaign, job)
 
 
-async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
+async def test_a_cause_is_named_by_case_and_target_too(place: SeededDatabase) -> None:
     campaign, job, _ = await ended_campaign(place)
     by_rule = await read_verdict(place, job)
     request = OverrideRequest(case="torch.cat/0", target=TARGET, cause=Cause.environment, why="no network there")
@@ -62,7 +62,7 @@ async def test_a_cause_is_named_by_case_and_target_too(place: Place) -> None:
         await override(place.engine, campaign, request.model_copy(update={"case": "torch.cat/1"}), "ada")
 
 
-async def test_what_passed_or_is_not_there_has_no_cause_to_name(place: Place) -> None:
+async def test_what_passed_or_is_not_there_has_no_cause_to_name(place: SeededDatabase) -> None:
     campaign, _, job = await ended_campaign(place)
     with pytest.raises(ConflictError, match="passed"):
         await override_outcome(place.engine, campaign, job, Cause.environment, "ada", "why")
@@ -70,7 +70,7 @@ async def test_what_passed_or_is_not_there_has_no_cause_to_name(place: Place) ->
         await override_outcome(place.engine, campaign, job + 1, Cause.environment, "ada", "why")
 
 
-async def test_a_campaign_that_runs_is_not_judged_yet(place: Place) -> None:
+async def test_a_campaign_that_runs_is_not_judged_yet(place: SeededDatabase) -> None:
     campaign = await place.campaign(cases=2)
     (job,) = await place.claim(1)
     await finish(place, [job.key], RAISED)

@@ -9,7 +9,7 @@ from coordinator.causes.rules import classify
 from coordinator.causes.service import reclassify
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
-from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase
 from tests.integration.coordinator.dispatch.test_queue import finish
 
 RAISED = Outcome(
@@ -20,7 +20,7 @@ RAISED = Outcome(
 )
 
 
-async def test_only_outcomes_that_the_rules_judge_otherwise_change(place: Place) -> None:
+async def test_only_outcomes_that_the_rules_judge_otherwise_change(place: SeededDatabase) -> None:
     campaign = await place.campaign(cases=4)
     jobs = await place.claim()
     await finish(place, [job.key for job in jobs[:3]], RAISED)

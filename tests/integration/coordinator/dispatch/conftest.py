@@ -24,7 +24,7 @@ URL, SECRET = "http://runner", "secret"
 
 
 @dataclass(frozen=True)
-class Place:
+class SeededDatabase:
     """One runner, one suite, the coordinator's database engine, and an engine with all rights."""
 
     engine: AsyncEngine
@@ -63,7 +63,7 @@ async def add_runner(connection: AsyncConnection, info: RunnerInfo, suite_id: in
 
 
 @pytest.fixture
-async def place(engine: AsyncEngine, owner: AsyncEngine) -> Place:
+async def place(engine: AsyncEngine, owner: AsyncEngine) -> SeededDatabase:
     cases = [CatalogueCase(id=f"torch.cat/{number}", function="torch.cat") for number in range(400)]
     async with engine.begin() as connection:
         suite_id = await suites.store_suite(
@@ -75,4 +75,6 @@ async def place(engine: AsyncEngine, owner: AsyncEngine) -> Place:
             connection, "paper", [TargetName(ownership_row.target_id if ownership_row else 0, "torch", "2.9.0", "cpu")]
         )
     assert ownership_row is not None
-    return Place(engine, runner_id, ownership_row.target_id, suite_id, tuple(case.id for case in plan[0].cases), owner)
+    return SeededDatabase(
+        engine, runner_id, ownership_row.target_id, suite_id, tuple(case.id for case in plan[0].cases), owner
+    )

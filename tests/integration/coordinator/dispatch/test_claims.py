@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlalchemy import text
 
 from coordinator.dispatch import queue
-from tests.integration.coordinator.dispatch.conftest import Place, add_runner, runner_info
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase, add_runner, runner_info
 from tests.integration.coordinator.dispatch.test_queue import add_slow_target
 
 READ = text(
@@ -15,7 +15,7 @@ READ = text(
 )
 
 
-async def test_idle_runners_of_one_target_share_what_there_is(place: Place) -> None:
+async def test_idle_runners_of_one_target_share_what_there_is(place: SeededDatabase) -> None:
     async with place.engine.begin() as connection:
         others = [
             await add_runner(connection, runner_info(f"boot-{n}"), place.suite_id, url=f"http://{n}", secret="")
@@ -27,12 +27,12 @@ async def test_idle_runners_of_one_target_share_what_there_is(place: Place) -> N
     assert await place.claim(256) == []
 
 
-async def test_a_runner_alone_has_no_share(place: Place) -> None:
+async def test_a_runner_alone_has_no_share(place: SeededDatabase) -> None:
     await place.campaign()
     assert len(await place.claim(256)) == 256
 
 
-async def test_what_was_refused_goes_last(place: Place) -> None:
+async def test_what_was_refused_goes_last(place: SeededDatabase) -> None:
     await place.campaign(cases=8)
     refused_keys = {job.key for job in await place.claim(3)}
     async with place.engine.begin() as connection:
@@ -41,7 +41,7 @@ async def test_what_was_refused_goes_last(place: Place) -> None:
     assert cases == [f"torch.cat/{number}" for number in (3, 4, 5, 6, 7, 0, 1, 2)]
 
 
-async def test_a_claim_reads_nothing_that_may_not_begin(place: Place) -> None:
+async def test_a_claim_reads_nothing_that_may_not_begin(place: SeededDatabase) -> None:
     """Run 2 waits for another target, so none of its 39,600 queued jobs is read."""
     await add_slow_target(place, await place.campaign(runs=100))
     while len(await place.claim(200)) == 200:

@@ -18,7 +18,7 @@ from coordinator.registry import ownership, store
 from coordinator.registry import service as registry
 from coordinator.registry.models import RunnerRegistration
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
-from tests.integration.coordinator.dispatch.conftest import SECRET, URL, Place, runner_info
+from tests.integration.coordinator.dispatch.conftest import SECRET, URL, SeededDatabase, runner_info
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 LOCK = "SELECT id FROM jobs WHERE state = 'leased' ORDER BY id {order} LIMIT 1 FOR UPDATE"
@@ -26,7 +26,7 @@ CATALOGUE = Catalogue(suites=[])
 
 
 @asynccontextmanager
-async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
+async def finishing(place: SeededDatabase) -> AsyncIterator[AsyncConnection]:
     """A transaction that holds the last of the runner's jobs. PostgreSQL never ends it to resolve a deadlock."""
     await place.claim(5)
     async with place.owner.begin() as connection:
@@ -35,18 +35,18 @@ async def finishing(place: Place) -> AsyncIterator[AsyncConnection]:
         yield connection
 
 
-async def waits(place: Place, many: int = 1) -> None:
+async def waits(place: SeededDatabase, many: int = 1) -> None:
     async with asyncio.timeout(60), place.engine.connect() as connection:
         while (await connection.execute(text(WAITING))).scalar_one() < many:
             await connection.rollback()
 
 
-async def states(place: Place) -> set[str]:
+async def states(place: SeededDatabase) -> set[str]:
     async with place.engine.connect() as connection:
         return {row.state for row in await connection.execute(text("SELECT state FROM jobs"))}
 
 
-async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(place: Place) -> None:
+async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(place: SeededDatabase) -> None:
     """Both transactions lock the jobs first and the runner last, so one waits and neither is ended."""
     await place.campaign(cases=5)
 
@@ -63,17 +63,17 @@ async def test_a_runner_is_removed_while_a_finish_is_about_to_move_its_cursor(pl
     assert await states(place) == {"queued"}
 
 
-async def cancel(place: Place, campaign: int) -> None:
+async def cancel(place: SeededDatabase, campaign: int) -> None:
     await campaigns.cancel(place.engine, campaign, Caller("admin", Role.admin, "token"))
 
 
-async def remove_runner(place: Place, _: int) -> None:
+async def remove_runner(place: SeededDatabase, _: int) -> None:
     await registry.remove(place.engine, place.runner_id)
 
 
 @pytest.mark.parametrize(("ask", "left"), [(cancel, "cancelled"), (remove_runner, "queued")])
 async def test_who_loses_a_deadlock_begins_again(
-    place: Place, ask: Callable[[Place, int], Awaitable[None]], left: str
+    place: SeededDatabase, ask: Callable[[SeededDatabase, int], Awaitable[None]], left: str
 ) -> None:
     campaign = await place.campaign(cases=5)
     async with asyncio.timeout(60):
@@ -86,7 +86,7 @@ async def test_who_loses_a_deadlock_begins_again(
 
 
 async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_restarted(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: SeededDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both transactions lock the runner before its target, so one waits and neither is ended."""
     monkeypatch.setattr(connections, "ATTEMPTS", 1)
@@ -105,7 +105,7 @@ async def test_a_restarted_runner_is_registered_while_its_coordinator_finds_it_r
         assert (await refreshing).boot_id == "boot-2"
 
 
-async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) -> None:
+async def test_a_runner_that_two_register_at_once_is_one_runner(place: SeededDatabase) -> None:
     registration = RunnerRegistration(url="http://new", secret=SECRET)
     async with asyncio.timeout(60):
         async with place.engine.begin() as connection:
@@ -118,7 +118,7 @@ async def test_a_runner_that_two_register_at_once_is_one_runner(place: Place) ->
 
 
 async def test_two_that_list_the_same_new_suites_in_other_orders_both_register(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: SeededDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both transactions store the suites in the order of their names, so one waits and neither is ended."""
     monkeypatch.setattr(connections, "ATTEMPTS", 1)

@@ -7,7 +7,7 @@ import pytest
 from coordinator.dispatch import lost_attempts, queue
 from coordinator.dispatch.finishes import FinishedJob
 from protocol.enums import Cause
-from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase
 from tests.integration.coordinator.dispatch.test_queue import finish
 
 PROMISED = 3
@@ -16,7 +16,7 @@ PROMISED = 3
 
 @pytest.mark.parametrize(("did_well", "cause"), [(True, Cause.crash), (False, Cause.infrastructure)])
 async def test_three_restarts_are_a_crash_only_if_the_runner_finished_another_job_since(
-    place: Place, did_well: bool, cause: Cause
+    place: SeededDatabase, did_well: bool, cause: Cause
 ) -> None:
     await place.campaign(cases=4)
     ends: list[FinishedJob | None] = []
@@ -35,7 +35,7 @@ async def test_three_restarts_are_a_crash_only_if_the_runner_finished_another_jo
     assert last.cause == cause
 
 
-async def test_a_job_that_runners_refuse_three_times_ends_and_its_outcome_is_accepted(place: Place) -> None:
+async def test_a_job_that_runners_refuse_three_times_ends_and_its_outcome_is_accepted(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     rules: list[list[str | None]] = []
     for _ in range(PROMISED):
@@ -47,7 +47,7 @@ async def test_a_job_that_runners_refuse_three_times_ends_and_its_outcome_is_acc
     assert await finish(place, [job.key]) == {job.key.job}
 
 
-async def test_a_job_that_comes_back_without_a_refusal_goes_on(place: Place) -> None:
+async def test_a_job_that_comes_back_without_a_refusal_goes_on(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     for _ in range(2 * PROMISED):
         (job,) = await place.claim()

@@ -18,12 +18,12 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
-from tests.integration.coordinator.dispatch.conftest import Place, add_runner, runner_info
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase, add_runner, runner_info
 from tests.integration.coordinator.dispatch.test_queue import PASSED
 from tests.waiting import async_until
 
 
-async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> None:
+async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: SeededDatabase) -> None:
     await place.campaign(cases=5)
     jobs = await place.claim()
     absurd = Outcome(
@@ -50,7 +50,7 @@ async def test_an_outcome_that_cannot_be_stored_harms_no_other(place: Place) -> 
     assert (rows[2].cause, rows[2].rule) == ("infrastructure", "unstorable")
 
 
-async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: Place) -> None:
+async def test_what_waits_is_stored_when_the_outcome_writer_is_stopped(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
@@ -75,13 +75,13 @@ async def running(writer: OutcomeWriter) -> AsyncIterator[OutcomeWriter]:
             await work
 
 
-async def store(place: Place, *reports: RunnerReport) -> None:
+async def store(place: SeededDatabase, *reports: RunnerReport) -> None:
     """Let a writer store these reports in one batch."""
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
         await writer.write(reports)
 
 
-def report(place: Place, key: Key, n: int, outcome: Outcome = PASSED) -> RunnerReport:
+def report(place: SeededDatabase, key: Key, n: int, outcome: Outcome = PASSED) -> RunnerReport:
     row = record(key, outcome, framework="torch", device="cpu")
     return RunnerReport(Cursor(place.runner_id, "boot-1", n), key, row, outcome, lambda cursor: None)
 
@@ -90,7 +90,7 @@ WRONG = Outcome(verdict=Verdict.failed, ending=Ending.mismatched, duration_s=9.0
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
-async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Place, together: bool) -> None:
+async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: SeededDatabase, together: bool) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     reports = [report(place, job.key, 1), report(place, job.key, 2, WRONG)]
@@ -105,7 +105,7 @@ async def test_of_two_finishes_the_first_counts_and_the_second_is_kept(place: Pl
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["in one batch", "one after the other"])
-async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together: bool) -> None:
+async def test_what_follows_a_late_finish_is_no_first_one(place: SeededDatabase, together: bool) -> None:
     """A stopped attempt that was given up has reported its end. When the stream is opened again, it brings another
     end."""
     await place.campaign(cases=1)
@@ -124,7 +124,7 @@ async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together
 
 @pytest.mark.parametrize("position", [0, 1], ids=["before", "after"])
 async def test_a_finish_that_another_runner_reports_in_the_same_batch_counts_nothing(
-    place: Place, position: int
+    place: SeededDatabase, position: int
 ) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
@@ -141,7 +141,7 @@ async def test_a_finish_that_another_runner_reports_in_the_same_batch_counts_not
     assert tuple(target) == (1, 1, 0)
 
 
-async def test_a_start_that_another_runner_reports_changes_nothing(place: Place) -> None:
+async def test_a_start_that_another_runner_reports_changes_nothing(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     stranger = await add_stranger(place)
@@ -154,7 +154,7 @@ async def test_a_start_that_another_runner_reports_changes_nothing(place: Place)
     assert (row.state, row.started_at) == ("leased", None)
 
 
-async def test_a_finish_of_the_lost_attempt_beside_that_of_the_newer_one_is_kept_as_late(place: Place) -> None:
+async def test_a_finish_of_the_lost_attempt_beside_that_of_the_newer_one_is_kept_as_late(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (first,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -168,13 +168,13 @@ async def test_a_finish_of_the_lost_attempt_beside_that_of_the_newer_one_is_kept
     assert attempts == ["late", "finished"]
 
 
-async def add_stranger(place: Place) -> int:
+async def add_stranger(place: SeededDatabase) -> int:
     """Register another runner, which has none of the jobs. Returns its id."""
     async with place.engine.begin() as connection:
         return await add_runner(connection, runner_info("boot-2"), place.suite_id, url="http://other", secret="")
 
 
-async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:
+async def test_what_a_broken_stream_repeats_is_no_second_finish(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     writer = OutcomeWriter(place.engine, lambda campaigns: None)
@@ -194,7 +194,7 @@ async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) ->
     ids=["a runner that began anew", "an older report behind a newer"],
 )
 async def test_of_the_reports_of_a_batch_the_furthest_is_the_runners_place(
-    place: Place, cursors: list[tuple[str, int]], stored: tuple[str, int]
+    place: SeededDatabase, cursors: list[tuple[str, int]], stored: tuple[str, int]
 ) -> None:
     await place.campaign(cases=2)
     jobs = await place.claim()
@@ -210,7 +210,7 @@ async def test_of_the_reports_of_a_batch_the_furthest_is_the_runners_place(
     assert (runner.boot_id, runner.cursor) == stored
 
 
-async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
+async def test_a_database_that_went_back_is_told_again(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with running(OutcomeWriter(place.engine, lambda campaigns: None)) as writer:
@@ -225,7 +225,7 @@ async def test_a_database_that_went_back_is_told_again(place: Place) -> None:
         await until_stored(place, 7)
 
 
-async def until_stored(place: Place, n: int) -> None:
+async def until_stored(place: SeededDatabase, n: int) -> None:
     async def is_stored() -> bool:
         async with place.engine.connect() as connection:
             return bool((await connection.execute(text("SELECT cursor FROM runners"))).scalar_one() == n)
@@ -234,7 +234,7 @@ async def until_stored(place: Place, n: int) -> None:
 
 
 @asynccontextmanager
-async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, RunnerReport]]:
+async def while_one_waits(place: SeededDatabase) -> AsyncIterator[tuple[OutcomeWriter, RunnerReport]]:
     """A writer that has stored one report, has a second that can wait for minutes, and has a third to write."""
     await place.campaign(cases=3)
     first, second, third = (report(place, job.key, n) for n, job in enumerate(await place.claim(), start=1))
@@ -246,7 +246,7 @@ async def while_one_waits(place: Place) -> AsyncIterator[tuple[OutcomeWriter, Ru
 
 
 async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_first_waits_for_none(
-    place: Place,
+    place: SeededDatabase,
 ) -> None:
     async with while_one_waits(place) as (writer, third):
         async with place.engine.connect() as connection:
@@ -256,14 +256,16 @@ async def test_reports_that_can_wait_are_stored_with_those_that_follow_and_the_f
         await until_stored(place, 3)
 
 
-async def test_a_full_batch_waits_for_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_batch_waits_for_nothing(place: SeededDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome_writer, "BATCH", 2)
     async with while_one_waits(place) as (writer, third):
         await writer.write([third], can_wait=True)
         await until_stored(place, 3)
 
 
-async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(place: Place) -> None:
+async def test_the_start_of_a_newer_attempt_beside_the_end_of_the_older_keeps_it_the_outcome(
+    place: SeededDatabase,
+) -> None:
     """A runner that was silent during a case ends the case and begins it again at the same time."""
     await place.campaign(cases=1)
     (job,) = await place.claim()

@@ -20,7 +20,7 @@ from coordinator.registry import ownership
 from coordinator.registry import store as registry
 from protocol.enums import Ending, Placement, Verdict
 from protocol.outcomes import Evidence, Outcome, Timing
-from tests.integration.coordinator.dispatch.conftest import TOKEN, Place, add_runner, runner_info
+from tests.integration.coordinator.dispatch.conftest import TOKEN, SeededDatabase, add_runner, runner_info
 
 PASSED = Outcome(
     verdict=Verdict.passed,
@@ -40,7 +40,7 @@ FAILED = Outcome(verdict=Verdict.failed, ending=Ending.raised, duration_s=0.1).m
 )
 
 
-async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
+async def finish(place: SeededDatabase, keys: list[Key], outcome: Outcome = PASSED, n: int = 1) -> set[int]:
     async with place.engine.begin() as connection:
         accepted_keys, _ = await finishes.finish(
             connection, reports_of(place, keys, outcome), [Cursor(place.runner_id, "boot-1", n)]
@@ -48,17 +48,17 @@ async def finish(place: Place, keys: list[Key], outcome: Outcome = PASSED, n: in
     return {key.job for key in accepted_keys}
 
 
-def reports_of(place: Place, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
+def reports_of(place: SeededDatabase, keys: list[Key], outcome: Outcome = PASSED) -> list[Finish]:
     rows = [record(key, outcome, framework="torch", device="cpu") for key in keys]
     return [Finish(row, place.runner_id, key.token) for row, key in zip(rows, keys, strict=True)]
 
 
-async def rows(place: Place, statement: str, **values: Any) -> list[Any]:
+async def rows(place: SeededDatabase, statement: str, **values: Any) -> list[Any]:
     async with place.engine.connect() as connection:
         return list(await connection.execute(text(statement), values))
 
 
-async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place: Place) -> None:
+async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place: SeededDatabase) -> None:
     await place.campaign(runs=2)
     first, second = await place.claim(3), await place.claim(2)
     assert [job.case for job in first + second] == [f"torch.cat/{number}" for number in range(5)]
@@ -66,13 +66,13 @@ async def test_a_claim_takes_the_first_jobs_in_the_order_of_the_catalogue(place:
     assert {job.key.attempt for job in first} == {1}
 
 
-async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: Place) -> None:
+async def test_run_one_of_all_cases_goes_before_run_two_of_any(place: SeededDatabase) -> None:
     await place.campaign(runs=2, cases=3)
     assert [job.run for job in await place.claim()] == [1, 1, 1]
     assert [job.run for job in await place.claim()] == [2, 2, 2]
 
 
-async def add_slow_target(place: Place, campaign: int) -> int:
+async def add_slow_target(place: SeededDatabase, campaign: int) -> int:
     """Give the campaign another target with as many jobs. Returns this target's online runner."""
     async with place.engine.begin() as connection:
         other = runner_info("boot-2").model_copy(update={"device": "xla"})
@@ -92,7 +92,7 @@ async def add_slow_target(place: Place, campaign: int) -> int:
     return slow
 
 
-async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: Place) -> None:
+async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_runner(place: SeededDatabase) -> None:
     slow = await add_slow_target(place, await place.campaign(runs=2, cases=3))
     assert [job.run for job in await place.claim()] == [1, 1, 1]
     assert await place.claim() == [], "the other target has not begun"
@@ -104,7 +104,7 @@ async def test_a_target_waits_for_the_run_of_the_others_while_they_have_a_live_r
 @pytest.mark.parametrize("verdicts_first", [True, False])
 @pytest.mark.parametrize("then", ["begun", "offline"])
 async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
-    place: Place, verdicts_first: bool, then: str
+    place: SeededDatabase, verdicts_first: bool, then: str
 ) -> None:
     slow = await add_slow_target(place, await place.campaign(runs=2, cases=3, verdicts_first=verdicts_first))
     async with place.engine.begin() as connection:
@@ -127,14 +127,14 @@ async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
     assert [job.run for job in await place.claim()] == ([2, 2, 2] if verdicts_first else [])
 
 
-async def test_claims_at_the_same_time_never_share_a_job(place: Place) -> None:
+async def test_claims_at_the_same_time_never_share_a_job(place: SeededDatabase) -> None:
     await place.campaign()
     claims = await asyncio.gather(*(place.claim(50) for _ in range(8)))
     jobs = [job.key.job for claim in claims for job in claim]
     assert len(jobs) == len(set(jobs)) == 400
 
 
-async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: Place) -> None:
+async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: SeededDatabase) -> None:
     await place.campaign()
     async with place.engine.begin() as connection:
         none = await queue.claim(
@@ -143,7 +143,7 @@ async def test_a_suite_that_the_runner_does_not_serve_is_left_alone(place: Place
     assert none == []
 
 
-async def test_an_outcome_is_accepted_once(place: Place) -> None:
+async def test_an_outcome_is_accepted_once(place: SeededDatabase) -> None:
     campaign = await place.campaign(cases=1)
     (job,) = await place.claim()
     assert await finish(place, [job.key]) == {job.key.job}
@@ -156,7 +156,7 @@ async def test_an_outcome_is_accepted_once(place: Place) -> None:
     assert state.state == "done"
 
 
-async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(place: Place) -> None:
+async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (first,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -172,7 +172,7 @@ async def test_the_outcome_of_an_earlier_attempt_is_refused_and_kept_as_late(pla
     assert [(attempt.attempt, attempt.end) for attempt in attempts] == [(1, "late"), (2, "finished")]
 
 
-async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(place: Place) -> None:
+async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     (row,) = reports_of(place, [job.key])
@@ -188,7 +188,7 @@ async def test_an_outcome_is_accepted_from_its_runner_and_under_its_lease_only(p
     assert await finish(place, [job.key]) == {job.key.job}
 
 
-async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(place: Place) -> None:
+async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(place: SeededDatabase) -> None:
     await place.campaign(cases=2)
     jobs = await place.claim()
     async with place.engine.begin() as connection:
@@ -211,7 +211,7 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
     ]
 
 
-async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had(place: Place) -> None:
+async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had(place: SeededDatabase) -> None:
     await place.campaign(cases=3)
     running, waiting, other_job = await place.claim()
     async with place.engine.begin() as connection:
@@ -228,7 +228,9 @@ async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had
 
 
 @pytest.mark.parametrize(("ran_s", "losses"), [(1, 0), (3600, 1)])
-async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Place, ran_s: int, losses: int) -> None:
+async def test_a_silence_counts_only_past_the_time_limit_of_the_case(
+    place: SeededDatabase, ran_s: int, losses: int
+) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -242,7 +244,7 @@ async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Plac
     assert row.lost == losses
 
 
-async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -> None:
+async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -251,7 +253,7 @@ async def test_what_a_runner_lost_otherwise_it_does_not_get_back(place: Place) -
         assert await queue.leased_jobs(connection, place.runner_id) == []
 
 
-async def test_a_runner_does_not_come_back_with_an_attempt_after_which_another_began(place: Place) -> None:
+async def test_a_runner_does_not_come_back_with_an_attempt_after_which_another_began(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (first,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -265,7 +267,7 @@ async def test_a_runner_does_not_come_back_with_an_attempt_after_which_another_b
         assert await queue.leased_jobs(connection, place.runner_id) == []
 
 
-async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
+async def test_a_cancelled_job_takes_no_outcome(place: SeededDatabase) -> None:
     campaign = await place.campaign(cases=2)
     jobs = await place.claim(1)
     async with place.engine.begin() as connection:
@@ -278,7 +280,7 @@ async def test_a_cancelled_job_takes_no_outcome(place: Place) -> None:
     assert (counters.done, counters.cancelled, counters.total) == (0, 2, 2)
 
 
-async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: Place) -> None:
+async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: SeededDatabase) -> None:
     await place.campaign(cases=2)
     first, second = await place.claim()
     await finish(place, [first.key], n=8)
@@ -287,7 +289,7 @@ async def test_the_cursor_moves_with_the_outcomes_and_never_back(place: Place) -
     assert runner.cursor == 8
 
 
-async def test_text_that_postgresql_refuses_is_stored_replaced(place: Place) -> None:
+async def test_text_that_postgresql_refuses_is_stored_replaced(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     await finish(place, [job.key], FAILED)
@@ -295,7 +297,7 @@ async def test_text_that_postgresql_refuses_is_stored_replaced(place: Place) -> 
     assert row.message == "nul \ufffd and lone surrogate \ufffd"
 
 
-async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
+async def test_only_attempts_that_started_count_as_lost(place: SeededDatabase) -> None:
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
@@ -307,7 +309,7 @@ async def test_only_attempts_that_started_count_as_lost(place: Place) -> None:
         assert [reason for reason, *_ in await queue.lost_attempts(connection, job.key.job)] == ["restarted"]
 
 
-async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
+async def test_a_removed_runner_gives_its_jobs_back(place: SeededDatabase) -> None:
     await place.campaign(cases=2)
     await place.claim(1)
     async with place.engine.begin() as connection:
@@ -317,7 +319,9 @@ async def test_a_removed_runner_gives_its_jobs_back(place: Place) -> None:
 
 
 @pytest.mark.parametrize("statement", ["_FINISH", "_START", "_GIVE_BACK", "_RECLAIM"])
-async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(place: Place, statement: str) -> None:
+async def test_jobs_are_looked_up_by_id_even_when_statistics_say_that_none_runs(
+    place: SeededDatabase, statement: str
+) -> None:
     """With old statistics, PostgreSQL would scan every dead entry for a plain condition on the state."""
     await place.campaign(runs=20)
     async with place.engine.begin() as connection:

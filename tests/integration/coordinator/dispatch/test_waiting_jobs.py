@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from coordinator.dispatch.waiting_work import RunnerOffer, waiting
-from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.conftest import SeededDatabase
 from tests.integration.coordinator.dispatch.test_queue import add_slow_target
 
 
-async def count(place: Place, most: int = 1_000) -> dict[RunnerOffer, int]:
+async def count(place: SeededDatabase, most: int = 1_000) -> dict[RunnerOffer, int]:
     async with place.engine.connect() as connection:
         return await waiting(connection, [place.target_id], most)
 
 
-async def test_jobs_that_may_begin_are_counted(place: Place) -> None:
+async def test_jobs_that_may_begin_are_counted(place: SeededDatabase) -> None:
     offer = RunnerOffer(place.target_id, place.suite_id)
     assert await count(place) == {}
     await add_slow_target(place, await place.campaign(runs=2, cases=3))

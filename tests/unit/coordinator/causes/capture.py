@@ -21,7 +21,7 @@ from typing import Any
 from protocol.enums import TimingPolicy, Verdict
 from protocol.outcomes import Outcome
 from runners.isolation.explanation import add_explanation
-from runners.isolation.harness import _ROOT, Alone, run_case
+from runners.isolation.harness import _ROOT, FreeTimingLock, run_case
 from runners.isolation.observations import as_message
 from runners.suite.cases import Context, Function
 
@@ -93,7 +93,7 @@ def run(framework: str, device_name: str, snippet_names: list[str]) -> None:
         function = Function("snippet", given=prepare)
         dtype = snippet.get("dtype", "float32")
         function.behaviour(snippet["name"], lambda inputs: [], lambda result: None, dtype=dtype, prepare=prepare)
-        outcome = run_case(device, function.cases[0], TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+        outcome = run_case(device, function.cases[0], TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
         if snippet.get("explained"):
             outcome = add_explanation(device, function.cases[0], outcome)
         if outcome.verdict is Verdict.passed:

@@ -12,7 +12,7 @@ import pytest
 
 from protocol.enums import Ending, Placement, TimingPolicy, Unproven, Verdict
 from runners.isolation.attribution import attribute, is_of_host
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import Observation, ObservedProof
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
@@ -155,7 +155,7 @@ def case_of(*sources: str, name: str = "arrays.total", form: str = "", **expecte
 
 
 def observe(case: Case) -> Observation:
-    return run_case(device("npu:0"), case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    return run_case(device("npu:0"), case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
 
 
 def attribute_failure_of(*sources: str, **options: Any) -> Observation:

@@ -13,7 +13,7 @@ import pytest
 
 from protocol.enums import DOCUMENTED_PER_DEVICE, Ending, Kernels, Repetition, TimingPolicy, Verdict
 from runners.isolation.explanation import add_explanation, explanations, in_single
-from runners.isolation.harness import LEFT_TO_THE_DEVICE, Alone, run_case
+from runners.isolation.harness import LEFT_TO_THE_DEVICE, FreeTimingLock, run_case
 from runners.isolation.likeness import are_alike
 from runners.isolation.observations import LINE_LIMIT, MAX_DTYPES, Observation, ObservedEvidence
 from runners.suite.cases import Case, Context, Function
@@ -105,7 +105,7 @@ def refuses_double(array: Any) -> Any:
 
 
 def observe(device: Device, of: Case) -> Observation:
-    return run_case(device, of, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+    return run_case(device, of, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
 
 
 def evidence(device: Arrays, of: Case) -> ObservedEvidence:

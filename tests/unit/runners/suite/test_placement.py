@@ -11,7 +11,7 @@ from protocol.enums import Placement, Unproven
 from runners.suite.cases import Case, Function
 from runners.suite.checks import Leaf
 from runners.suite.device import Device, Proof
-from runners.suite.placement import Place, place
+from runners.suite.placement import ProvenPlacement, place
 
 
 class Accelerator:
@@ -47,11 +47,11 @@ def arrays(*devices: str) -> list[Leaf]:
     return [Leaf(np.zeros(2), "float64", device) for device in devices]
 
 
-ON_DEVICE, FELL_BACK = Place(Placement.on_device), Place(Placement.fell_back)
+ON_DEVICE, FELL_BACK = ProvenPlacement(Placement.on_device), ProvenPlacement(Placement.fell_back)
 
 
-def unknown(reason: Unproven) -> Place:
-    return Place(Placement.unknown, reason)
+def unknown(reason: Unproven) -> ProvenPlacement:
+    return ProvenPlacement(Placement.unknown, reason)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def unknown(reason: Unproven) -> Place:
         (Proof({"npu:0", "cpu"}), ["cpu"], FELL_BACK),
     ],
 )
-def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected_place: Place) -> None:
+def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], expected_place: ProvenPlacement) -> None:
     assert place(DEVICE, case(), proof, arrays(*out)) == expected_place
 
 
@@ -93,7 +93,7 @@ def test_only_what_was_counted_is_on_the_device(proof: Proof, out: list[str], ex
         (Proof({"cpu"}), unknown(Unproven.nobody_looked)),
     ],
 )
-def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected_place: Place) -> None:
+def test_on_the_host_nothing_falls_back_to_it(proof: Proof, expected_place: ProvenPlacement) -> None:
     assert place(HOST, case(), proof, arrays("host")) == expected_place
 
 
@@ -118,7 +118,7 @@ def test_nothing_is_counted_unless_somebody_says_so() -> None:
 
 
 def test_what_never_touches_a_device_needs_no_count() -> None:
-    assert place(DEVICE, case(host_only="it reads a shape"), Proof(), []) == Place(Placement.host_only)
+    assert place(DEVICE, case(host_only="it reads a shape"), Proof(), []) == ProvenPlacement(Placement.host_only)
 
 
 class AskingForHost:

@@ -19,7 +19,7 @@ from typing import Any
 
 from protocol.enums import Ending, TimingPolicy, Verdict
 from protocol.outcomes import Evidence, Outcome
-from runners.isolation.harness import Alone, run_case
+from runners.isolation.harness import FreeTimingLock, run_case
 from runners.isolation.observations import as_message
 from tests.unit.coordinator.causes.harvest.calls import part_of
 
@@ -58,7 +58,7 @@ def probe_all(framework: str, device_name: str, part: str, out: Path, function: 
             _NOW["since"] = time.monotonic()
             with device.scope(case.dtype):
                 device.lookup = lambda name: None
-                outcome = run_case(device, case, TimingPolicy.off, Alone(), position=0, init_ms=0.0)
+                outcome = run_case(device, case, TimingPolicy.off, FreeTimingLock(), position=0, init_ms=0.0)
             if outcome.verdict is not Verdict.passed:
                 message = as_message(outcome)
                 message["duration_s"] = round(outcome.duration_s, 3)

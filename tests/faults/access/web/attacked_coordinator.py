@@ -15,7 +15,7 @@ NAMED = "chart.example"
 
 
 @dataclass(frozen=True)
-class House:
+class AttackedCoordinator:
     coordinator: CoordinatorProcess
     campaign: int
     """The campaign, which runs until it is cancelled."""

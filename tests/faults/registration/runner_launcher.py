@@ -13,7 +13,7 @@ from tests.faults.registration.listing_runner import Case, ListingRunner
 ENROLMENT_KEY = "the-key-of-today-which-nobody-guesses"
 
 
-class Place:
+class RunnerLauncher:
     def __init__(self, coordinator: CoordinatorProcess, framework: str) -> None:
         self.coordinator = coordinator
         self.framework = framework
