@@ -1,5 +1,5 @@
 """``dispatch`` measures how many jobs per second are finished and stored, and compares this rate with the same SQL in a
-loop.
+loop and with Celery.
 
 Everything except the cases is real: submission over REST, the coordinator under uvicorn, the runner's service over
 HTTP, PostgreSQL with fsync. Rounds of product and baseline alternate, so that other load on this machine affects both
@@ -17,6 +17,7 @@ import asyncpg
 
 from bench import ceiling
 from bench.bench_instance import BenchInstance, database, instant_instance
+from bench.celery_baseline import NotRunError, tasks_per_second
 from bench.figure import Figure, middle, spread
 from bench.place import folder, say
 from coordinator.dispatch.outcome_writer import BATCH
@@ -27,6 +28,7 @@ RUNS = 10
 ROUNDS = 5
 STARTS = 25
 LEAST_OF_CEILING = 0.6
+TIMES_CELERY = 4.0
 
 
 def run() -> Iterator[Figure]:
@@ -47,6 +49,7 @@ def run() -> Iterator[Figure]:
         spread=spread(shares),
         detail={"jobs": jobs, "rounds": rates, "ceiling_rounds": ceilings},
     )
+    yield _against_celery(middle(rates))
     yield Figure(
         "submit_to_start",
         middle(starts),
@@ -97,3 +100,23 @@ async def _arrival(dsn: str, campaign: int) -> int:
         )
     finally:
         await connection.close()
+
+
+def _against_celery(rate: float) -> Figure:
+    target = f"at least {TIMES_CELERY:g} times Celery with Redis storing its results"
+    try:
+        say("dispatch", "Celery with Redis")
+        baseline = tasks_per_second()
+    except NotRunError as error:
+        return Figure("stored_jobs_to_celery", rate, "jobs/s", target, None, baseline=f"not run: {error}")
+    return Figure(
+        "stored_jobs_to_celery",
+        rate,
+        "jobs/s",
+        target,
+        met=rate >= TIMES_CELERY * baseline.per_second,
+        baseline=baseline.words,
+        baseline_value=baseline.per_second,
+        ratio=rate / baseline.per_second,
+        n=baseline.tasks,
+    )
