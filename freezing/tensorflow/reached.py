@@ -32,7 +32,7 @@ MOST_FUNCTIONS = 3
 """The maximum number of functions that are listed for a raw operation."""
 
 
-def covered(suite: Path = SUITE) -> Mapping[str, Sequence[str]]:
+def functions_by_operation(suite: Path = SUITE) -> Mapping[str, Sequence[str]]:
     """Return the raw operations that public functions run, and for each a few of these functions, read from the
     file."""
     content: Mapping[str, Sequence[str]] = json.loads((suite / COVERED).read_text())

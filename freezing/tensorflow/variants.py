@@ -432,13 +432,13 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
     A raw operation that a public function runs gets only variants in other dtypes.
     """
     from freezing.tensorflow.definitions import RAW
-    from freezing.tensorflow.reached import covered
+    from freezing.tensorflow.reached import functions_by_operation
 
     if kind == FORMULA:
         return without_float64()
     names = set(bases_in(folder).functions)
     if kind != DTYPES:
-        names -= set(covered())
+        names -= set(functions_by_operation())
     return sorted(names, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
 
 
