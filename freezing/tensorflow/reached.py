@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.suite.frozen import PackSet, packs_in
+from runners.suite.second_shapes import LARGE
 from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
@@ -61,11 +62,12 @@ def find_covered(packs: PackSet) -> dict[str, list[str]]:
 
 
 def _with_different_calls(cases: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield some cases with different arguments or dtypes, those with few arrays first."""
+    """Yield some cases with different arguments or dtypes, those with few arrays first. None has large arrays."""
     calls: set[tuple[str, str]] = set()
     for case in sorted(cases, key=lambda case: len(case["arrays"])):
         key = case["call"], case["dtype"]
-        if "refuses" not in case and key not in calls and len(calls) < MOST_TRACED:
+        is_fit = "refuses" not in case and LARGE.isdisjoint(case["tags"])
+        if is_fit and key not in calls and len(calls) < MOST_TRACED:
             calls.add(key)
             yield case
 
