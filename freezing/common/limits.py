@@ -73,7 +73,7 @@ def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
     for place, array in enumerate(inputs):
         slope = np.zeros(array.shape)
         for index in np.ndindex(*array.shape):
-            size = abs(array[index])
+            size = abs(float(array[index]))
             step = STEP if size <= SMALL else STEP * size
             above, below = (_move(inputs, place, index, step * sign) for sign in (1, -1))
             width = above[place][index] - below[place][index]

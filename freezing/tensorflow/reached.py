@@ -49,9 +49,9 @@ def find_covered(packs: PackSet) -> dict[str, list[str]]:
     functions: dict[str, set[str]] = defaultdict(set)
     for name in sorted(cases):
         if not name.startswith(f"{RAW}."):
-            for case in _with_different_calls(cases[name]):
+            for call in _with_different_calls(cases[name]):
                 with suppress(Exception):  # the call cannot be traced
-                    for operation in operations_of(case, packs):
+                    for operation in operations_of(call, packs):
                         functions[f"{RAW}.{operation}"].add(name)
     # Functions with short names are the best known ones.
     return {
