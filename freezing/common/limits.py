@@ -73,9 +73,9 @@ def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
     for place, array in enumerate(inputs):
         slope = np.zeros(array.shape)
         for index in np.ndindex(*array.shape):
-            size = abs(array[index])
+            size = abs(float(array[index]))
             step = STEP if size <= SMALL else STEP * size
-            above, below = (_moved(inputs, place, index, step * sign) for sign in (1, -1))
+            above, below = (_move(inputs, place, index, step * sign) for sign in (1, -1))
             width = above[place][index] - below[place][index]
             slope[index] = sum(
                 float((one - other).sum()) for one, other in zip(results(above), results(below), strict=True)
@@ -85,7 +85,7 @@ def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
     return slopes
 
 
-def _moved(inputs: Sequence[Array], place: int, index: tuple[int, ...], by: float) -> list[Array]:
+def _move(inputs: Sequence[Array], place: int, index: tuple[int, ...], by: float) -> list[Array]:
     copies = [array.copy() for array in inputs]
     copies[place][index] += by
     return copies

@@ -93,7 +93,7 @@ class Gradient(Program):
     def _by_differences(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):
             parts = references.widen(parts)
-            results, inputs = self._weighted(parts)
+            results, inputs = self._weigh(parts)
             compiled_loss = jax.jit(lambda *arrays: sum(map(jax.numpy.sum, results(*arrays))))
 
             def loss(arrays: Sequence[Any]) -> float:
@@ -105,13 +105,13 @@ class Gradient(Program):
 
     def _by_limits(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):
-            results, inputs = self._weighted(references.widen(parts))
+            results, inputs = self._weigh(references.widen(parts))
             if sum(array.size for array in inputs) > limits.MOST_ELEMENTS:
                 raise UnjudgedError("it has too many elements for differences")
-            compiled = jax.jit(results)
-            return limits.gradients(lambda arrays: list(map(np.asarray, compiled(*arrays))), inputs)
+            run = jax.jit(results)
+            return limits.gradients(lambda arrays: list(map(np.asarray, run(*arrays))), inputs)
 
-    def _weighted(self, parts: Any) -> tuple[Callable[..., list[Any]], list[Any]]:
+    def _weigh(self, parts: Any) -> tuple[Callable[..., list[Any]], list[Any]]:
         """Return a function that computes the real parts of the weighted results from its inputs, and the inputs."""
         arguments, options, places, weights, *_ = parts
         all_arrays = list(arrays_in((arguments, options), jax.Array))

@@ -43,15 +43,15 @@ from freezing.common.parts import (
 )
 from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
+from freezing.common.second_shapes import keep_second_shapes
 from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, Variant
-from protocol.enums import GRADIENT, JUDGED_BY, NON_FINITE, RECOMPILED, WRONG_ON_HOST, Judge
+from protocol.enums import GRADIENT, JUDGED_BY, NON_FINITE, WRONG_ON_HOST, Judge
 from runners.errors import LeftOutError
 from runners.jax import FRAMEWORK
-from runners.jax.frozen import under_jit_if_possible
 from runners.jax.ways import JIT, SECOND_ORDER
 from runners.suite.cases import seed_of
 from runners.suite.frozen import PACK, VARIANTS_PACK, Pack, PackWriter
-from runners.suite.second_shapes import KEPT, KeptPair, kept_pairs, pair_of
+from runners.suite.second_shapes import KEPT
 
 if TYPE_CHECKING:
     from freezing.jax.functions import JaxFunction
@@ -586,22 +586,6 @@ def _draw_all(paths: Mapping[str, Path], draw: Callable[[str, Path], None], limi
     write_part(PackWriter(), [], run)
 
 
-def keep_second_shapes(path: Path = SUITE / KEPT) -> None:
-    """Store which cases are now combined into the cases with a second shape. Otherwise, additional cases would change
-    the combinations."""
-    from runners.jax.suites.library import FUNCTIONS
-
-    pairs = dict(kept_pairs(path))
-    for function in FUNCTIONS:
-        pair = pair_of([case for case in function.cases if RECOMPILED not in case.tags])
-        if pair is not None and function.name not in pairs:
-            first, second = (case.id.removeprefix(f"{function.name}/") for case in pair)
-            prepare: Any = pair[1].prepare
-            pairs[function.name] = KeptPair(first, second, under_jit_if_possible(function, prepare) != prepare)
-    lines = [f"{json.dumps(name)}: {json.dumps(pair)}" for name, pair in sorted(pairs.items())]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.jax.variants", description="Freeze the suite's variants.")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
@@ -621,7 +605,10 @@ def main() -> int:
 
         merge_variants(options.folder, SUITE, FRAMEWORK.name, jax.__version__)
     elif options.add:
-        keep_second_shapes()
+        from runners.jax.frozen import under_jit_if_possible
+        from runners.jax.suites.library import FUNCTIONS
+
+        keep_second_shapes(FUNCTIONS, SUITE / KEPT, under_jit_if_possible)
         unfit = options.unfit.read_text().split() if options.unfit else []
         add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit)
     else:

@@ -168,7 +168,7 @@ def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
     arguments, options, places, weighing = parts
     arrays = list(arrays_in((arguments, options), tf.Tensor))
 
-    def weighted(values: Sequence[Array]) -> list[Array]:
+    def weigh(values: Sequence[Array]) -> list[Array]:
         positional, keywords = _with_inputs(arguments, options, places, values)
         results = arrays_in(function(*positional, **keywords), tf.Tensor)
         return [
@@ -177,7 +177,7 @@ def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
             if weight is not None
         ]
 
-    return limits.gradients(weighted, [arrays[place].numpy() for place in places])
+    return limits.gradients(weigh, [arrays[place].numpy() for place in places])
 
 
 def sample_of(

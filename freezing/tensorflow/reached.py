@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.suite.frozen import PackSet, packs_in
+from runners.suite.second_shapes import LARGE
 from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
@@ -32,7 +33,7 @@ MOST_FUNCTIONS = 3
 """The maximum number of functions that are listed for a raw operation."""
 
 
-def covered(suite: Path = SUITE) -> Mapping[str, Sequence[str]]:
+def functions_by_operation(suite: Path = SUITE) -> Mapping[str, Sequence[str]]:
     """Return the raw operations that public functions run, and for each a few of these functions, read from the
     file."""
     content: Mapping[str, Sequence[str]] = json.loads((suite / COVERED).read_text())
@@ -48,9 +49,9 @@ def find_covered(packs: PackSet) -> dict[str, list[str]]:
     functions: dict[str, set[str]] = defaultdict(set)
     for name in sorted(cases):
         if not name.startswith(f"{RAW}."):
-            for case in _with_different_calls(cases[name]):
+            for call in _with_different_calls(cases[name]):
                 with suppress(Exception):  # the call cannot be traced
-                    for operation in operations_of(case, packs):
+                    for operation in operations_of(call, packs):
                         functions[f"{RAW}.{operation}"].add(name)
     # Functions with short names are the best known ones.
     return {
@@ -61,11 +62,12 @@ def find_covered(packs: PackSet) -> dict[str, list[str]]:
 
 
 def _with_different_calls(cases: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield some cases with different arguments or dtypes, those with few arrays first."""
+    """Yield some cases with different arguments or dtypes, those with few arrays first. None has large arrays."""
     calls: set[tuple[str, str]] = set()
     for case in sorted(cases, key=lambda case: len(case["arrays"])):
         key = case["call"], case["dtype"]
-        if "refuses" not in case and key not in calls and len(calls) < MOST_TRACED:
+        is_fit = "refuses" not in case and LARGE.isdisjoint(case["tags"])
+        if is_fit and key not in calls and len(calls) < MOST_TRACED:
             calls.add(key)
             yield case
 

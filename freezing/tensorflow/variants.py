@@ -32,12 +32,14 @@ from freezing.common.limits import MOST_ELEMENTS
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
 from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
+from freezing.common.second_shapes import keep_second_shapes
 from freezing.common.variants import MODERATE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, VAST, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, NON_FINITE, REFUSES, Judge
 from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter
+from runners.suite.second_shapes import KEPT
 from runners.tensorflow import FRAMEWORK
 
 if TYPE_CHECKING:
@@ -430,13 +432,13 @@ def asked_functions(kind: str, folder: Path) -> list[str]:
     A raw operation that a public function runs gets only variants in other dtypes.
     """
     from freezing.tensorflow.definitions import RAW
-    from freezing.tensorflow.reached import covered
+    from freezing.tensorflow.reached import functions_by_operation
 
     if kind == FORMULA:
         return without_float64()
     names = set(bases_in(folder).functions)
     if kind != DTYPES:
-        names -= set(covered())
+        names -= set(functions_by_operation())
     return sorted(names, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
 
 
@@ -502,6 +504,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.merge:
         merge_variants(options.folder, SUITE, FRAMEWORK.name, tf.__version__)
     elif options.add:
+        from runners.tensorflow.frozen import call_of_arguments
+        from runners.tensorflow.suites.library import FUNCTIONS
+
+        keep_second_shapes(FUNCTIONS, SUITE / KEPT, call_of_arguments)
         unfit = options.unfit.read_text().split() if options.unfit else []
         add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit)
     else:

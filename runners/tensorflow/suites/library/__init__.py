@@ -8,11 +8,15 @@ the installed TensorFlow. Importing this package imports no framework.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from protocol.enums import TimedCases, TimingPolicy
 from runners.suite.frozen import frozen_functions
-from runners.suite.second_shapes import with_second_shapes
+from runners.suite.second_shapes import KEPT, kept_pairs, with_second_shapes
 from runners.tensorflow.frozen import FrozenCall, call_of_arguments
 
-FUNCTIONS = with_second_shapes(frozen_functions(__name__, FrozenCall), call_of_arguments)
+FUNCTIONS = with_second_shapes(
+    frozen_functions(__name__, FrozenCall), call_of_arguments, kept_pairs(Path(__file__).with_name(KEPT))
+)
 TIMING = TimingPolicy.off
 TIMED_CASES = TimedCases.representative
