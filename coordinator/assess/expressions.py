@@ -236,7 +236,9 @@ class ExpressionReader(MentionRecorder):
         texts_so_far = (*earlier_texts, *choice.texts)
         has_next = False
         match node.orelse:
-            case [ast.If(test=test) as branch] | (ast.IfExp(test=test) as branch) if (other := choice_of(test)) and other.value == choice.value:
+            case [ast.If(test=test) as branch] | (ast.IfExp(test=test) as branch) if (
+                other := choice_of(test)
+            ) and other.value == choice.value:
                 self._later_branches[id(branch)] = texts_so_far
                 has_next = True
         default = self._default_text(choice.value)

@@ -97,7 +97,7 @@ _DEMO = re.compile(
     r"(?:^|/)(?:examples?|demos?|tutorials?|docs?)/|(?:^|/)(?:(?:demo|example)_\w+|\w+_(?:demo|example))\.py$"
 )
 _DATA_CLASS = re.compile(
-    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|Negative|Neighbor|Random)Sampler)\."
+    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|(?<!Positive)Negative|Neighbor)Sampler)\."
 )
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""

@@ -28,7 +28,6 @@ from coordinator.assess.recorder import MODULE_SCOPES
 from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
     callee_of,
-    choice_of,
     default_texts,
     is_number,
     is_partial,

@@ -252,7 +252,7 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     for caller, names in graph.calls.items():
         if caller.endswith(".__init__"):
             # A constructor checks its arguments once.
-            names = frozenset(name for name in names if not _is_check(name))  # noqa: PLW2901
+            names = frozenset(name for name in names if not _is_check(name))
         callees[caller] |= names
     for name, function in graph.functions.items():
         if function.uses:

@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
 
-from coordinator.assess.inference import read_file
 from coordinator.assess.harmless import has_tests
+from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
 from coordinator.assess.mentions import Facts, FileReading, Mention, Parcel
