@@ -54,7 +54,7 @@ _REPEATED_METHOD = re.compile(
 """Matches the names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
-    r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
+    r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?|\w+_(?:generate|predict|infer|evaluate)"
 )
 """Matches the names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(

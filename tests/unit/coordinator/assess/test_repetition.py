@@ -42,6 +42,7 @@ NET = "class Net(nn.Module):\n"
         (NET + "    def forward(self, x):\n        return _rank(x)\ndef _rank(x) -> int: ...", "_rank"),
         ("def nms(x: torch.Tensor):\n    if len(x) < 2:\n        return 0\n    return more(x)", "nms"),
         ("def evaluate(model) -> float: ...", "evaluate"),
+        ("class Guide:\n    def guided_generate(self, prompt):\n        _step(prompt)\ndef _step(x): ...", "_step"),
         ("def main():\n    prepare()\ndef prepare(): ...", "prepare"),
         ("def prepare(): ...\nprepare()", "prepare"),
         ("def _relu(x): ...\nTABLE = {'relu': _relu}", "_relu"),
