@@ -143,12 +143,12 @@ def _repeated_functions(
     # Of checks the same holds.
     numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    repeated = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    repeated_names = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
     if len(graph.modules) == 1:
-        return repeated, frozenset()  # The callers of a single file are probably in other files.
+        return repeated_names, frozenset()  # The callers of a single file are probably in other files.
     methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
-    called = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
-    return repeated, repeated - regular - called
+    called_by_others = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
+    return repeated_names, repeated_names - regular - called_by_others
 
 
 def _is_offered_method(name: str, function: UserFunction) -> bool:
