@@ -70,7 +70,7 @@ class CallReader(ExpressionReader):
         elif writes_text(function):
             for argument in node.args:
                 self._send_to_host(argument)
-        elif _REGISTERS.fullmatch(last_name(function)) and node.args and is_text(node.args[0]):
+        elif len(node.args) > 1 and is_text(node.args[0]) and _REGISTERS.fullmatch(last_name(function)):
             self._registered.update(id(argument) for argument in node.args[1:] if isinstance(argument, ast.Lambda))
             self._add_options(node.args)
         elif type(function) is ast.Name and function.id == "dict":
@@ -139,7 +139,7 @@ class CallReader(ExpressionReader):
         numbers = [
             number
             for number, argument in enumerate(node.args, 1)
-            if isinstance(argument, ast.Name) and is_off(argument, self._own_flags)
+            if type(argument) is ast.Name and is_off(argument, self._own_flags)
         ]
         if not numbers:
             return call

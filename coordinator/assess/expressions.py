@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from coordinator.assess.arguments import dtypes_of, index_kind
-from coordinator.assess.flags import flags_under, flags_under_else, text_flag
+from coordinator.assess.flags import LONGEST_MODE, flags_under, flags_under_else, text_flag
 from coordinator.assess.guards import DEVICE_MEMBERS, guard_of, guard_of_else
 from coordinator.assess.host_arrays import is_host_operation, member_of_batch
 from coordinator.assess.mentions import Form
@@ -268,7 +268,7 @@ class ExpressionReader(MentionRecorder):
     def _text_flags(self, test: ast.expr) -> Iterator[Flag]:
         """The flag for a text that a condition requires, if the default is another text: ``pool="max"``."""
         choice = choice_of(test)
-        if choice is None or not choice.is_equal or len(choice.texts) > 1:
+        if choice is None or not choice.is_equal or len(choice.texts) > 1 or len(choice.texts[0]) > LONGEST_MODE:
             return
         default = self._default_text(choice.value)
         if default is not None and default not in choice.texts:

@@ -147,6 +147,8 @@ def _repeated_functions(
     if len(graph.modules) == 1:
         return repeated_names, frozenset()  # The callers of a single file are probably in other files.
     methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
+    if not methods:
+        return repeated_names, frozenset()
     called_by_others = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
     return repeated_names, repeated_names - regular - called_by_others
 

@@ -77,6 +77,8 @@ class TextChoice(NamedTuple):
 def choice_of(test: ast.expr) -> TextChoice | None:
     """The value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool == "max"`` and
     ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
+    if type(test) is not ast.Compare:
+        return None  # Most conditions are of other kinds, and this comparison is much faster than a match statement.
     match test:
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value,
