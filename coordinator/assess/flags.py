@@ -14,7 +14,6 @@ from collections.abc import Container, Iterator
 from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.sites import Flag
 
-
 LONGEST_MODE = 32
 """The maximum length of a text that selects a mode. Longer texts are messages and descriptions, of which a large package
 passes many."""
