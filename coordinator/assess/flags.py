@@ -15,8 +15,8 @@ from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.sites import Flag
 
 LONGEST_MODE = 32
-"""The maximum length of a text that selects a mode. Longer texts are messages and descriptions, of which a large package
-passes many."""
+"""The maximum length of a text that selects a mode. Longer texts are messages and descriptions. A large package passes
+many of them."""
 
 
 def name_of(node: ast.expr) -> str:
