@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeGuard
@@ -15,7 +16,7 @@ from coordinator.assess.mentions import GLOBAL, Form, Passed
 from coordinator.assess.operators import HOST_VALUES
 from coordinator.assess.python_values import KIND_QUESTIONS, SAME_ELEMENTS, Builtin
 from coordinator.assess.recorder import MODULE_SCOPES
-from coordinator.assess.syntax import TO_PYTHON, is_to_cpu, writes_text
+from coordinator.assess.syntax import TO_PYTHON, is_text, is_to_cpu, last_name, writes_text
 from coordinator.assess.values import (
     CALLED,
     ELEMENT,
@@ -36,6 +37,8 @@ from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding
 from coordinator.results.conditions import CallSite
 
+_REGISTERS = re.compile(r"_?register(?:_\w+)?")
+"""Functions that store a value in a table."""
 _MAPPERS = frozenset(
     f"jax.{name}"
     for name in """tree.map tree_map tree_util.tree_map vmap pmap grad value_and_grad jit checkpoint remat jvp vjp
@@ -67,6 +70,9 @@ class CallReader(ExpressionReader):
         elif writes_text(function):
             for argument in node.args:
                 self._send_to_host(argument)
+        elif len(node.args) > 1 and is_text(node.args[0]) and _REGISTERS.fullmatch(last_name(function)):
+            self._registered.update(id(argument) for argument in node.args[1:] if isinstance(argument, ast.Lambda))
+            self._add_options(node.args)
         elif type(function) is ast.Name and function.id == "dict":
             self._add_options([entry.value for entry in node.keywords])
         if isinstance(function, ast.Attribute) and function.attr in LOOKUPS:
@@ -83,7 +89,9 @@ class CallReader(ExpressionReader):
         positional, keywords = self._arguments(node)
         if not isinstance(callee, str):
             for keyword in node.keywords:
-                if keyword.arg is not None:
+                if keyword.arg is not None and type(function) is ast.Name and function.id == "dict":
+                    self._set_entry(keyword.arg, keyword.value)
+                elif keyword.arg is not None:
                     self._set_flag(keyword.arg, keyword.value)
         call = call_site(node, positional, keywords)
         if isinstance(function, ast.Name):
@@ -131,7 +139,7 @@ class CallReader(ExpressionReader):
         numbers = [
             number
             for number, argument in enumerate(node.args, 1)
-            if isinstance(argument, ast.Name) and is_off(argument, self._own_flags)
+            if type(argument) is ast.Name and is_off(argument, self._own_flags)
         ]
         if not numbers:
             return call

@@ -9,13 +9,14 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from coordinator.assess.arguments import dtypes_of, index_kind
-from coordinator.assess.flags import flags_under, flags_under_else
+from coordinator.assess.flags import LONGEST_MODE, flags_under, flags_under_else, text_flag
 from coordinator.assess.guards import DEVICE_MEMBERS, guard_of, guard_of_else
 from coordinator.assess.host_arrays import is_host_operation, member_of_batch
 from coordinator.assess.mentions import Form
 from coordinator.assess.python_values import STANDARD_LIBRARY, Builtin
 from coordinator.assess.recorder import MentionRecorder
-from coordinator.assess.syntax import is_text
+from coordinator.assess.sites import Flag
+from coordinator.assess.syntax import choice_of, is_text
 from coordinator.assess.values import (
     SUPER,
     Alternatives,
@@ -212,12 +213,68 @@ class ExpressionReader(MentionRecorder):
     def _choice(self, node: ast.IfExp) -> Binding:
         self._test(node.test)
         guard = guard_of(node.test)
-        flags = self._with_flags(flags_under(node.test, self._own_flags))
+        before_option = self._is_in_option
+        is_option, is_option_else = self._option_branches(node)
+        self._is_in_option = before_option or is_option
+        flags = self._with_flags((*flags_under(node.test, self._own_flags), *self._text_flags(node.test)))
         with self._under(guard), self._with_tested_class(node.test), flags:
             value = self._value(node.body)
+        self._is_in_option = before_option or is_option_else
         flags = self._with_flags(flags_under_else(node.test, self._own_flags))
         with self._under(guard_of_else(node.test, guard)), flags:
-            return either([value, self._value(node.orelse)])
+            values = [value, self._value(node.orelse)]
+        self._is_in_option = before_option
+        return either(values)
+
+    def _option_branches(self, node: ast.If | ast.While | ast.IfExp) -> tuple[bool, bool]:
+        """Whether the body and the ``else`` of a condition are entries of a table in the form of conditions: ``if pool
+        == "max": … elif pool == "mean": …``. The branch of the default is excluded, because most programs select it."""
+        choice = choice_of(node.test)
+        if choice is None or isinstance(node, ast.While):
+            return False, False
+        earlier_texts = self._later_branches.pop(id(node), ())
+        texts_so_far = (*earlier_texts, *choice.texts)
+        has_next = False
+        match node.orelse:
+            case [ast.If(test=test) as branch] | (ast.IfExp(test=test) as branch) if (
+                other := choice_of(test)
+            ) and other.value == choice.value:
+                self._later_branches[id(branch)] = texts_so_far
+                has_next = True
+        default = self._default_text(choice.value)
+        if not choice.is_equal:
+            return default in choice.texts, False
+        if not earlier_texts and not has_next:
+            return False, default in choice.texts
+        return default not in choice.texts, not has_next and (default is None or default in texts_so_far)
+
+    def _default_text(self, value: str) -> str | None:
+        """The text that a parameter or an attribute has by default, as far as the source shows."""
+        return self._default_texts[-1].get(value) or self._field_texts.get(value)
+
+    def _keep_text(self, field: str, value: ast.expr) -> None:
+        """Record the text that an attribute of an object of the current class has by default."""
+        match value:
+            case ast.Constant(value=str(text)):
+                default: str | None = text
+            case ast.Name(id=name):
+                default = self._default_texts[-1].get(name)
+            case _:
+                default = None
+        name = f"self.{field}"
+        # An attribute that the code sets to several values has no default.
+        self._field_texts[name] = default if self._field_texts.get(name, default) == default else None
+
+    def _text_flags(self, test: ast.expr) -> Iterator[Flag]:
+        """The flag for a text that a condition requires, if the default is another text: ``pool="max"``."""
+        choice = choice_of(test)
+        if choice is None or not choice.is_equal or len(choice.texts) > 1 or len(choice.texts[0]) > LONGEST_MODE:
+            return
+        default = self._default_text(choice.value)
+        if default is not None and default not in choice.texts:
+            flag = text_flag(choice.value.rpartition(".")[2], choice.texts[0])
+            self._facts.off_flags.add(flag)
+            yield flag
 
     # Operators
 
@@ -266,7 +323,7 @@ class ExpressionReader(MentionRecorder):
                 with self._calls_alone():
                     self._value(key)
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self._set_flag(key.value, value)
+                self._set_entry(key.value, value)
         self._add_options(node.values)
         return Elements(either([self._value(value) for value in node.values]))
 

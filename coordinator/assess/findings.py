@@ -97,7 +97,7 @@ def assess(
     """The lists of ``places`` by the verdict of the call, and by what changes it at a site."""
     charted_name_of = cache(names.charted_name)
     has_default_device = any(site.function in DEFAULTS for site in source.sites)
-    are_tests_apart = not all(map(is_test_code, source.sites))
+    are_tests_apart = not all(is_test_code(site, source.test_files) for site in source.sites)
     are_demos_apart = not all(is_demo(site.path) for site in source.sites)
     for site in source.sites:
         charted_name = charted_name_of(site.function)
@@ -131,7 +131,11 @@ def assess(
             ""
             if is_recorded
             else why_not_on_device(
-                site, target.device_type, has_default_device=has_default_device, are_tests_apart=are_tests_apart
+                site,
+                target.device_type,
+                has_default_device=has_default_device,
+                are_tests_apart=are_tests_apart,
+                test_files=source.test_files,
             )
         )
         is_repeated = source.is_repeated.get(function or "", True)
@@ -149,7 +153,8 @@ def assess(
                     are_demos_apart=are_demos_apart,
                 )
             )
-            reason = (id(verdict), harmless, site.is_option)
+            # Wrong values matter more than costs, so a mode that is off makes them a condition and not a note.
+            reason = (id(verdict), harmless, site.is_option or site.flag is not None)
             if reason not in places_by_reason:
                 own_verdict = _note(verdict, harmless) if harmless else _of_choice(_of_device(verdict, target), site)
                 places_by_reason[reason] = places[own_verdict]
@@ -190,9 +195,9 @@ def _of_device(verdict: SiteVerdict, target: TargetEvidence) -> SiteVerdict:
 
 
 def _of_choice(verdict: SiteVerdict, site: Site) -> SiteVerdict:
-    """The verdict itself, except that a finding about one of several functions becomes a condition, because the source
-    does not show whether the program selects this one."""
-    if verdict.weight is Weight.finding and site.is_option:
+    """The verdict itself, except that a finding about one of several functions, or in a mode that is off, becomes a
+    condition, because the source does not show whether the program selects this one."""
+    if verdict.weight is Weight.finding and (site.is_option or site.flag is not None):
         return replace(verdict, weight=Weight.condition, meets=Meets.may_be_met)
     return verdict
 

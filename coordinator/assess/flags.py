@@ -14,6 +14,10 @@ from collections.abc import Container, Iterator
 from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.sites import Flag
 
+LONGEST_MODE = 32
+"""The maximum length of a text that selects a mode. Longer texts are messages and descriptions. A large package passes
+many of them."""
+
 
 def name_of(node: ast.expr) -> str:
     """The name of the flag that an expression reads: ``sparse`` for ``sparse``, ``self._sparse`` and ``config.sparse``;
@@ -87,7 +91,7 @@ def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterato
     ``sparse`` is a flag that is off, then ``f(sparse=self.sparse)`` leaves ``sparse`` off.
     """
     flag_name = name.lstrip("_")
-    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+    if type(value) is ast.Constant and type(value.value) is str and len(value.value) <= LONGEST_MODE:
         yield text_flag(flag_name, value.value)
     if is_off(value, own_flags):
         return

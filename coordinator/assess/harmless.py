@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -36,11 +36,11 @@ _DEVICE_WORD = re.compile(r"cuda|cudnn|hpu|ipu|mps|mtia|npu|xpu")
 _DEVICE_FUNCTION = re.compile(r"(?:^|[._])(hpu|ipu|mps|mtia|npu|xpu)(?:$|[._])")
 """Matches the names of functions for one kind of device. ``cuda`` is excluded, because a program that moves to another
 device also moves the functions that it names after CUDA."""
-_FLASH_ATTENTION = re.compile(r"FlashAttention|flash_attn|flash_attention")
-"""Code that uses the package ``flash-attn``, which works only with CUDA. Models have other attention for other
+_FLASH_ATTENTION = re.compile(r"FlashAttention|flash_attn|flash_attention|(?<![a-z])triton(?![a-z])")
+"""Code that uses the package ``flash-attn`` or ``triton``, which work only on GPUs. Packages have other code for other
 devices."""
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|test_utils)/")
-_TEST_FILE = re.compile(r"(?:^|/)(?:\w+_test|conftest)\.py$")
+_TEST_FILE = re.compile(r"(?:^|/)(?:\w+_test|conftest|bench(?:mark)?_\w+|\w+_benchmark)\.py$")
 _PERHAPS_TEST_FILE = re.compile(r"(?:^|/)test_\w+\.py$")
 _SETUP_METHOD = re.compile(
     r"__init__|__post_init__|__repr__|extra_repr|build|_?(?:init(?:ialize)?|setup)(?:_\w+)?|_?reset_(?:\w+_)?parameters"
@@ -97,7 +97,7 @@ _DEMO = re.compile(
     r"(?:^|/)(?:examples?|demos?|tutorials?|docs?)/|(?:^|/)(?:(?:demo|example)_\w+|\w+_(?:demo|example))\.py$"
 )
 _DATA_CLASS = re.compile(
-    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|Negative|Neighbor|Random)Sampler)\."
+    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|(?<!Positive)Negative|Neighbor)Sampler)\."
 )
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""
@@ -107,6 +107,7 @@ _SHOWING_WORDS = frozenset(
         "plot",
         "figure",
         "print",
+        "report",
         "show",
         "visualize",
         "visualise",
@@ -121,6 +122,8 @@ _SHOWING_WORDS = frozenset(
 _SHOWING_CODE = re.compile(r"(?:^|[/_])(?:plot(?:s|ting|ter)?|visuali[sz](?:e|er|ers|ations?)|viz)(?=[/_]|\.py$)")
 _LOGS = re.compile(r"_?log_(?:figures?|gradients|histograms?|images?|metrics?|statistics|stats|videos?)(?:_\w+)?")
 """Functions that write to a log. Other functions named ``log_…`` compute logarithms."""
+_LOGGER = re.compile(r"(?:^|\.)\w*Logger\.")
+"""Classes that write to a log."""
 _IMAGE_PARTS = ("box", "mask", "keypoint", "line", "text", "label")
 """Words for shapes and texts. A function whose name has ``draw`` and one of these words draws into an image. Other
 functions named ``draw`` draw samples from a distribution."""
@@ -144,12 +147,19 @@ def is_for_other_device(function: str, device: str) -> bool:
     return _DEVICE_CALL.fullmatch(function) is not None and device not in function.split(".")
 
 
-def is_test_code(site: Site) -> bool:
+def has_tests(path: str, within: str) -> bool:
+    """Whether a file with this path is a test, because it contains the function ``within``: ``test_forward`` or
+    ``TestModels.forward`` in ``test_models.py``."""
+    return within.startswith(("test_", "Test")) and _PERHAPS_TEST_FILE.search(path) is not None
+
+
+def is_test_code(site: Site, test_files: Container[str] = ()) -> bool:
     """Whether a site is in test code: ``tests/models.py``, ``models_test.py``, or ``TestModels`` in ``test_models.py``.
+    ``test_files`` are the paths of other files that contain tests.
 
     A file name such as ``test_time_pooling.py`` is not enough, because the file may define a pooling layer.
     """
-    if is_test_file(site.path):
+    if is_test_file(site.path) or site.path in test_files:
         return True
     return _PERHAPS_TEST_FILE.search(site.path) is not None and "test" in site.within.lower()
 
@@ -174,7 +184,7 @@ def why_aside(path: str, within: str) -> str:
         return PREPARES_DATA
     if file.makes_model_inputs and not _OUTPUT_FUNCTION.search(within):
         return PREPARES_DATA
-    return SHOWS if file.shows or any(map(_shows, within.split("."))) else ""
+    return SHOWS if file.shows or _LOGGER.search(within) or any(map(_shows, within.split("."))) else ""
 
 
 class _File(NamedTuple):
@@ -230,10 +240,13 @@ def _shows(name: str) -> bool:
     return not _SHOWING_WORDS.isdisjoint(words) or ("draw" in words and any(part in name for part in _IMAGE_PARTS))
 
 
-def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool) -> str:
+def why_not_on_device(
+    site: Site, device: str, *, has_default_device: bool, are_tests_apart: bool, test_files: Container[str] = ()
+) -> str:
     """The reason why a site does not run on the device; empty if the source shows no reason.
 
-    ``are_tests_apart`` is true if the source also contains code that is not a test.
+    ``are_tests_apart`` is true if the source also contains code that is not a test. ``test_files`` are the paths of
+    files that contain tests although their folders do not show it.
     """
     if site.guards:
         if any(guard.reaches(device) is False for guard in site.guards):
@@ -248,7 +261,7 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
         return OTHER_DEVICE
     if site.is_on_host and not has_default_device:
         return ON_HOST
-    if are_tests_apart and is_test_code(site):
+    if are_tests_apart and is_test_code(site, test_files):
         return IN_TESTS
     why = why_aside(site.path, site.within)
     return why if why != SHOWS else ""
@@ -278,6 +291,8 @@ def why_cheap(
         return PROGRAM_CONSTANT
     if kind is Kind.falls_back and site.goes_to_host:
         return GOES_TO_HOST
+    if site.flag is not None:
+        return IF_GIVEN.format(site.flag.name) if site.flag.is_none else IF_ON.format(site.flag.name)
     # Modules that set-up code creates or passes on are used later: ``self.pool = nn.AdaptiveMaxPool2d(1)``.
     if site.use is Use.named or is_class(site.function):
         return ""
@@ -287,8 +302,6 @@ def why_cheap(
         return IN_DEMO
     if why_aside(site.path, site.within) == SHOWS:
         return SHOWS
-    if site.flag is not None:
-        return IF_GIVEN.format(site.flag.name) if site.flag.is_none else IF_ON.format(site.flag.name)
     runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
     if runs_once or not is_repeated:
         return NOT_REPEATED

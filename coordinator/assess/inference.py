@@ -31,7 +31,6 @@ from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
     LINE_END,
     callee_of,
-    choice_of,
     default_texts,
     is_number,
     is_partial,
@@ -52,8 +51,9 @@ _NUMPY = frozenset({"numpy", "scipy"})
 """Packages whose arrays have some of the methods that arrays of frameworks have."""
 _NO_GRADIENT = frozenset({"no_grad", "inference_mode"})
 """Contexts and decorators in which PyTorch computes no gradients."""
-_KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat")
-"""Matches the names of decorators that only run before or around a function: ``@lru_cache``, ``@deprecated``."""
+_KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat|validator")
+"""Matches the names of decorators that only run before or around a function (``@lru_cache``, ``@deprecated``), or that
+check the fields of a class (``@model_validator``)."""
 _PROPERTIES = frozenset({"property", "cached_property"})
 _ALIASES = (ast.Name, ast.Attribute)
 """The kinds of expressions that give a value another name."""
@@ -261,54 +261,6 @@ class SiteResolver(CallReader):
         if not leaves(node.body):
             self._scopes[-1] = after_body if leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
-    def _option_branches(self, node: ast.If | ast.While) -> tuple[bool, bool]:
-        """Whether the body and the ``else`` of a condition are entries of a table in the form of conditions: ``if pool
-        == "max": … elif pool == "mean": …``. The branch of the default is excluded, because most programs select it."""
-        choice = choice_of(node.test)
-        if choice is None or isinstance(node, ast.While):
-            return False, False
-        earlier_texts = self._later_branches.pop(id(node), ())
-        texts_so_far = (*earlier_texts, *choice.texts)
-        has_next = False
-        match node.orelse:
-            case [ast.If(test=test) as branch] if (other := choice_of(test)) and other.value == choice.value:
-                self._later_branches[id(branch)] = texts_so_far
-                has_next = True
-        default = self._default_text(choice.value)
-        if not choice.is_equal:
-            return default in choice.texts, False
-        if not earlier_texts and not has_next:
-            return False, default in choice.texts
-        return default not in choice.texts, not has_next and (default is None or default in texts_so_far)
-
-    def _default_text(self, value: str) -> str | None:
-        """The text that a parameter or an attribute has by default, as far as the source shows."""
-        return self._default_texts[-1].get(value) or self._field_texts.get(value)
-
-    def _keep_text(self, field: str, value: ast.expr) -> None:
-        """Record the text that an attribute of an object of the current class has by default."""
-        match value:
-            case ast.Constant(value=str(text)):
-                default: str | None = text
-            case ast.Name(id=name):
-                default = self._default_texts[-1].get(name)
-            case _:
-                default = None
-        name = f"self.{field}"
-        # An attribute that the code sets to several values has no default.
-        self._field_texts[name] = default if self._field_texts.get(name, default) == default else None
-
-    def _text_flags(self, test: ast.expr) -> Iterator[Flag]:
-        """The flag for a text that a condition requires, if the default is another text: ``pool="max"``."""
-        choice = choice_of(test)
-        if choice is None or not choice.is_equal or len(choice.texts) > 1:
-            return
-        default = self._default_text(choice.value)
-        if default is not None and default not in choice.texts:
-            flag = text_flag(choice.value.rpartition(".")[2], choice.texts[0])
-            self._facts.off_flags.add(flag)
-            yield flag
-
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
         with self._block(is_loop=True):
@@ -434,7 +386,10 @@ class SiteResolver(CallReader):
         self._scopes.append(scope)
         self._classes.append(None)
         self._comprehensions += 1
+        before_option = self._is_in_option
+        self._is_in_option = before_option or id(node) in self._registered
         value = self._value(node.body)
+        self._is_in_option = before_option
         self._comprehensions -= 1
         self._classes.pop()
         self._scopes.pop()

@@ -521,10 +521,12 @@ class Linker:
         names: Iterable[str] = callees
         if not callees and isinstance(value, Symbol):
             names = self._methods_with_flags.get(value.path.rpartition(".")[2], ())
+        texts = [(number, text) for number, text in call.arguments.items() if type(text) is str]
         for name in names:
-            for number, parameter in enumerate(self._facts.functions[name].parameters[: call.positional]):
-                if isinstance(text := call.arguments.get(number + 1), str):
-                    self.on_flags.add(text_flag(parameter, text))
+            parameters = self._facts.functions[name].parameters if texts else ()
+            self.on_flags.update(
+                text_flag(parameters[number - 1], text) for number, text in texts if number <= len(parameters)
+            )
             for number, flag in self._facts.functions[name].flags:
                 if number < call.positional and call.arguments.get(number + 1, UNKNOWN_VALUE) not in (None, False):
                     self.on_flags.add(flag)

@@ -65,6 +65,8 @@ class MentionRecorder(Resolver):
         """The ids of the syntax nodes that loops run over."""
         self._options: set[int] = set()
         """The ids of the syntax nodes that are entries of a table, from which the program selects at run time."""
+        self._registered: set[int] = set()
+        """The ids of the lambdas that a call stores in a table under a text: ``register("elu", lambda: nn.ELU())``."""
         self._is_in_option = False
         """Whether the current branch is an entry of a table in the form of conditions."""
         self._has_gradient = True
@@ -104,6 +106,13 @@ class MentionRecorder(Resolver):
         """Record that a flag gets a value. Tests do not count, because they try all modes."""
         if not self._is_test_file:
             self._facts.on_flags.update(flags_set(name, value, self._own_flags))
+
+    def _set_entry(self, name: str, value: ast.expr) -> None:
+        """Record the value of an entry of a dictionary, which may be a configuration: ``{"sparse": False}``."""
+        if isinstance(value, ast.Constant) and value.value is False:
+            self._facts.off_flags.add(Flag(name.lstrip("_")))
+        else:
+            self._set_flag(name, value)
 
     def _set_field(self, target: ast.expr, value: ast.expr) -> None:
         """Record the default of a field of a class, if it may be a flag: ``sparse: bool = False``."""

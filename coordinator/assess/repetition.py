@@ -54,7 +54,7 @@ _REPEATED_METHOD = re.compile(
 """Matches the names of functions that run repeatedly."""
 _LOOP = re.compile(
     r"(?:\w+_)?(?:loop|epoch)|(?:train|eval|val|valid|validat|test|predict|infer)\w*"
-    r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?"
+    r"|(?:fit|generate|sample|decode|encode|run|main)(?:_\w+)?|\w+_(?:generate|predict|infer|evaluate)"
 )
 """Matches the names of functions that contain the loop."""
 _REPEATING_FUNCTION = re.compile(
@@ -143,12 +143,14 @@ def _repeated_functions(
     # Of checks the same holds.
     numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    repeated = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    repeated_names = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
     if len(graph.modules) == 1:
-        return repeated, frozenset()  # The callers of a single file are probably in other files.
+        return repeated_names, frozenset()  # The callers of a single file are probably in other files.
     methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
-    called = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
-    return repeated, repeated - regular - called
+    if not methods:
+        return repeated_names, frozenset()
+    called_by_others = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
+    return repeated_names, repeated_names - regular - called_by_others
 
 
 def _is_offered_method(name: str, function: UserFunction) -> bool:

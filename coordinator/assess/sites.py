@@ -225,6 +225,8 @@ class AssessedSource:
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     is_repeated: Mapping[str, bool] = field(default_factory=dict)
     """For each user's function, by the name used in ``calls``: whether it runs again and again on the device."""
+    test_files: frozenset[str] = frozenset()
+    """The paths of files that contain tests, as their names and their functions show."""
     offered_functions: frozenset[str] = frozenset()
     """The user's functions, by the names used in ``calls``, that only public methods reach which no code of the user
     calls."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from sys import intern
 
+from coordinator.assess.harmless import has_tests
 from coordinator.assess.inference import read_file
 from coordinator.assess.knowledge import Knowledge, PublicNames, read_shipped
 from coordinator.assess.linking import CallEdge, Linker
@@ -161,6 +162,9 @@ def _link(
         star_imports=sum(reading.star_imports for reading in readings),
         dynamic_names=sum(reading.dynamic_names for reading in readings),
         calls=graph.calls,
+        test_files=frozenset(
+            function.path for function in functions.values() if has_tests(function.path, function.within)
+        ),
         modules=graph.modules,
     )
     return source, graph

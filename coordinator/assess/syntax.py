@@ -66,7 +66,7 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-class Choice(NamedTuple):
+class TextChoice(NamedTuple):
     """A condition that compares a value with texts."""
 
     value: str
@@ -76,22 +76,24 @@ class Choice(NamedTuple):
     """Whether the condition holds for these texts, and not for all other texts."""
 
 
-def choice_of(test: ast.expr) -> Choice | None:
+def choice_of(test: ast.expr) -> TextChoice | None:
     """The value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool == "max"`` and
     ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
+    if type(test) is not ast.Compare:
+        return None  # Most conditions are of other kinds, and this comparison is much faster than a match statement.
     match test:
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value,
             ops=[ast.Eq() | ast.NotEq() as operator],
             comparators=[ast.Constant(value=str(text))],
         ) if guard_of(test) is None:
-            return Choice(ast.unparse(value), (text,), isinstance(operator, ast.Eq))
+            return TextChoice(ast.unparse(value), (text,), isinstance(operator, ast.Eq))
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value,
             ops=[ast.In() | ast.NotIn() as operator],
             comparators=[ast.Set(elts=options) | ast.Tuple(elts=options) | ast.List(elts=options)],
         ) if options and all(map(is_text, options)) and guard_of(test) is None:
-            return Choice(ast.unparse(value), tuple(texts(options)), isinstance(operator, ast.In))
+            return TextChoice(ast.unparse(value), tuple(texts(options)), isinstance(operator, ast.In))
         case _:
             return None
 

@@ -168,6 +168,61 @@ def test_a_function_that_may_be_used_otherwise_belongs_to_no_mode(code: str) -> 
     assert flag_of(code) is None
 
 
+POOL = (
+    "class Pool(nn.Module):\n    def __init__(self, kind='mean'):\n        self.kind = kind\n"
+    "    def forward(self, x):\n        if self.kind == 'lu':\n            torch.lu(x)\n        return x\n"
+)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        POOL,
+        POOL + "Pool()",
+        POOL + "Pool(kind='max')",
+        POOL + "Pool('max')",
+        "def f(x, kind='mean'):\n    if kind == 'lu':\n        torch.lu(x)",
+        "def f(x, kind='mean'):\n    return torch.lu(x) if kind == 'lu' else x",
+        "class Pool:\n    kind: str = 'mean'\n    def run(self, x):\n        if self.kind == 'lu':\n"
+        "            torch.lu(x)",
+    ],
+)
+def test_a_text_that_no_code_passes_is_a_flag(code: str) -> None:
+    assert flag_of(code) == Flag('kind="lu"')
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        POOL.replace("'mean'", "'lu'"),
+        POOL.replace("='mean'", ""),
+        POOL.replace("self.kind == 'lu'", "self.kind != 'lu'"),
+        POOL + "Pool(kind='lu')",
+        POOL + "Pool('lu')",
+        POOL + "CONFIG = {'kind': 'lu'}",
+        POOL + "    def switch(self):\n        self.kind = 'lu'",
+    ],
+)
+def test_a_text_that_code_may_pass_is_no_flag(code: str) -> None:
+    assert flag_of(code) is None
+
+
+CONFIGURED = "def step(x, config):\n    if config.mask:\n        torch.lu(x)\n"
+
+
+def test_an_entry_of_a_configuration_that_is_false_is_a_flag() -> None:
+    assert flag_of(CONFIGURED + "CONFIG = dict(mask=False)") == Flag("mask")
+    assert flag_of(CONFIGURED + "CONFIG = {'mask': False}") == Flag("mask")
+    assert flag_of(CONFIGURED + "CONFIG = {'mask': True}") is None
+    assert flag_of(CONFIGURED + "CONFIG = dict(mask=False)\nOTHER = dict(mask=True)") is None
+    assert flag_of(CONFIGURED) is None
+
+
+def test_a_flag_that_is_off_may_be_passed_on_by_position() -> None:
+    assert flag_of(SOLVER, other="from main import Solver\ndef make(check=False):\n    Solver(check)") == Flag("check")
+    assert flag_of(SOLVER, other="from main import Solver\ndef make(check):\n    Solver(check)") is None
+
+
 def test_a_place_that_is_off_is_a_note_with_the_flag_if_it_only_costs_time() -> None:
     for flag, why in (
         (Flag("sparse"), IF_ON.format("sparse")),
@@ -177,4 +232,12 @@ def test_a_place_that_is_off_is_a_note_with_the_flag_if_it_only_costs_time() -> 
         (finding,) = assessment_of(several(3, "usual", "fell_back"), place).findings
         assert (finding.verdict.weight, finding.verdict.why_note) == (Weight.note, why)
         (finding,) = assessment_of(several(3, "usual", "failed"), place).findings
-        assert finding.verdict.weight is Weight.finding
+        assert finding.verdict.weight is Weight.condition
+
+
+def test_a_class_that_is_made_in_a_mode_that_is_off_is_a_note() -> None:
+    place = replace(site(function="torch.nn.Foo", within="Net.__init__"), flag=Flag("pools"))
+    (finding,) = assessment_of({"torch.nn.Foo": several(3, "usual", "fell_back")}, place).findings
+    assert finding.verdict.weight is Weight.note
+    (finding,) = assessment_of({"torch.nn.Foo": several(3, "usual", "fell_back")}, replace(place, flag=None)).findings
+    assert finding.verdict.weight is Weight.finding

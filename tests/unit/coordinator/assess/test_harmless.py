@@ -12,8 +12,10 @@ from coordinator.assess.harmless import (
     EXPORTS,
     GOES_TO_HOST,
     IN_DEMO,
+    IN_ERROR,
     IN_TESTS,
     NOT_REPEATED,
+    OFFERED,
     OTHER_DEVICE,
     PREPARES_DATA,
     PROGRAM_CONSTANT,
@@ -164,6 +166,51 @@ def test_what_falls_back_where_nothing_repeats_it_is_a_note(within: str, end: En
     code = source(site(within=within), is_repeated={"train._rotations": False, "train.forward": True})
     (finding,) = assess(code, target(functions), Names(frozenset(functions))).findings
     assert (finding.verdict.weight, finding.verdict.why_note) == (weight, why)
+
+
+@pytest.mark.parametrize(("end", "weight"), [("fell_back", Weight.note), ("failed", Weight.finding)])
+def test_what_falls_back_in_a_method_that_nothing_calls_is_a_note(end: End, weight: Weight) -> None:
+    functions = {"torch.foo": several(3, "usual", end)}
+    code = source(site(within="Index.remove"), offered_functions=frozenset({"train.Index.remove"}))
+    (finding,) = assess(code, target(functions), Names(frozenset(functions))).findings
+    assert (finding.verdict.weight, finding.verdict.why_note) == (weight, OFFERED if weight is Weight.note else "")
+
+
+def test_code_before_an_error_is_a_note_whatever_happens_there() -> None:
+    place = site(guards=[Guard(GuardKind.error, 3, "raise")])
+    for end in ("fell_back", "failed"):
+        assert judge(place, end=end) == (Weight.note, IN_ERROR)
+
+
+def test_files_that_contain_tests_are_tests() -> None:
+    functions = {"torch.foo": several(3, "usual", "failed")}
+    code = source(site(path="test_net.py"), site(), test_files=frozenset({"test_net.py"}))
+    findings = assess(code, target(functions), Names(frozenset(functions))).findings
+    assert {(finding.places[0].path, finding.verdict.why_note) for finding in findings} == {
+        ("train.py", ""),
+        ("test_net.py", IN_TESTS),
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "within", "why"),
+    [
+        ("triton_permute.py", "permute", OTHER_DEVICE),
+        ("net.py", "_triton_permute", OTHER_DEVICE),
+        ("net.py", "tritonal", ""),
+        ("benchmark_permute.py", "permute", IN_TESTS),
+        ("permute_benchmark.py", "permute", IN_TESTS),
+        ("benchmarks/net.py", "permute", ""),
+        ("net.py", "ScalarLogger.update", SHOWS),
+        ("net.py", "allclose_report", SHOWS),
+        ("net.py", "Logged.update", ""),
+        ("net.py", "NegativeSampler.corrupt", PREPARES_DATA),
+        ("net.py", "BalancedPositiveNegativeSampler.__call__", ""),
+        ("net.py", "DiffusionSampler.sample", ""),
+    ],
+)
+def test_code_for_gpus_benchmarks_logs_and_samplers_is_told_by_its_name(path: str, within: str, why: str) -> None:
+    assert judge(site(path=path, within=within), site())[1] == why
 
 
 @pytest.mark.parametrize(

@@ -901,6 +901,40 @@ def test_a_function_to_which_no_call_gives_a_device_uses_its_default(
     assert [site.is_on_host for site in all_sites if site.function == "torch.unique"] == [is_on_host]
 
 
+def test_a_function_that_nothing_calls_uses_its_default_device() -> None:
+    rank = IMPORTS + "def rank(x, device='cpu'):\n    return torch.unique(x.to(device))\n"
+    for code, is_on_host in (
+        ({"rank.py": rank, "main.py": "import rank"}, True),
+        ({"rank.py": rank, "main.py": "from rank import rank\nrank(x, device='cuda')"}, False),
+        ({"rank.py": rank}, False),
+    ):
+        (place,) = [place for place in read_code(code).sites if place.function == "torch.unique"]
+        assert place.is_on_host is is_on_host
+
+
+@pytest.mark.parametrize(
+    ("code", "is_before_error"),
+    [
+        ("if len(x) < 2:\n        raise ValueError(x.unique())", True),
+        ("if len(x) < 2:\n        y = x.unique()\n        raise ValueError(y)", True),
+        ("if len(x) < 2:\n        return x\n    else:\n        raise ValueError(x.unique())", True),
+        ("raise ValueError(x.unique())", True),
+        ("if len(x.unique()) < 2:\n        raise ValueError", False),
+        ("if len(x) < 2:\n        if x is None:\n            return x.unique()\n        raise ValueError", False),
+        ("if len(x) < 2:\n        raise ValueError\n    x.unique()", False),
+    ],
+)
+def test_code_before_an_error_is_known(code: str, is_before_error: bool) -> None:
+    (place,) = [place for place in sites(f"def f(x: torch.Tensor):\n    {code}") if "unique" in place.function]
+    assert any(guard.kind is GuardKind.error for guard in place.guards) is is_before_error
+
+
+def test_a_file_with_tests_is_told_by_its_name_and_its_functions() -> None:
+    net = IMPORTS + "class Net(nn.Module):\n    def forward(self, x):\n        return torch.unique(x)\n"
+    code = {"test_net.py": net + "def test_net():\n    Net()", "test_time_net.py": net, "net.py": net}
+    assert read_code(code).test_files == {"test_net.py"}
+
+
 def test_an_array_is_on_the_host_although_the_framework_comes_from_another_file() -> None:
     code = (
         "from base import *\ndef f(n, x):\n    torch.randperm(n)\n    torch.randperm(n, device=x)\n    torch.tensor(1)"
@@ -929,6 +963,10 @@ def test_a_site_is_in_a_loop_of_its_own_function() -> None:
         ("POOLS = {'max': nn.MaxPool1d, 'mean': nn.AvgPool1d}", True),
         ("POOLS = dict(max=nn.MaxPool1d, mean=nn.AvgPool1d)", True),
         ("POOLS = (nn.MaxPool1d, nn.MaxPool2d)", True),
+        ("POOLS.register('max', lambda: nn.MaxPool1d(2))", True),
+        ("POOLS.register_builder('max', nn.MaxPool1d)", True),
+        ("pools.add_module('max', nn.MaxPool1d(2))", False),
+        ("pools.register(lambda: nn.MaxPool1d(2))", False),
         ("pool = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}[name]", True),
         ("pool = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}.get(name)", True),
         ("pools = {'max': nn.MaxPool1d(2), 'mean': nn.AvgPool1d(2)}", False),
@@ -994,6 +1032,22 @@ CHAIN = (
         (CHAIN.format(default="='max'").replace("== 'max'", "in ('top', 'max')"), {"torch.nn.functional.avg_pool2d"}),
         (CHAIN.format(default="").replace("== 'max'", "in (1, 2)"), set()),
         (CHAIN.format(default="").replace("elif", "if"), set()),
+        (
+            CHAIN.format(default="='max'").replace("    return x", "    else:\n        return x"),
+            {"torch.nn.functional.avg_pool2d", "torch.Tensor.sum"},
+        ),
+        (
+            CHAIN.format(default="='sum'").replace("    return x", "    else:\n        return x"),
+            {"torch.nn.functional.max_pool2d", "torch.nn.functional.avg_pool2d"},
+        ),
+        ("def f(x, kind='no'):\n    if kind not in ('no', 'off'):\n        F.relu(x)", {"torch.nn.functional.relu"}),
+        ("def f(x, kind='relu'):\n    if kind not in ('no', 'off'):\n        F.relu(x)", set()),
+        (
+            "def f(x, kind='no'):\n    if kind == 'no':\n        F.relu(x)\n    else:\n        F.elu(x)",
+            {"torch.nn.functional.elu"},
+        ),
+        ("def f(x, kind='no'):\n    return F.relu(x) if kind == 'no' else F.elu(x)", {"torch.nn.functional.elu"}),
+        ("def f(x, kind):\n    return F.relu(x) if kind == 'no' else F.elu(x)", set()),
         (CHAIN.format(default="").replace("elif kind", "elif other"), set()),
         (CHAIN.format(default="").replace("kind ==", "x.device.type =="), set()),
         (

@@ -42,6 +42,7 @@ NET = "class Net(nn.Module):\n"
         (NET + "    def forward(self, x):\n        return _rank(x)\ndef _rank(x) -> int: ...", "_rank"),
         ("def nms(x: torch.Tensor):\n    if len(x) < 2:\n        return 0\n    return more(x)", "nms"),
         ("def evaluate(model) -> float: ...", "evaluate"),
+        ("class Guide:\n    def guided_generate(self, prompt):\n        _step(prompt)\ndef _step(x): ...", "_step"),
         ("def main():\n    prepare()\ndef prepare(): ...", "prepare"),
         ("def prepare(): ...\nprepare()", "prepare"),
         ("def _relu(x): ...\nTABLE = {'relu': _relu}", "_relu"),
@@ -100,6 +101,8 @@ def test_a_layer_that_code_may_use_is_repeated(layers: str, main: str) -> None:
         ("    @scale.setter\n    def scale(self, x):\n        _grid(x)", False),
         ("    def rescale(self, x):\n        _grid(x)", True),
         ("    def check_symmetry(self, x):\n        _grid(x)", False),
+        ("    def __init__(self):\n        self.check_symmetry()\n    def check_symmetry(self):\n"
+         "        _grid(1)\ndef train(x):\n    Net()\n    x.backward()", False),
         ("    def forward(self, x):\n        self.check_symmetry(x)\n    def check_symmetry(self, x):\n"
          "        _grid(x)", True),
     ],
@@ -111,7 +114,13 @@ def test_setters_run_once_and_checks_run_where_code_calls_them(body: str, is_rep
 
 @pytest.mark.parametrize(
     ("decorator", "is_repeated"),
-    [("@lru_cache(copy=True)", False), ("@cached", False), ("@deprecated", False), ("@register", True)],
+    [
+        ("@lru_cache(copy=True)", False),
+        ("@cached", False),
+        ("@deprecated", False),
+        ("@model_validator", False),
+        ("@register", True),
+    ],
 )
 def test_a_decorator_that_keeps_results_does_not_use_the_function(decorator: str, is_repeated: bool) -> None:
     code = NET + f"    def __init__(self):\n        _grid()\n{decorator}\ndef _grid(): ..."
@@ -294,3 +303,37 @@ def test_a_training_step_differentiates_layers_and_losses_and_what_they_call() -
     )
     names = read_code({"main.py": IMPORTS + code}).trained_functions
     assert names == {"main.scale", "main.Net.forward", "main.Net.helper", "main.ctc_loss"}
+
+
+INDEX = (
+    "class Index:\n"
+    "    def search(self, x: torch.Tensor):\n        return _rank(x)\n"
+    "    def remove(self, x: torch.Tensor):\n        return _drop(_rank(x))\n"
+    "    def __add__(self, x: torch.Tensor): ...\n"
+    "def _rank(x):\n    return x\n"
+    "def _drop(x):\n    return x\n"
+)
+
+
+def test_methods_that_nothing_calls_are_offered_to_other_programs() -> None:
+    use = "from index import Index\ndef loss(x):\n    return Index().search(x)"
+    source = read_code({"index.py": IMPORTS + INDEX, "main.py": use})
+    assert source.offered_functions == {"index.Index.remove", "index._drop"}
+    assert source.offered_functions < repeated_function_names(source)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        INDEX.replace("class Index", "class IndexMixin"),
+        INDEX.replace("class Index:", "class Index(nn.Module):"),
+        INDEX.replace("class Index:", "class Index(faiss.Index):"),
+        "def search(x: torch.Tensor):\n    return _rank(x)\ndef _rank(x):\n    return x\n",
+    ],
+)
+def test_mixins_classes_of_other_packages_and_functions_may_be_called(code: str) -> None:
+    assert read_code({"index.py": IMPORTS + "import faiss\n" + code, "main.py": ""}).offered_functions == set()
+
+
+def test_the_callers_of_a_single_file_are_unknown() -> None:
+    assert read_code({"index.py": IMPORTS + INDEX}).offered_functions == set()
