@@ -32,6 +32,7 @@ from coordinator.assess.sites import Certainty, Flag, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
     LOOKUPS,
+    MASK,
     SUPER,
     Alternatives,
     Elements,
@@ -45,6 +46,7 @@ from coordinator.assess.values import (
     either,
     element_of,
     item_of,
+    mask_of,
 )
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding
@@ -219,6 +221,10 @@ class Linker:
             if owner and name in LOOKUPS and isinstance(table := self._evaluate(owner), Elements):
                 return self.value(element_of(table))
             return self._call(path[: -len(CALLED)])
+        if path.endswith(MASK):
+            value = self._evaluate(path[: -len(MASK)])
+            # A comparison of instances of a user's class is treated like the instance.
+            return mask_of(value) if _is_array(value) else value
         if path.endswith("]"):
             owner, _, index = path[:-1].rpartition("[")
             collection = self._evaluate(owner)
