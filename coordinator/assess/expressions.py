@@ -16,6 +16,7 @@ from coordinator.assess.python_values import STANDARD_LIBRARY, Builtin
 from coordinator.assess.recorder import MentionRecorder
 from coordinator.assess.syntax import is_text
 from coordinator.assess.values import (
+    MASK,
     SUPER,
     Alternatives,
     Elements,
@@ -118,6 +119,7 @@ class ExpressionReader(MentionRecorder):
         A method counts only if it is called, because in an object of another class ``measurement.cov`` can be a number
         or an array.
         """
+        path = path.removesuffix(MASK)
         if not path.endswith(">") or path.endswith(SUPER) or len(self.frameworks) != 1:
             return
         (root,) = self.frameworks

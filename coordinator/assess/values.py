@@ -92,6 +92,11 @@ class Symbol(Value):
     def is_mask(self) -> bool:
         return self.path.endswith(MASK)
 
+    @property
+    def compared(self) -> Symbol:
+        """The value whose comparison this symbol is; the symbol itself if it is no mask."""
+        return Symbol(self.path.removesuffix(MASK)) if self.is_mask else self
+
 
 @dataclass(frozen=True)
 class Elements(Value):

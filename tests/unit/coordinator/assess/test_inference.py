@@ -620,6 +620,12 @@ def test_a_comparison_of_an_array_is_an_array(expression: str) -> None:
     assert "torch.Tensor.nonzero" in functions
 
 
+@pytest.mark.parametrize("line", ["torch.where((x >= 1) & (x < 3), 1, 2)", "(x > 0).nonzero()"])
+def test_a_parameter_is_an_array_if_a_comparison_with_it_is_used_as_one(line: str) -> None:
+    code = f"import torch\ndef f(x):\n    y = {line}\n    return x @ y"
+    assert "torch.matmul" in [site.function for site in read_code({"a.py": code}).sites]
+
+
 @pytest.mark.parametrize("expression", ["x[n]", "x[n + 1]"])
 def test_another_index_is_no_mask(expression: str) -> None:
     sites = read_code({"a.py": LAYER.format(expression=expression)}).sites
