@@ -93,8 +93,7 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
     if not bundle.exists():
         replaying = [*runner, "run", package.framework, device, "--suite", str(recording_file), "--out", str(bundle)]
         options = ["--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"]
-        calls = read_recording(recording_file.read_bytes(), model.name).calls
-        run([*replaying, *options], limit_s=LIMIT_S + CASE_S * sum(len(call.cases) for call in calls))
+        run([*replaying, *options], limit_s=_replay_limit_s(recording_file))
     if not run_file.exists():
         shutil.rmtree(values / ON_TARGET, ignore_errors=True)
         watching = [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}"]
@@ -167,6 +166,12 @@ def install(place: Path, package: Package) -> Path:
     if not package.requirements:
         return place
     return environment.install(place, package.framework, package.requirements, "--compile-bytecode")
+
+
+def _replay_limit_s(recording_file: Path) -> float:
+    """The time limit for the replay of a recording, in seconds."""
+    calls = read_recording(recording_file.read_bytes(), str(recording_file)).calls
+    return LIMIT_S + CASE_S * sum(len(call.cases) for call in calls)
 
 
 def _run_exactly(model: Model, folder: Path, package_folder: Path) -> None:
