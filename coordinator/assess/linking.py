@@ -453,7 +453,8 @@ class Linker:
             function = self.value(option)
             path = self.function_of(function)
             if path is None:
-                self._use_as_array(function, positional)
+                if isinstance(option, Symbol) and option.path.rpartition(".")[0] in self._facts.stars:
+                    self._use_as_array(function, positional)
                 continue
             names = self._facts.functions[path].parameters
             for name, value in (*zip(names, positional, strict=False), *keywords.items()):
