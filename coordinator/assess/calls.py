@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from coordinator.assess.arguments import CASTS, DTYPE_NAMES, call_site, dtype_of, dtypes_of, first_dtype
 from coordinator.assess.expressions import ExpressionReader
+from coordinator.assess.flags import is_off
 from coordinator.assess.host_arrays import anywhere, host_batch, is_host_call, is_move_to_host, on_host
 from coordinator.assess.mentions import GLOBAL, Form, Passed
 from coordinator.assess.operators import HOST_VALUES
@@ -110,6 +112,8 @@ class CallReader(ExpressionReader):
         if callee is None and self._is_told_by_name(function) and not is_of_global:
             self._note(Form.called, Symbol(f"?.{function.attr}"), node, call=call, dtypes=dtypes)
         is_on_host = is_host_call(callee, call, positional, keywords, is_cast=dtype is not None)
+        if type(callee) is Symbol and call is not None and self._own_flags:
+            call = self._with_flags_off(call, node)
         if isinstance(callee, _MAY_BE_CALLED):
             operator = GLOBAL if is_of_global else ""
             self._note(Form.called, callee, node, call=call, operator=operator, dtypes=dtypes, is_on_host=is_on_host)
@@ -120,6 +124,18 @@ class CallReader(ExpressionReader):
         if isinstance(callee, Symbol) and self.frameworks == {"torch"} and is_move_to_host(callee, node):
             return array("torch", certain=False, dtype=dtype, is_on_host=True)
         return on_host(value) if is_on_host else value
+
+    def _with_flags_off(self, call: CallSite, node: ast.Call) -> CallSite:
+        """The call, but with False for each positional argument that is a flag which is off: ``f(x, sparse)`` in ``def
+        g(x, sparse=False)``."""
+        numbers = [
+            number
+            for number, argument in enumerate(node.args, 1)
+            if isinstance(argument, ast.Name) and is_off(argument, self._own_flags)
+        ]
+        if not numbers:
+            return call
+        return replace(call, arguments={**call.arguments, **dict.fromkeys(numbers, False)})
 
     def _is_told_by_name(self, function: ast.expr) -> TypeGuard[ast.Attribute]:
         """Whether the function is a method whose name alone shows that the object of the method is an array."""

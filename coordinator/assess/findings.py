@@ -145,6 +145,7 @@ def assess(
                     site,
                     target.device_type,
                     is_repeated=is_repeated,
+                    is_offered=function in source.offered_functions,
                     are_demos_apart=are_demos_apart,
                 )
             )

@@ -68,6 +68,11 @@ def flags_of(arguments: ast.arguments, *, is_method: bool) -> Iterator[tuple[str
                 yield parameter.arg, Flag(parameter.arg.lstrip("_"), is_none=True)
 
 
+def text_flag(name: str, text: str) -> Flag:
+    """The flag for a mode that a text selects: ``pool="max"``."""
+    return Flag(f'{name.lstrip("_")}="{text}"')
+
+
 def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterator[Flag]:
     """The flags that may be on after a flag with this name got a value: ``f(sparse=True)``, ``self.sparse = True``, or
     the default in ``def f(sparse=True)``.
@@ -76,6 +81,8 @@ def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterato
     ``sparse`` is a flag that is off, then ``f(sparse=self.sparse)`` leaves ``sparse`` off.
     """
     flag_name = name.lstrip("_")
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield text_flag(flag_name, value.value)
     if is_off(value, own_flags):
         return
     yield Flag(flag_name, is_none=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,6 +15,8 @@ RECENT_NAMES = 1024
 """The number of remembered answers about names. A program uses most of its names many times."""
 LONGEST_TEXT = 200
 """The maximum length of a condition's source in characters."""
+_LEAVING = (ast.Return, ast.Continue, ast.Break, ast.Yield, ast.YieldFrom)
+"""The kinds of syntax nodes after which a block may go on without the error at its end."""
 _CATCHES = frozenset(
     {"BaseException", "Exception", "RuntimeError", "NotImplementedError", "TypeError", "ValueError", "AttributeError"}
 )
@@ -86,6 +88,15 @@ def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
         if any(kind is None or _last_name(kind) in _CATCHES for kind in kinds):
             text = "except" if handler.type is None else f"except {one_line(handler.type)}"
             return Guard(GuardKind.failure, handler.lineno, text)
+    return None
+
+
+def guard_of_error(body: Sequence[ast.stmt]) -> Guard | None:
+    """The guard for a block of statements that always ends with a ``raise``; None for other blocks."""
+    if not (body and isinstance(body[-1], ast.Raise)):
+        return None
+    if not any(isinstance(node, _LEAVING) for statement in body for node in ast.walk(statement)):
+        return Guard(GuardKind.error, body[-1].lineno, "raise")
     return None
 
 

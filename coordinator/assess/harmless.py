@@ -21,6 +21,8 @@ SHOWS = "it is in code that prints, plots or logs"
 GOES_TO_HOST = "its result is moved to the host immediately"
 IN_DEMO = "a demo runs it once"
 NOT_REPEATED = "no layer, loop or public function with arrays reaches it"
+IN_ERROR = "it runs only before the code raises an error"
+OFFERED = "nothing in this source calls its method; it matters if your code does"
 EXPORTS = "it is in code that exports a model, which usually runs on the host"
 IF_ON = "it runs only with `{}`, which is off by default and which no code here switches on"
 IF_GIVEN = "it runs only if `{}` is passed, and no code here passes it"
@@ -94,7 +96,9 @@ _COPIED_CODE = re.compile(r"(?:^|/)_?(?:third_?party|vendor(?:ed)?|externals?)/"
 _DEMO = re.compile(
     r"(?:^|/)(?:examples?|demos?|tutorials?|docs?)/|(?:^|/)(?:(?:demo|example)_\w+|\w+_(?:demo|example))\.py$"
 )
-_DATA_CLASS = re.compile(r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*)\.")
+_DATA_CLASS = re.compile(
+    r"(?:^|\.)\w*(?:Data[sS]et|DataLoader|DataModule|Collat(?:e|or)\w*|(?:Batch|Negative|Neighbor|Random)Sampler)\."
+)
 """Classes of data sets and loaders, recognized by name. Classes that inherit from the framework's classes are
 recognized elsewhere."""
 _COLLATES = re.compile(r"(?:^|[._])collate(?:$|[._])")
@@ -236,6 +240,8 @@ def why_not_on_device(site: Site, device: str, *, has_default_device: bool, are_
             return UNREACHABLE
         if any(guard.kind is GuardKind.export for guard in site.guards):
             return EXPORTS
+        if any(guard.kind is GuardKind.error for guard in site.guards):
+            return IN_ERROR
     if is_for_other_device(site.function, device) and _is_chosen(site):
         return OTHER_DEVICE
     if _is_named_after_other_device(site.within, device):
@@ -253,9 +259,18 @@ def _is_named_after_other_device(within: str, device: str) -> bool:
     return any(name != device for name in _DEVICE_FUNCTION.findall(within))
 
 
-def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True, are_demos_apart: bool = False) -> str:
+def why_cheap(
+    kind: Kind,
+    site: Site,
+    device: str,
+    *,
+    is_repeated: bool = True,
+    is_offered: bool = False,
+    are_demos_apart: bool = False,
+) -> str:
     """Return the reason why a site costs little although its call runs on the host or is slow; an empty text if there
     is no reason. ``is_repeated`` is true if the function around the site runs repeatedly, as far as the source shows.
+    ``is_offered`` is true if only public methods reach the function, and no code of the user calls these methods.
     ``are_demos_apart`` is true if the source also contains code that is not a demo."""
     if kind not in _COSTS:
         return ""
@@ -275,7 +290,9 @@ def why_cheap(kind: Kind, site: Site, device: str, *, is_repeated: bool = True, 
     if site.flag is not None:
         return IF_GIVEN.format(site.flag.name) if site.flag.is_none else IF_ON.format(site.flag.name)
     runs_once = not site.is_in_loop and _RUNS_ONCE.search(site.within) is not None
-    return NOT_REPEATED if runs_once or not is_repeated else ""
+    if runs_once or not is_repeated:
+        return NOT_REPEATED
+    return OFFERED if is_offered else ""
 
 
 def is_setup_place(site: Site) -> bool:

@@ -19,14 +19,15 @@ from typing import ClassVar
 from coordinator.assess.annotations import is_alias_of_types
 from coordinator.assess.arguments import index_kind, parameter_names, parameters_with_defaults
 from coordinator.assess.calls import CallReader
-from coordinator.assess.flags import flags_of, flags_under, flags_under_else
-from coordinator.assess.guards import guard_of, guard_of_else, guard_of_handlers
+from coordinator.assess.flags import flags_of, flags_under, flags_under_else, text_flag
+from coordinator.assess.guards import guard_of, guard_of_else, guard_of_error, guard_of_handlers
 from coordinator.assess.host_arrays import anywhere, takes_host_by_default
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention
 from coordinator.assess.python_values import imported_value
 from coordinator.assess.recorder import MODULE_SCOPES
+from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
     LINE_END,
     callee_of,
@@ -74,6 +75,7 @@ class SiteResolver(CallReader):
         ast.TryStar: "_try",
         ast.ExceptHandler: "_handler",
         ast.Assert: "_assert",
+        ast.Raise: "_raise",
         ast.Global: "_share",
         ast.Nonlocal: "_share",
         ast.match_case: "_case",
@@ -135,6 +137,8 @@ class SiteResolver(CallReader):
     def _assign(self, node: ast.Assign) -> None:
         for target in node.targets:
             self._set_field(target, node.value)
+            if self._classes[-1] is not None and isinstance(target, ast.Name):
+                self._keep_text(target.id, node.value)
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=exports) | ast.Tuple(elts=exports)):
                 self._facts.exports.update(f"{self.reading.module}.{name}" for name in texts(exports))
@@ -160,6 +164,8 @@ class SiteResolver(CallReader):
         value = self._value(node.value) if node.value is not None else None
         if node.value is not None:
             self._set_field(node.target, node.value)
+            if self._classes[-1] is not None and isinstance(node.target, ast.Name):
+                self._keep_text(node.target.id, node.value)
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
@@ -186,6 +192,8 @@ class SiteResolver(CallReader):
                 self._note_member(owner, target.attr)
                 if source is not None:
                     self._set_flag(target.attr, source)
+                    if isinstance(target.value, ast.Name) and target.value.id == "self":
+                        self._keep_text(target.attr, source)
                 if isinstance(owner, Symbol) and owner.path.endswith(CALLED) and value is not OTHER:
                     self._define(f"{owner.path}.{target.attr}", anywhere(value))
                     self._define_layers(f"{owner.path}.{target.attr}", source)
@@ -232,37 +240,74 @@ class SiteResolver(CallReader):
 
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)
-        is_option, before_option = self._is_option_branch(node), self._is_in_option
+        (is_option, is_option_else), before_option = self._option_branches(node), self._is_in_option
         guard = guard_of(node.test)
-        with self._under(guard):
+        with self._under(guard), self._under(guard_of_error(node.body)):
             before = dict(self._scopes[-1])
             self._is_in_option = before_option or is_option
-            flags = self._with_flags(flags_under(node.test, self._own_flags))
+            flags = self._with_flags((*flags_under(node.test, self._own_flags), *self._text_flags(node.test)))
             with self._with_tested_class(node.test), flags, self._block(is_loop=isinstance(node, ast.While)):
                 self._visit_all(node.body)
             self._is_in_option = before_option
             after_body = self._scopes[-1]
         self._scopes[-1] = before
         if node.orelse:
+            self._is_in_option = before_option or is_option_else
             flags = self._with_flags(flags_under_else(node.test, self._own_flags))
-            with self._under(guard_of_else(node.test, guard)), flags, self._block():
+            guards = self._under(guard_of_else(node.test, guard)), self._under(guard_of_error(node.orelse))
+            with guards[0], guards[1], flags, self._block():
                 self._visit_all(node.orelse)
+            self._is_in_option = before_option
         if not leaves(node.body):
             self._scopes[-1] = after_body if leaves(node.orelse) else _merge_names(after_body, self._scopes[-1])
 
-    def _is_option_branch(self, node: ast.If | ast.While) -> bool:
-        """Whether a branch is an entry of a table in the form of conditions: ``if pool == "max": … elif pool ==
-        "mean": …``. The branch of a parameter's default is excluded, because most programs select it."""
+    def _option_branches(self, node: ast.If | ast.While) -> tuple[bool, bool]:
+        """Whether the body and the ``else`` of a condition are entries of a table in the form of conditions: ``if pool
+        == "max": … elif pool == "mean": …``. The branch of the default is excluded, because most programs select it."""
         choice = choice_of(node.test)
         if choice is None or isinstance(node, ast.While):
-            return False
-        name, options = choice
-        is_of_chain = id(node) in self._later_branches
+            return False, False
+        earlier_texts = self._later_branches.pop(id(node), ())
+        texts_so_far = (*earlier_texts, *choice.texts)
+        has_next = False
         match node.orelse:
-            case [ast.If(test=test) as branch] if (choice_of(test) or ("", ()))[0] == name:
-                self._later_branches.add(id(branch))
-                is_of_chain = True
-        return is_of_chain and self._default_texts[-1].get(name) not in options
+            case [ast.If(test=test) as branch] if (other := choice_of(test)) and other.value == choice.value:
+                self._later_branches[id(branch)] = texts_so_far
+                has_next = True
+        default = self._default_text(choice.value)
+        if not choice.is_equal:
+            return default in choice.texts, False
+        if not earlier_texts and not has_next:
+            return False, default in choice.texts
+        return default not in choice.texts, not has_next and (default is None or default in texts_so_far)
+
+    def _default_text(self, value: str) -> str | None:
+        """The text that a parameter or an attribute has by default, as far as the source shows."""
+        return self._default_texts[-1].get(value) or self._field_texts.get(value)
+
+    def _keep_text(self, field: str, value: ast.expr) -> None:
+        """Record the text that an attribute of an object of the current class has by default."""
+        match value:
+            case ast.Constant(value=str(text)):
+                default: str | None = text
+            case ast.Name(id=name):
+                default = self._default_texts[-1].get(name)
+            case _:
+                default = None
+        name = f"self.{field}"
+        # An attribute that the code sets to several values has no default.
+        self._field_texts[name] = default if self._field_texts.get(name, default) == default else None
+
+    def _text_flags(self, test: ast.expr) -> Iterator[Flag]:
+        """The flag for a text that a condition requires, if the default is another text: ``pool="max"``."""
+        choice = choice_of(test)
+        if choice is None or not choice.is_equal or len(choice.texts) > 1:
+            return
+        default = self._default_text(choice.value)
+        if default is not None and default not in choice.texts:
+            flag = text_flag(choice.value.rpartition(".")[2], choice.texts[0])
+            self._facts.off_flags.add(flag)
+            yield flag
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._bind_target(node.target, self._loop_element(node.iter))
@@ -306,6 +351,12 @@ class SiteResolver(CallReader):
         inner = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
         self._send_to_host(inner)
         self._test(node.test)
+
+    def _raise(self, node: ast.Raise) -> None:
+        with self._under(guard_of_error([node])):
+            for error in (node.exc, node.cause):
+                if error is not None:
+                    self._value(error)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         names = {last_name(callee_of(item.context_expr)) for item in node.items}
@@ -405,6 +456,8 @@ class SiteResolver(CallReader):
         own_flags = {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}
         self._own_flags = outer_flags | own_flags
         self._facts.off_flags |= own_flags
+        if not self._is_test_file:
+            self._facts.on_flags.update(text_flag(*default) for default in default_texts(arguments))
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
@@ -460,8 +513,10 @@ class SiteResolver(CallReader):
         self._visit_all(keyword.value for keyword in node.keywords)
         self._scopes.append({})
         self._classes.append(path)
+        field_texts, self._field_texts = self._field_texts, {}
         with self._inside(node.name):
             self._visit_all(node.body)
+        self._field_texts = field_texts
         self._classes.pop()
         for name, value in self._scopes.pop().items():
             self._define(f"{path}.{name}", value)

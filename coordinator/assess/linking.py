@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from coordinator.assess import operators
 from coordinator.assess.arguments import BASIC
+from coordinator.assess.flags import text_flag
 from coordinator.assess.harmless import (
     augmenting_code,
     is_copied,
@@ -528,6 +529,9 @@ class Linker:
         if not callees and isinstance(value, Symbol):
             names = self._methods_with_flags.get(value.path.rpartition(".")[2], ())
         for name in names:
+            for number, parameter in enumerate(self._facts.functions[name].parameters[: call.positional]):
+                if isinstance(text := call.arguments.get(number + 1), str):
+                    self.on_flags.add(text_flag(parameter, text))
             for number, flag in self._facts.functions[name].flags:
                 if number < call.positional and call.arguments.get(number + 1, UNKNOWN_VALUE) not in (None, False):
                     self.on_flags.add(flag)
@@ -548,6 +552,12 @@ class Linker:
         if fact.device_parameter is None or fact.owner or call is None:
             return False
         return "device" not in call.keywords and call.positional <= fact.device_parameter
+
+    def functions_on_host(self) -> Iterator[str]:
+        """The functions outside of classes that use the host unless a call gives them a device."""
+        for path, fact in self._facts.functions.items():
+            if fact.device_parameter is not None and not fact.owner:
+                yield path
 
     def _limit_memory(self) -> None:
         if len(self._memo) > MOST_REMEMBERED:

@@ -69,10 +69,14 @@ class MentionRecorder(Resolver):
         """Whether the current branch is an entry of a table in the form of conditions."""
         self._has_gradient = True
         """Whether gradients may be computed in the current block."""
-        self._later_branches: set[int] = set()
-        """The ids of the ``elif`` branches that compare the same name as the branch before."""
+        self._later_branches: dict[int, tuple[str, ...]] = {}
+        """The ``elif`` branches that compare the same value as the branch before, by their ids, and the texts that the
+        earlier branches compare with."""
         self._default_texts: list[Mapping[str, str]] = [{}]
         """For each open function, its parameters whose defaults are texts."""
+        self._field_texts: dict[str, str | None] = {}
+        """The attributes of an object of the current class that have a text by default, with this text. None for an
+        attribute that gets several values."""
         self._own_flags: frozenset[Flag] = frozenset()
         """The parameters of the open functions that are off by default."""
         self._flags: tuple[Flag, ...] = ()

@@ -78,6 +78,10 @@ _RARE_DUNDER = re.compile(
 """Dunder methods that seldom compute. Python calls the other dunder methods for operators, indexing and loops."""
 
 
+def _is_check(function: str) -> bool:
+    return _CHECK.fullmatch(function.rpartition(".")[2]) is not None
+
+
 def is_repeated_name(function: str) -> bool:
     """Whether the name of a function shows that it runs repeatedly: ``forward``, ``training_step``."""
     return _REPEATED_METHOD.fullmatch(function) is not None
@@ -88,6 +92,8 @@ class FunctionUse(NamedTuple):
 
     repeated_functions: frozenset[str]
     """The functions that run again and again on the device."""
+    offered_functions: frozenset[str]
+    """The repeated functions that only public methods reach which no code of the user calls."""
     trained_functions: frozenset[str]
     """The functions whose backward passes a training step runs too."""
 
@@ -96,15 +102,18 @@ def function_use(graph: CallGraph, sites: Iterable[Site]) -> FunctionUse:
     """Find out how programs use the user's functions. ``sites`` are the uses of the framework in these functions."""
     roles = {name: _role(name, function, graph.functions) for name, function in graph.functions.items()}
     callees = _callees(graph)
+    repeated_functions, offered_functions = _repeated_functions(graph, sites, dict(roles), callees)
     return FunctionUse(
-        repeated_functions=_repeated_functions(graph, sites, dict(roles), callees),
+        repeated_functions=repeated_functions,
+        offered_functions=offered_functions,
         trained_functions=_trained_functions(graph, roles, callees),
     )
 
 
 def _repeated_functions(
     graph: CallGraph, sites: Iterable[Site], roles: dict[str, FunctionRole], callees: Mapping[str, set[str]]
-) -> frozenset[str]:
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The functions that run repeatedly, and those of them that only uncalled public methods reach."""
     for site in sites:
         name = function_of(site, graph.modules) or ""
         if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
@@ -131,8 +140,24 @@ def _repeated_functions(
         for name, role in roles.items()
         if role is FunctionRole.entry_point and name not in called_names and name not in unused_names
     } - numbers
+    # Of checks the same holds.
+    numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    return regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    repeated = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    if len(graph.modules) == 1:
+        return repeated, frozenset()  # The callers of a single file are probably in other files.
+    methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
+    called = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
+    return repeated, repeated - regular - called
+
+
+def _is_offered_method(name: str, function: UserFunction) -> bool:
+    """Whether a function is a method that only code of other programs can call. A framework may call methods of its own
+    classes, and Python calls operator methods, but both call a constructor only if some code makes an object."""
+    # ``self.mix(x)`` in another class may call the method ``mix`` of a mixin.
+    if not function.owner or "Mixin" in function.owner or function.bases or function.is_of_foreign_class:
+        return False
+    return _DUNDER.fullmatch(name.rpartition(".")[2]) is None or name.endswith((".__init__", ".__post_init__"))
 
 
 def _trained_functions(
@@ -199,7 +224,7 @@ def _role(name: str, function: UserFunction, functions: Mapping[str, UserFunctio
         return FunctionRole.setup
     if method == SETTER:
         return FunctionRole.setup
-    if _CHECK.fullmatch(method):
+    if _is_check(method):
         return FunctionRole.inner
     if method == "__init__" and any(base.startswith(OPTIMIZER_PACKAGE) for base in function.bases):
         return FunctionRole.setup
@@ -225,10 +250,14 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     it."""
     callees: dict[str, set[str]] = defaultdict(set)
     for caller, names in graph.calls.items():
+        if caller.endswith(".__init__"):
+            # A constructor checks its arguments once.
+            names = frozenset(name for name in names if not _is_check(name))
         callees[caller] |= names
     for name, function in graph.functions.items():
         if function.uses:
-            callees[name].update(function.uses)
+            is_constructor = name.endswith(".__init__")
+            callees[name].update(use for use in function.uses if not (is_constructor and _is_check(use)))
         around = name.rpartition(".")[0]
         if around in graph.functions:
             callees[around].add(name)

@@ -58,6 +58,8 @@ class GuardKind(StrEnum):
     """A ``try`` that catches the error."""
     export = "export"
     """A test whether a model is being exported: ``torch.onnx.is_in_onnx_export()``."""
+    error = "error"
+    """A ``raise``, or a block that ends with one."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,9 @@ class AssessedSource:
     """The user's functions that each user's function (``package.module.ResNet.forward``) calls."""
     is_repeated: Mapping[str, bool] = field(default_factory=dict)
     """For each user's function, by the name used in ``calls``: whether it runs again and again on the device."""
+    offered_functions: frozenset[str] = frozenset()
+    """The user's functions, by the names used in ``calls``, that only public methods reach which no code of the user
+    calls."""
     trained_functions: frozenset[str] = frozenset()
     """The user's functions, by the names used in ``calls``, whose backward passes a training step runs too."""
     modules: Mapping[str, str] = field(default_factory=dict)

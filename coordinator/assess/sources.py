@@ -87,6 +87,7 @@ def link_readings(
     return replace(
         source,
         is_repeated={name: name in use.repeated_functions for name in graph.functions},
+        offered_functions=use.offered_functions,
         trained_functions=use.trained_functions,
     )
 
@@ -133,6 +134,10 @@ def _link(
     return_free_memory()
     functions = dict(linker.user_functions(readings))
     on_flags = linker.on_flags
+    if len(readings) > 1:
+        # No code of the user gives a device to a function that nothing calls.
+        for name in linker.functions_on_host():
+            host_functions.setdefault(name, True)
     del linker, facts
     graph = CallGraph(
         functions=functions,

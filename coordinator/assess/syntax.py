@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from coordinator.assess.arguments import parameters_with_defaults
 from coordinator.assess.guards import guard_of
@@ -65,20 +66,32 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def choice_of(test: ast.expr) -> tuple[str, Sequence[str]] | None:
-    """The source of the value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool ==
-    "max"`` and ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
+class Choice(NamedTuple):
+    """A condition that compares a value with texts."""
+
+    value: str
+    """The source of the value: ``pool`` for ``pool == "max"``."""
+    texts: tuple[str, ...]
+    is_equal: bool = True
+    """Whether the condition holds for these texts, and not for all other texts."""
+
+
+def choice_of(test: ast.expr) -> Choice | None:
+    """The value that a condition compares with texts, and these texts: ``pool`` and ``max`` for ``pool == "max"`` and
+    ``pool in ("max",)``. None if the condition depends on the device, or on something else."""
     match test:
         case ast.Compare(
-            left=ast.Name() | ast.Attribute() as value, ops=[ast.Eq()], comparators=[ast.Constant(value=str(text))]
+            left=ast.Name() | ast.Attribute() as value,
+            ops=[ast.Eq() | ast.NotEq() as operator],
+            comparators=[ast.Constant(value=str(text))],
         ) if guard_of(test) is None:
-            return ast.unparse(value), (text,)
+            return Choice(ast.unparse(value), (text,), isinstance(operator, ast.Eq))
         case ast.Compare(
             left=ast.Name() | ast.Attribute() as value,
-            ops=[ast.In()],
+            ops=[ast.In() | ast.NotIn() as operator],
             comparators=[ast.Set(elts=options) | ast.Tuple(elts=options) | ast.List(elts=options)],
         ) if options and all(map(is_text, options)) and guard_of(test) is None:
-            return ast.unparse(value), list(texts(options))
+            return Choice(ast.unparse(value), tuple(texts(options)), isinstance(operator, ast.In))
         case _:
             return None
 

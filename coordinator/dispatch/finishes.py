@@ -57,6 +57,10 @@ class Finish(NamedTuple):
         return Key(self.row.job_id, self.row.attempt, self.token)
 
 
+# The rows ``u`` may contain several finishes of a job: of several attempts, or of a runner that reports another
+# runner's job. Only one of them ended the job.
+_ENDED_IT = "(u.job_id, u.attempt, u.f_runner, u.f_token) = (done.id, done.attempt, done.runner_id, done.token)"
+
 _COLUMN_TYPES = {
     "job_id": "bigint",
     "attempt": "smallint",
@@ -104,14 +108,14 @@ WITH u AS MATERIALIZED (
 ), ended AS (
     UPDATE attempts a SET "end" = 'finished', ended_at = now(),
            started_at = coalesce(a.started_at, now() - make_interval(secs => u.duration_s))
-      FROM done JOIN u ON u.job_id = done.id
+      FROM done JOIN u ON {_ENDED_IT}
      WHERE a.job_id = ANY(CAST(:job_id AS bigint[])) AND a.job_id = done.id AND a.attempt = done.attempt
 ), stored AS (
     INSERT INTO outcomes (job_id, attempt, campaign_id, target_id, case_id, run, runner_id, fingerprint_id,
                           {", ".join(f'"{name}"' for name in outcome_columns)})
     SELECT done.id, done.attempt, done.campaign_id, done.target_id, done.case_id, done.run,
            done.runner_id, runners.fingerprint_id, {values}
-      FROM done JOIN u ON u.job_id = done.id
+      FROM done JOIN u ON {_ENDED_IT}
       LEFT JOIN runners ON runners.id = done.runner_id
 ), counted AS (
     UPDATE campaign_targets c
@@ -122,7 +126,7 @@ WITH u AS MATERIALIZED (
                    count(*) FILTER (WHERE u.verdict = 'failed') AS failed,
                    count(*) FILTER (WHERE u.verdict = 'skipped') AS skipped,
                    count(*) FILTER (WHERE u.verdict = 'incomplete') AS incomplete
-              FROM done JOIN u ON u.job_id = done.id GROUP BY 1, 2) n
+              FROM done JOIN u ON {_ENDED_IT} GROUP BY 1, 2) n
      WHERE c.campaign_id = n.campaign_id AND c.target_id = n.target_id
     RETURNING c.campaign_id, c.target_id, c.done + c.cancelled >= c.total AS settled
 ), cursors AS (

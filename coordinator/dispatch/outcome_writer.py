@@ -33,6 +33,9 @@ from protocol.outcomes import Outcome
 
 log = get_logger(__name__)
 
+ReportedAttempt = tuple[int, Key]
+"""A runner and the attempt that it reports. Another runner may report the same attempt, although it never had it."""
+
 BATCH = 400
 BACKLOG = 4 * BATCH
 """The maximum number of events that wait to be stored. Streams pause above it."""
@@ -216,14 +219,17 @@ class OutcomeWriter:
         cursors = [report.cursor for report in _furthest(batch).values()]
         first, second = _first_finishes(batch)
         attempt_finishes = [finish for finish, _ in first.values()]
-        ending = {key.job for key in first}
-        starts = (report.key for report in batch if report.row is None and not report.late and report.key is not None)
         # A finish sets the time of the start as well.
-        started_keys = [key for key in starts if key.job not in ending]
+        ending = {key.job for _, key in first}
+        starts = [
+            (report.cursor.runner_id, report.key)
+            for report in batch
+            if report.row is None and not report.late and report.key is not None and report.key.job not in ending
+        ]
         completed_ids: list[int] = []
         async with self._transaction() as connection:
-            if started_keys:
-                await queue.start(connection, started_keys)
+            if starts:
+                await queue.start(connection, starts)
             if attempt_finishes:
                 accepted_keys, completed_ids = await finishes.finish(connection, attempt_finishes, cursors)
             else:
@@ -239,7 +245,11 @@ class OutcomeWriter:
                     completed_ids = completed_ids + (await finishes.finish(connection, again))[1]
                 second = [
                     *second,
-                    *(first[finish.key][1] for finish in not_accepted if finish.key not in reclaimed_keys),
+                    *(
+                        first[finish.runner_id, finish.key][1]
+                        for finish in not_accepted
+                        if finish.key not in reclaimed_keys
+                    ),
                 ]
             late = [_late(report) for report in second if report.outcome is not None]
             if late:
@@ -265,23 +275,27 @@ class OutcomeWriter:
             await connection.close()
 
 
-def _first_finishes(batch: Sequence[RunnerReport]) -> tuple[dict[Key, tuple[Finish, RunnerReport]], list[RunnerReport]]:
-    """The first finish of each attempt, and the reports that cannot count because they are late or repeated.
+def _first_finishes(
+    batch: Sequence[RunnerReport],
+) -> tuple[dict[ReportedAttempt, tuple[Finish, RunnerReport]], list[RunnerReport]]:
+    """The first finish of each attempt by each runner, and the reports that cannot count because they are late or
+    repeated.
 
     A report that follows a late report of the same attempt counts as repeated, even if the stream was reopened in
     between and its reader takes it for the first.
     """
-    first: dict[Key, tuple[Finish, RunnerReport]] = {}
+    first: dict[ReportedAttempt, tuple[Finish, RunnerReport]] = {}
     second: list[RunnerReport] = []
-    attempts: set[Key] = set()
+    attempts: set[ReportedAttempt] = set()
     for report in batch:
         if report.key is None or (report.row is None and not report.late):
             continue
-        if report.late or report.key in attempts:
+        attempt = (report.cursor.runner_id, report.key)
+        if report.late or attempt in attempts:
             second.append(report)
         elif report.row is not None:
-            first[report.key] = Finish(report.row, report.cursor.runner_id, report.key.token), report
-        attempts.add(report.key)
+            first[attempt] = Finish(report.row, report.cursor.runner_id, report.key.token), report
+        attempts.add(attempt)
     return first, second
 
 

@@ -1,7 +1,8 @@
 """The job queue in PostgreSQL: claim, start, give back. The statements that end jobs are in ``finishes.py``.
 
-Every statement is fenced by job, attempt and lease token, and works on a batch. A statement that touches several tables
-locks them in the order jobs, attempts, outcomes, campaign_targets, runners.
+Every statement is fenced by job, attempt and lease token, and works on a batch. A statement that stores the report of a
+runner is also fenced by this runner. A statement that touches several tables locks them in the order jobs, attempts,
+outcomes, campaign_targets, runners.
 """
 
 from __future__ import annotations
@@ -166,10 +167,10 @@ UPDATE attempts a SET "end" = NULL, ended_at = NULL, reason = NULL FROM back
 _START = text("""
 WITH begun AS (
     UPDATE jobs j SET state = 'running'
-      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]))
-           u (job_id, attempt, token)
+      FROM unnest(CAST(:job AS bigint[]), CAST(:attempt AS smallint[]), CAST(:token AS text[]), CAST(:runner AS int[]))
+           u (job_id, attempt, token, runner_id)
      WHERE j.id = ANY(CAST(:job AS bigint[])) AND j.id = u.job_id AND j.attempt = u.attempt AND j.token = u.token
-       AND CASE WHEN j.state = 'leased' THEN true END
+       AND j.runner_id = u.runner_id AND CASE WHEN j.state = 'leased' THEN true END
     RETURNING j.id, j.attempt
 )
 UPDATE attempts a SET started_at = now() FROM begun
@@ -271,8 +272,10 @@ async def give_back(
     return [ReturnedJob(Key(row.id, row.attempt, row.token), row.lost, row.refused) for row in rows]
 
 
-async def start(connection: AsyncConnection, keys: Sequence[Key]) -> None:
-    await connection.execute(_START, key_arrays(keys))
+async def start(connection: AsyncConnection, starts: Sequence[tuple[int, Key]]) -> None:
+    """Mark jobs as running. Each start is the id of the runner that reports it, and the attempt."""
+    runner_ids = [runner_id for runner_id, _ in starts]
+    await connection.execute(_START, {**key_arrays([key for _, key in starts]), "runner": runner_ids})
 
 
 async def complete(connection: AsyncConnection, campaigns: Sequence[int]) -> list[int]:

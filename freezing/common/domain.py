@@ -94,6 +94,8 @@ _WHOLE_DIVISIONS = frozenset(
     }
 )  # fmt: skip
 """The functions that divide one integer by another and return integers."""
+_OPERANDS = (("input", "self", "x", "x1", "a", "lhs"), ("other", "y", "x2", "b", "rhs"))
+"""The names that the frameworks give to the first and to the second operand of a shift or a division."""
 _STITCHES = frozenset({"dynamicstitch", "paralleldynamicstitch"})
 """The functions that write rows to the places in ``indices``. The value at a place without a row is undefined."""
 _BY_COMPARISONS = frozenset({"threshold", "softshrink", "hardshrink"})
@@ -134,12 +136,11 @@ def is_outside(name: str, call: str, arrays: Sequence[Array], results: Sequence[
     if key in _STITCHES:
         return _has_empty_place(arguments, dict(options["mapping"]), arrays, is_parallel=key.startswith("parallel"))
     values = [_number(argument, arrays) for argument in arguments]
-    if key in _SHIFTS:
-        return len(values) > 1 and _is_wider_shift(values[0], values[1])
-    if key in _WHOLE_DIVISIONS:
-        return len(values) > 1 and _is_by_zero(values[0], values[1], results)
-    names, inside = _DOMAINS[key]
     by_name = {option: _number(value, arrays) for option, value in options.get("mapping", ())}
+    if key in _SHIFTS or key in _WHOLE_DIVISIONS:
+        first, second = (_operand(place, values, by_name) for place in range(2))
+        return _is_wider_shift(first, second) if key in _SHIFTS else _is_by_zero(first, second, results)
+    names, inside = _DOMAINS[key]
     numbers = [by_name.get(one, values[at] if at < len(values) else None) for at, one in enumerate(names)]
     if key == "polygamma" and name.startswith("torch.Tensor."):
         numbers.reverse()
@@ -233,6 +234,13 @@ def _number(argument: Any, arrays: Sequence[Array]) -> Array | None:
     if isinstance(argument, Mapping) and "float" in argument:
         return np.asarray(decode(argument, lambda slot: None))
     return None
+
+
+def _operand(place: int, values: Sequence[Array | None], by_name: Mapping[str, Array | None]) -> Array | None:
+    """Return an operand of a shift or a division, which may be passed by position or by name."""
+    if place < len(values):
+        return values[place]
+    return next((by_name[name] for name in _OPERANDS[place] if name in by_name), None)
 
 
 def _has_empty_place(

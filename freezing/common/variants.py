@@ -197,6 +197,37 @@ def _tails(call: Call, rng: np.random.Generator) -> Call:
     return call.having({number: of(call.arrays[number]) for number in call.floats})
 
 
+def _spread(call: Call, rng: np.random.Generator) -> Call:
+    """Draw numbers of both signs: half of them from all orders of magnitude of the dtype, half between 1 and 1000."""
+    most = int(np.log10(MOST[call.dtype]))
+
+    def draw_like(array: Array) -> Array:
+        orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
+        magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
+        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
+
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+
+
+def _moderate(call: Call, rng: np.random.Generator) -> Call:
+    """Draw numbers between -40 and 40: larger than usual inputs, but small enough that exponentials do not vanish."""
+
+    def draw_like(array: Array) -> Array:
+        return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
+
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+
+
+def _vast(call: Call, rng: np.random.Generator) -> Call:
+    """Draw numbers between 10 and 1e6 with the signs of the inputs, so that they stay in the domain of a logarithm."""
+
+    def draw_like(array: Array) -> Array:
+        signs = np.where(array < 0, -1.0, 1.0)
+        return np.asarray(10 ** rng.uniform(1, 6, array.shape) * signs, array.dtype)
+
+    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+
+
 def _alike(call: Call, rng: np.random.Generator) -> Call:
     """Put one large value at all places, so that differences are zero."""
     most = MOST.get(call.dtype, MOST["float32"])
@@ -387,3 +418,7 @@ VARIANTS: Sequence[Variant] = (
     *(Variant(dtype, "", _is_real_or_whole, _to_dtype(dtype)) for dtype in ("int8", "uint8")),
 )
 """The variants for every framework, in the order in which a function's cases of a kind are drawn."""
+VAST = Variant("vast", TAILS, _has_floats, _vast)
+SPREAD = Variant("spread", TAILS, _has_floats, _spread)
+MODERATE = Variant("moderate", TAILS, _has_floats, _moderate)
+"""Further values from the tails, which only some frameworks have."""

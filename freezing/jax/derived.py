@@ -54,7 +54,7 @@ def differentiate(sample: Sample, function: Any, pack: PackWriter) -> Sample:
     arrays = device.to_device([pack.array(digest) for digest in sample.arrays], sample.dtype)
     arguments, options = FrozenCall(sample.call).arguments(arrays, device.handle)
     inputs = list(arrays_in((arguments, options), jax.Array))
-    places = [place for place, array in enumerate(inputs) if str(array.dtype) == DTYPE and array.size]
+    places = [place for place, array in enumerate(inputs) if str(array.dtype) == sample.dtype and array.size]
     if not places:
         raise UnfreezableError("it takes no array to differentiate by")
     results = list(arrays_in(function(*arguments, **options), jax.Array))

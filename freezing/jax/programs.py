@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 import jax
-from freezing.common import differences
+from freezing.common import differences, limits
 from freezing.common.agreement import Reference
 from freezing.common.differences import MOST_ELEMENTS
 from freezing.common.gate import Arguments
 from freezing.jax import references
 from freezing.jax.functions import JaxFunction
+from runners.errors import UnjudgedError
 from runners.jax.frozen import FrozenCall, program
 from runners.jax.ways import SECOND_ORDER, WAYS
 from runners.suite.checks import Tolerance
@@ -51,8 +52,10 @@ class Program(JaxFunction):
 class Gradient(Program):
     """The gradients of a public function, or the gradients of its gradients, depending on ``way``."""
 
-    def __init__(self, name: str, way: str) -> None:
+    def __init__(self, name: str, way: str, *, at_limits: bool = False) -> None:
+        """With ``at_limits``, inputs may be NaN or infinite, and only differences judge the gradients."""
         super().__init__(name)
+        self._at_limits = at_limits
         self._way = WAYS[way]
         self._is_second = way == SECOND_ORDER
         self._wide: dict[str, Callable[..., Any]] = {}
@@ -67,7 +70,9 @@ class Gradient(Program):
         If a gradient disagrees with the differences, no other reference is tried, because the function is probably not
         differentiable there.
         """
-        if not self.of_tails and are_few(self._parts(fresh)):
+        if self._at_limits:
+            yield "differences", lambda: self._by_limits(self._parts(fresh))
+        elif not self.of_tails and are_few(self._parts(fresh)):
             yield "differences", lambda: self._by_differences(self._parts(fresh))
         else:
             yield "float64", lambda: references.flat(self._in_float64(fresh))
@@ -87,27 +92,37 @@ class Gradient(Program):
 
     def _by_differences(self, parts: Any) -> list[Any]:
         with jax.enable_x64(True):
-            arguments, options, places, weights, *others = references.widen(parts)
-            all_arrays = list(arrays_in((arguments, options), jax.Array))
+            parts = references.widen(parts)
+            results, inputs = self._weighted(parts)
+            compiled_loss = jax.jit(lambda *arrays: sum(map(jax.numpy.sum, results(*arrays))))
 
-            def weigh(*inputs: Any) -> Any:
-                arrays = iter(
-                    [dict(aligned(places, inputs)).get(place, array) for place, array in enumerate(all_arrays)]
-                )
-                positional, keywords = changed((arguments, options), lambda _: next(arrays), jax.Array)
-                results = arrays_in(self.function(*positional, **keywords), jax.Array)
-                weighing = [(one, weight) for one, weight in aligned(results, weights) if weight is not None]
-                return sum(jax.numpy.sum((one * weight).real) for one, weight in weighing)
+            def loss(arrays: Sequence[Any]) -> float:
+                return float(compiled_loss(*arrays))
 
-            compiled_loss = jax.jit(weigh)
-
-            def loss(inputs: Sequence[Any]) -> float:
-                return float(compiled_loss(*inputs))
-
-            inputs = [np.asarray(all_arrays[place]) for place in places]
             if self._is_second:
-                return differences.second_order(loss, inputs, [np.asarray(direction) for direction in others[0]])
+                return differences.second_order(loss, inputs, [np.asarray(direction) for direction in parts[4]])
             return differences.gradients(loss, inputs)
+
+    def _by_limits(self, parts: Any) -> list[Any]:
+        with jax.enable_x64(True):
+            results, inputs = self._weighted(references.widen(parts))
+            if sum(array.size for array in inputs) > limits.MOST_ELEMENTS:
+                raise UnjudgedError("it has too many elements for differences")
+            compiled = jax.jit(results)
+            return limits.gradients(lambda arrays: list(map(np.asarray, compiled(*arrays))), inputs)
+
+    def _weighted(self, parts: Any) -> tuple[Callable[..., list[Any]], list[Any]]:
+        """Return a function that computes the real parts of the weighted results from its inputs, and the inputs."""
+        arguments, options, places, weights, *_ = parts
+        all_arrays = list(arrays_in((arguments, options), jax.Array))
+
+        def results(*inputs: Any) -> list[Any]:
+            arrays = iter([dict(aligned(places, inputs)).get(place, array) for place, array in enumerate(all_arrays)])
+            positional, keywords = changed((arguments, options), lambda _: next(arrays), jax.Array)
+            own = arrays_in(self.function(*positional, **keywords), jax.Array)
+            return [(one * weight).real for one, weight in aligned(own, weights) if weight is not None]
+
+        return results, [np.asarray(all_arrays[place]) for place in places]
 
 
 def are_few(parts: Sequence[Any]) -> bool:

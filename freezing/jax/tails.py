@@ -19,7 +19,7 @@ import jax
 from freezing.common.agreement import fill
 from freezing.common.gate import GatedFunction
 from freezing.common.samples import Sample
-from freezing.common.variants import MOST, TAILS, VARIANTS, Call, Variant
+from freezing.common.variants import MODERATE, MOST, SPREAD, TAILS, VARIANTS, Call, Variant
 from freezing.jax.derived import inputs_of
 from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
 from runners.errors import UnjudgedError
@@ -39,27 +39,6 @@ CLEAR_TOLERANCES = 100
 """A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
 
 
-def _spread(call: Call, rng: np.random.Generator) -> Call:
-    """Draw numbers of both signs: half of them from all orders of magnitude of the dtype, half between 1 and 1000."""
-    most = int(np.log10(MOST[call.dtype]))
-
-    def draw_like(array: Array) -> Array:
-        orders = np.where(rng.random(array.shape) < 0.5, rng.uniform(1 - most, most, array.shape), 0.0)
-        magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
-        return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
-
-    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
-
-
-def _moderate(call: Call, rng: np.random.Generator) -> Call:
-    """Draw numbers between -40 and 40: larger than usual inputs, but small enough that exponentials do not vanish."""
-
-    def draw_like(array: Array) -> Array:
-        return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
-
-    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
-
-
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
     """Replace half of the integers by 0, 1, -1 and the dtype's limits, in equal numbers."""
 
@@ -75,8 +54,8 @@ def _at_limits(call: Call, rng: np.random.Generator) -> Call:
 
 
 OF_FLOATS: Sequence[Variant] = (
-    Variant("spread", TAILS, lambda call: bool(call.floats), _spread),
-    Variant("moderate", TAILS, lambda call: bool(call.floats), _moderate),
+    SPREAD,
+    MODERATE,
     *(variant for variant in VARIANTS if variant.name == TAILS),
 )
 AT_LIMITS = Variant("limits", TAILS, lambda call: not call.floats and bool(call.integers), _at_limits)

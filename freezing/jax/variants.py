@@ -66,6 +66,12 @@ IN_TURN = 100
 """The number of functions that one process draws."""
 DTYPES = "dtypes"
 """The kind of variants in another dtype. It exists only on the command line."""
+GRADIENT_LIMITS, GRADIENT_DTYPES = f"{GRADIENT}-limits", f"{GRADIENT}-{DTYPES}"
+"""The kinds of gradients at NaN and infinity, and of gradients in 16 bits."""
+LEAST_TOLERANCES = 100
+"""The largest element of such a gradient exceeds so many absolute tolerances."""
+INFINITY = "infinity"
+"""The variant with one infinity."""
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
@@ -241,11 +247,19 @@ class Drawing:
 
     def _shows_nothing(self, case: Mapping[str, Any]) -> bool:
         """Whether all gradients are zero within the tolerance. Differences are rounded, so few of them are exactly
-        zero."""
+        zero.
+
+        In 16 bits and at values that are not finite, a number must be larger, because a relative error of a small
+        number is within the tolerance too.
+        """
         if GRADIENT not in case["tags"]:
             return False
         _, absolute = case["tolerance"]
-        return all((abs(gradient) <= absolute).all() for gradient in map(self.pack.array, case["expected"]))
+        gradients = list(map(self.pack.array, case["expected"]))
+        if case["dtype"] in LOW_PRECISION or GRADIENT_LIMITS in kinds_of_variant(case):
+            gradients = [gradient[np.isfinite(gradient)] for gradient in gradients]
+            absolute *= LEAST_TOLERANCES
+        return all((abs(gradient) <= absolute).all() for gradient in gradients)
 
 
 def _is_wrong_alike(sample: Sample, case: Mapping[str, Any]) -> bool:
@@ -276,6 +290,51 @@ def draw_gradients(drawing: Drawing) -> None:
     samples = list(gradients_of(drawing))
     drawing.admit(SampleGate(gradient, drawing.pack), samples, MOST_GRADIENTS)
     drawing.take_wrong(gradient, samples)
+
+
+def draw_gradients_in_dtypes(drawing: Drawing) -> None:
+    """Draw a gradient in float16 and one in bfloat16."""
+    from freezing.jax.derived import DTYPE, differentiate, vary
+    from freezing.jax.functions import JaxFunction
+    from freezing.jax.programs import Gradient
+
+    function = JaxFunction(drawing.name)
+    if function.left_open or JOINS.search(drawing.name.rpartition(".")[2]):
+        return
+
+    def derive(sample: Sample, variant: Variant) -> Sample | None:
+        in_dtype = vary(sample, variant, drawing.name, drawing.pack)
+        return in_dtype and differentiate(in_dtype, function.call, drawing.pack)
+
+    floats = [sample for sample in drawing.samples if sample.dtype == DTYPE][:MOST_TRIED]
+    for variant in variants.VARIANTS:
+        if variant.name in LOW_PRECISION:
+            gate = SampleGate(Gradient(drawing.name, GRADIENT), drawing.pack)
+            drawing.admit(gate, (partial(derive, sample, variant) for sample in floats), 1)
+
+
+def draw_gradients_at_limits(drawing: Drawing) -> None:
+    """Draw a gradient at one NaN and a gradient at one infinity, judged by differences."""
+    from freezing.common.limits import MOST_ELEMENTS
+    from freezing.jax.derived import DTYPE, differentiate, inputs_of, vary
+    from freezing.jax.functions import JaxFunction
+    from freezing.jax.programs import Gradient
+
+    function = JaxFunction(drawing.name)
+    if function.left_open or _has_no_tails(drawing.name):
+        return
+
+    def derive(sample: Sample, variant: Variant) -> Sample | None:
+        return vary(differentiate(sample, function.call, drawing.pack), variant, drawing.name, drawing.pack)
+
+    def is_small(sample: Sample) -> bool:
+        return sum(drawing.pack.array(sample.arrays[number]).size for number in inputs_of(sample)) <= MOST_ELEMENTS
+
+    floats = [sample for sample in drawing.samples if sample.dtype == DTYPE and is_small(sample)][:MOST_TRIED]
+    for variant in variants.VARIANTS:
+        if variant.name in (variants.NAN, INFINITY):
+            gate = SampleGate(Gradient(drawing.name, GRADIENT, at_limits=True), drawing.pack)
+            drawing.admit(gate, (partial(derive, sample, variant) for sample in floats), 1)
 
 
 def draw_second_order(drawing: Drawing) -> None:
@@ -409,6 +468,8 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     NON_FINITE: draw_non_finite,
     TAILS: draw_tails,
     f"{GRADIENT}-{TAILS}": draw_tails_of_gradients,
+    GRADIENT_LIMITS: draw_gradients_at_limits,
+    GRADIENT_DTYPES: draw_gradients_in_dtypes,
     DTYPES: draw_dtypes,
     SIZED_ODD: partial(draw_sized, kind=SIZED_ODD),
     SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
@@ -422,6 +483,8 @@ device.
 GROUPS = (
     (JIT, GRADIENT, SECOND_ORDER, NON_FINITE, TAILS, f"{GRADIENT}-{TAILS}"),
     (DTYPES,),
+    (GRADIENT_LIMITS,),
+    (GRADIENT_DTYPES,),
     (SIZED_ODD,),
     (SIZED_LARGE,),
 )
@@ -447,6 +510,10 @@ def functions_with(kinds: Sequence[str], suite: Path = SUITE) -> set[str]:
 
 def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
     """Return the kinds of a variant as they are named on the command line."""
+    if GRADIENT in case["tags"] and case["dtype"] in LOW_PRECISION:
+        return {GRADIENT_DTYPES}
+    if case["name"].endswith((f"-{GRADIENT}-{variants.NAN}", f"-{GRADIENT}-{INFINITY}")):
+        return {GRADIENT_LIMITS}
     kinds = {tag for tag in case["tags"] if tag in KINDS}
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tensorflow as tf
-from freezing.common import differences
+from freezing.common import differences, limits
 from freezing.common.agreement import Reference
 from freezing.common.differences import Array, weights_of
 from freezing.common.gate import Arguments, GatedFunction
@@ -31,8 +31,11 @@ from runners.tensorflow.frozen import FrozenCall
 from runners.tensorflow.ways import Way, gradient, second_order
 
 DTYPE = "float32"
+"""The dtype of most derivatives, and of the stored weights."""
 LARGEST = 1e3
 """The largest input of a derivative by differences. At larger inputs a step is lost in the rounding of float64."""
+LEAST_TOLERANCES = 100
+"""The largest element of a gradient at unusual values or in another dtype exceeds so many absolute tolerances."""
 AGREEMENT = 1e-5
 """The largest error of a second derivative by differences, relative to its largest element. A step across a kink gives
 a larger one."""
@@ -49,12 +52,17 @@ class DerivativeOrder:
     differences: Callable[..., list[Array]]
     """Computes the derivatives of a loss by differences: ``differences(loss, inputs, *directions)``."""
     has_directions: bool = False
+    at_limits: bool = False
+    """Whether inputs may be NaN, infinite or large. Then only differences judge the derivative, because the backward
+    pass in float64 handles these values in the same way."""
 
 
 FIRST = DerivativeOrder(GRADIENT, gradient, (GRADIENT,), differences.gradients)
 SECOND = DerivativeOrder(
     "second-order", second_order, (GRADIENT, "second-order"), differences.second_order, has_directions=True
 )
+AT_LIMITS = DerivativeOrder(GRADIENT, gradient, (GRADIENT,), differences.gradients, at_limits=True)
+"""The first derivative at NaN, at infinity and at large values."""
 
 
 class Derivative(GatedFunction):
@@ -76,6 +84,9 @@ class Derivative(GatedFunction):
         usually has a kink nearby.
         """
         inputs = _inputs_of(fresh()[0])
+        if self._order.at_limits:
+            yield "differences", lambda: at_limits(self._function.call, widen(list(fresh()[0])))
+            return
         if (np.abs(inputs) <= LARGEST).all():
             if self._order.has_directions:
                 yield "differences", lambda: self._by_agreeing_differences(widen(list(fresh()[0])), inputs.size)
@@ -152,11 +163,29 @@ def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: 
     return order.differences(loss, inputs, *([tensor.numpy() for tensor in own] for own in directions))
 
 
+def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
+    """Return the gradients with respect to each selected input, also at NaN and infinity. ``parts`` are in float64."""
+    arguments, options, places, weighing = parts
+    arrays = list(arrays_in((arguments, options), tf.Tensor))
+
+    def weighted(values: Sequence[Array]) -> list[Array]:
+        positional, keywords = _with_inputs(arguments, options, places, values)
+        results = arrays_in(function(*positional, **keywords), tf.Tensor)
+        return [
+            tf.math.real(result * tf.cast(weight, result.dtype)).numpy()
+            for result, weight in aligned(list(results), weighing)
+            if weight is not None
+        ]
+
+    return limits.gradients(weighted, [arrays[place].numpy() for place in places])
+
+
 def sample_of(
     function: PublicFunction, case: Mapping[str, Any], order: DerivativeOrder, kinds: Sequence[str], pack: PackWriter
 ) -> Sample:
     """Make the sample that differentiates a frozen case's call. Raise ``UnfreezableError`` if it has no derivative."""
-    arguments, options = FrozenCall(case["call"]).parts(_on_host(case["arrays"], pack))
+    dtype = case["dtype"]
+    arguments, options = FrozenCall(case["call"]).parts(_on_host(case["arrays"], dtype, pack))
     places, weighing = choose_weights(function.call, arguments, options)
     arrays = list(arrays_in((arguments, options), tf.Tensor))
     digests = list(case["arrays"])
@@ -170,20 +199,33 @@ def sample_of(
         parts.append([slot(tuple(arrays[place].shape)) for place in places])
     tree = {"tuple": [*json.loads(case["call"])["tuple"], *map(encode, parts)], WAY: order.name}
     text = json.dumps(tree, separators=(",", ":"))
-    slopes = order.way(function.call, *FrozenCall(text).parts(_on_host(digests, pack)))()
-    values = [slope.numpy() for slope in slopes if slope is not None]
-    # A second derivative is often zero except for rounding, and then it shows nothing.
-    least = TOLERANCES[DTYPE].absolute if order.has_directions else 0.0
-    if not any(np.any(np.abs(value) > least) or np.isnan(value).any() for value in values):
-        raise UnfreezableError("its gradient is zero")
+    slopes = order.way(function.call, *FrozenCall(text).parts(_on_host(digests, dtype, pack)))()
+    values = [slope.numpy().astype(np.float64) for slope in slopes if slope is not None]
+    largest = max((float(np.max(np.abs(value), initial=0, where=np.isfinite(value))) for value in values), default=0)
+    if largest <= _least(order, dtype) and not _has_nan(order, values):
+        raise UnfreezableError("its gradient is zero" if largest == 0 else "its gradient is too small")
     if order.has_directions and not all(np.isfinite(value).all() for value in values):
         raise UnfreezableError(NOT_FINITE)
     elements = sum(int(tf.size(arrays[place])) for place in places)
-    return Sample(f"{case['name']}-{order.name}", DTYPE, text, tuple(digests), (*kinds, *order.tags), elements)
+    return Sample(f"{case['name']}-{order.name}", dtype, text, tuple(digests), (*kinds, *order.tags), elements)
 
 
-def _on_host(digests: Sequence[str], pack: PackWriter) -> Sequence[Any]:
-    arrays: Sequence[Any] = Cpu().to_device(rounded([pack.array(digest) for digest in digests], DTYPE), DTYPE)
+def _least(order: DerivativeOrder, dtype: str) -> float:
+    """Return the number that the largest derivative must exceed."""
+    absolute = TOLERANCES[dtype].absolute
+    # A second derivative is often zero except for rounding, and then it shows nothing.
+    if order.has_directions:
+        return absolute
+    # A relative error of a small gradient is within the absolute tolerance, so nobody would notice it.
+    return LEAST_TOLERANCES * absolute if order.at_limits or dtype != DTYPE else 0.0
+
+
+def _has_nan(order: DerivativeOrder, values: Sequence[Array]) -> bool:
+    return not order.at_limits and any(np.isnan(value).any() for value in values)
+
+
+def _on_host(digests: Sequence[str], dtype: str, pack: PackWriter) -> Sequence[Any]:
+    arrays: Sequence[Any] = Cpu().to_device(rounded([pack.array(digest) for digest in digests], dtype), dtype)
     return arrays
 
 

@@ -14,7 +14,6 @@ one function. ``--add --unfit FILE`` leaves out the cases whose ids are in a fil
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import re
@@ -22,17 +21,18 @@ import sys
 import warnings
 import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freezing.common.gate import GatedFunction, SampleGate
+from freezing.common.limits import MOST_ELEMENTS
 from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants, merge_variants, write_part
 from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
-from freezing.common.variants import SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, Call, Variant
+from freezing.common.variants import MODERATE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, VAST, Call, Variant
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, NON_FINITE, REFUSES, Judge
@@ -40,14 +40,16 @@ from runners.errors import LeftOutError, UnfreezableError
 from runners.suite.frozen import PACK, QUICK, VARIANTS_PACK, Pack, PackSet, PackWriter
 from runners.tensorflow import FRAMEWORK
 
-FORMULA, SECOND_ORDER, GRADIENT_THERE = "formula", "second-order", "gradient-there"
+if TYPE_CHECKING:
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import DerivativeOrder
+
+FORMULA, SECOND_ORDER = "formula", "second-order"
+GRADIENT_THERE, GRADIENT_DTYPES = "gradient-there", "gradient-dtypes"
 EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
 """Further kinds, in addition to those of ``freezing.common.variants``: functions without a reference in a wider type,
-second gradients, gradients at values that are not finite or large, arrays without rows, other dtypes, both sizes, and
-other sizes together with other numbers in a call (with the tag ``sized-odd``)."""
-SHARE_OF_TAILS = 4
-"""A gradient at values from the tails is drawn for one function in this many, and a gradient at NaN for all
-functions."""
+second gradients, gradients at values that are not finite or large, gradients in 16 bits, arrays without rows, other
+dtypes, both sizes, and other sizes together with other numbers in a call (with the tag ``sized-odd``)."""
 UNASKED = frozenset({"other-dtype"})
 """Variants that are not drawn, because TensorFlow decides about them in Python, before a device is used."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
@@ -69,8 +71,10 @@ indices for which the documentation of a similar function leaves the result to e
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
 """Names of gradients whose arrays must fit the shape, window and strides of another operation. The CPU does not check
 this, so with larger numbers only the CPU would accept the calls."""
-NAN, ALIKE = "nan", "alike"
+NAN, INFINITY, ALIKE = "nan", "infinity", "alike"
 """Names of variants."""
+MOST_DIFFERENTIATED = 3
+"""The maximum number of cases of a function that are differentiated at one group of unusual values."""
 MOST_BASES = 2
 """The maximum number of cases of a function that are tried for one variant."""
 MOST_NUMBERED_BASES = 3
@@ -130,8 +134,11 @@ def kind_of(name: str) -> str | None:
     which variants are made."""
     for end, kind in _kinds_by_name().items():
         if name.endswith(f"-{end}"):
-            is_there = kind == GRADIENT and kind_of(name[: -len(end) - 1]) is not None
-            return GRADIENT_THERE if is_there else kind
+            if kind != GRADIENT:
+                return kind
+            # What is differentiated may be a variant itself.
+            base_kind = kind_of(name[: -len(end) - 1])
+            return {None: GRADIENT, DTYPES: GRADIENT_DTYPES}.get(base_kind, GRADIENT_THERE)
     return None
 
 
@@ -141,7 +148,10 @@ def _kinds_by_name() -> Mapping[str, str]:
 
     sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
     return {
-        **{variant.name: sizes.get(variant.kind, variant.kind or DTYPES) for variant in (*VARIANTS, *SIZED)},
+        **{
+            variant.name: sizes.get(variant.kind, variant.kind or DTYPES)
+            for variant in (*VARIANTS, *SIZED, VAST, MODERATE)
+        },
         **{variant.name: NUMBERS for variant in NUMBERED},
         NO_ROWS.name: EMPTY,
         GRADIENT: GRADIENT,
@@ -166,9 +176,6 @@ class Most:
 
 
 MOST: Mapping[str, Most] = {
-    GRADIENT: Most(1, 1),
-    SECOND_ORDER: Most(1, 1),
-    GRADIENT_THERE: Most(1, 1),
     NON_FINITE: Most(1, 1),
     TAILS: Most(2, 1),
     SIZED_ODD: Most(1, 1),
@@ -187,38 +194,99 @@ def kinds_of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
 def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *, kind: str) -> None:
     """Draw and judge the gradients of one function, from its float32 cases."""
     from freezing.tensorflow.functions import PublicFunction
-    from freezing.tensorflow.gradients import DTYPE, FIRST, SECOND, Derivative, sample_of
+    from freezing.tensorflow.gradients import DTYPE, FIRST, SECOND
 
-    order = SECOND if kind == SECOND_ORDER else FIRST
-    function, pack = PublicFunction(name), PackWriter()
-    derivative = Derivative(function, order)
-    gate = SampleGate(derivative, pack)
-    left_out: list[Reason] = deadly_reasons(name, deadly)
-    bases = bases_in(path.parent.parent)
-    cases = _varied_cases(bases, name, deadly, pack) if kind == GRADIENT_THERE else bases.copy_cases(name, pack)
-    for case in cases:
-        title = case["name"]
-        if case["dtype"] != DTYPE or case["kind"] != "value" or title in deadly:
-            continue
-        if len(gate.cases) == MOST[kind].of(is_raw=function.by_keyword):
-            break
-        note(title)
-        try:
-            _is_admitted(gate, derivative, sample_of(function, case, order, kinds_of_case(case), pack), pack)
-        except UnfreezableError as error:
-            left_out.append((name, f"{title}-{order.name}", "no gradient", str(error)))
-        except Exception as error:
-            left_out.append((name, f"{title}-{order.name}", "no gradient", f"{type(error).__name__}: {error}"[:120]))
-    pack.cases += gate.cases
-    write_part(pack, [*left_out, *((name, *reason) for reason in gate.left_out)], path)
+    drawing = GradientDrawing(PublicFunction(name), SECOND if kind == SECOND_ORDER else FIRST, deadly, note)
+    cases = [case for case in bases_in(path.parent.parent).copy_cases(name, drawing.pack) if case["dtype"] == DTYPE]
+    drawing.admit(cases, 1)
+    drawing.write(path)
 
 
-def _varied_cases(bases: Bases, name: str, deadly: Collection[str], pack: PackWriter) -> Iterator[Mapping[str, Any]]:
-    """Yield a case of the function with NaN and, for some functions, a case with large values, like frozen cases."""
-    for variant in VARIANTS:
-        if variant.name == NAN or (variant.kind == TAILS and _number(name) % SHARE_OF_TAILS == 0):
-            for sample in itertools.islice(vary(bases, name, variant, deadly, pack), 1):
-                yield {**vars(sample), "kind": "value", "tags": sample.kinds}
+def draw_gradients_there(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw and judge the gradients of one function at NaN, at infinity and at values from the tails, one of each."""
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import AT_LIMITS
+
+    drawing = GradientDrawing(PublicFunction(name), AT_LIMITS, deadly, note)
+    if not PROMISES_NOTHING.fullmatch(name.rpartition(".")[2]):
+        by_name = {variant.name: variant for variant in VARIANTS}
+        for group in ([by_name[NAN]], [by_name[INFINITY]], [VAST, MODERATE]):
+            drawing.admit(drawing.vary(group, bases_in(path.parent.parent)), 1)
+    drawing.write(path)
+
+
+def draw_gradients_in_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw and judge the gradients of one function in both 16-bit dtypes."""
+    from freezing.tensorflow import dtypes
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import FIRST
+
+    drawing = GradientDrawing(PublicFunction(name), FIRST, deadly, note)
+    if not dtypes.JOINS.search(name.rpartition(".")[2]):
+        by_name = {variant.name: variant for variant in VARIANTS}
+        for dtype in dtypes.LOW_PRECISION:
+            drawing.admit(drawing.vary([by_name[dtype]], bases_in(path.parent.parent)), 1)
+    drawing.write(path)
+
+
+class GradientDrawing:
+    """The gradients of one function, and the reasons for those that are left out."""
+
+    def __init__(self, function: PublicFunction, order: DerivativeOrder, deadly: Collection[str], note: Note) -> None:
+        self.pack = PackWriter()
+        self._function = function
+        self._order = order
+        self._deadly = deadly
+        self._note = note
+        self._left_out: list[Reason] = deadly_reasons(function.name, deadly)
+
+    def vary(self, variants: Sequence[Variant], bases: Bases) -> Iterator[Mapping[str, Any]]:
+        """Yield the function's float32 calls with each of these variants, like frozen cases. Cases with few elements
+        come first, because each element needs several calls."""
+        from freezing.tensorflow.gradients import DTYPE
+        from freezing.tensorflow.varied import sample_of
+
+        calls = [(case, call) for case, call in bases.calls(self._function.name) if case["dtype"] == DTYPE]
+        sizes = [sum(call.arrays[number].size for number in call.floats) for _, call in calls]
+        fit = [pair for size, pair in zip(sizes, calls, strict=True) if 0 < size <= MOST_ELEMENTS]
+        for variant in variants:
+            for case, call in fit[:MOST_DIFFERENTIATED]:
+                new_call = variant.of(call)
+                if new_call is not None:
+                    sample = sample_of(case, new_call, variant, self.pack)
+                    yield {**vars(sample), "kind": "value", "tags": sample.kinds}
+
+    def admit(self, cases: Iterable[Mapping[str, Any]], most: int) -> None:
+        """Differentiate cases and judge the derivatives, until so many are admitted."""
+        from freezing.tensorflow.gradients import Derivative, sample_of
+
+        name = self._function.name
+        derivative = Derivative(self._function, self._order)
+        gate = SampleGate(derivative, self.pack)
+        for case in cases:
+            title = case["name"]
+            if case["kind"] != "value" or title in self._deadly:
+                continue
+            if len(gate.cases) == most:
+                break
+            self._note(title)
+            try:
+                sample = sample_of(self._function, case, self._order, kinds_of_case(case), self.pack)
+                _is_admitted(gate, derivative, sample, self.pack)
+            except UnfreezableError as error:
+                self._left_out.append((name, f"{title}-{self._order.name}", "no gradient", str(error)))
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"[:120]
+                self._left_out.append((name, f"{title}-{self._order.name}", "no gradient", reason))
+        self.pack.cases += gate.cases
+        self._left_out += [(name, *reason) for reason in gate.left_out]
+
+    def write(self, path: Path) -> None:
+        """Write the cases, and for each change of the inputs the first left-out sample of each reason."""
+        reasons: dict[Sequence[str], Reason] = {}
+        for reason in self._left_out:
+            reasons.setdefault((reason[2], *reason[1].split("-")[-2:]), reason)
+        write_part(self.pack, list(reasons.values()), path)
 
 
 def vary(
@@ -342,7 +410,8 @@ DRAWS: Mapping[str, Draw] = {
     FORMULA: freeze_function,
     GRADIENT: partial(draw_gradients, kind=GRADIENT),
     SECOND_ORDER: partial(draw_gradients, kind=SECOND_ORDER),
-    GRADIENT_THERE: partial(draw_gradients, kind=GRADIENT_THERE),
+    GRADIENT_THERE: draw_gradients_there,
+    GRADIENT_DTYPES: draw_gradients_in_dtypes,
     NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),
     TAILS: partial(draw_variants, kinds=[TAILS]),
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
@@ -356,12 +425,19 @@ DRAWS: Mapping[str, Draw] = {
 
 def asked_functions(kind: str, folder: Path) -> list[str]:
     """Return the functions for which a kind is drawn, raw operations last. The order is random, so that the first ones
-    are a fair sample."""
+    are a fair sample.
+
+    A raw operation that a public function runs gets only variants in other dtypes.
+    """
     from freezing.tensorflow.definitions import RAW
+    from freezing.tensorflow.reached import covered
 
     if kind == FORMULA:
         return without_float64()
-    return sorted(bases_in(folder).functions, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
+    names = set(bases_in(folder).functions)
+    if kind != DTYPES:
+        names -= set(covered())
+    return sorted(names, key=lambda name: (name.startswith(f"{RAW}."), _number(name)))
 
 
 def drawn_functions(kind: str) -> set[str]:

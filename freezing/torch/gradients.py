@@ -69,7 +69,7 @@ class SecondOrderGradient(OperatorGradient):
 
     def __init__(self, function: OperatorFunction) -> None:
         super().__init__(function)
-        self.call = _depending(self.call)
+        self.call = depending(self.call)
 
     def differences(self, parts: Sequence[Any]) -> list[Any]:
         """Compute central differences of the gradients in float64. They share no formula with the second backward
@@ -86,7 +86,7 @@ class SecondOrderGradient(OperatorGradient):
         return differences.gradients(penalty, (arguments, options, places, [torch.ones(())]))
 
 
-def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
+def depending(call: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a call so that it raises ``ValueError`` if all its results are zero within the tolerance.
 
     The gradient of a norm, for example, has the length 1 for every input, except for rounding.
@@ -95,7 +95,7 @@ def _depending(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def check_and_call(*parts: Any) -> Any:
         results = call(*parts)
-        if not any((result.isnan() | (result.abs() > least)).any() for result in results):
+        if not any((result.isnan() | (result.abs() > least)).any() for result in tensors_in(results)):
             raise ValueError("its gradients depend on no input")
         return results
 

@@ -1,11 +1,12 @@
-"""Two kinds of cases that are made from a module's frozen cases in training mode: the buffers after a forward pass, and
-the gradients with respect to inputs and parameters."""
+"""Three kinds of cases that are made from a module's frozen cases in training mode: the buffers after a forward pass,
+the gradients with respect to inputs and parameters, and their second derivatives."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +14,32 @@ import numpy as np
 
 import torch
 from freezing.common.agreement import Reference
+from freezing.common.determined import SECOND_ORDER_TOLERANCES, with_one_result
 from freezing.common.gate import Arguments, SampleGate
 from freezing.common.parts import write_cases
 from freezing.common.samples import Sample
-from freezing.common.variants import Call
+from freezing.common.variants import SECOND_ORDER, Call
 from freezing.torch import differences, normalizations, references
-from freezing.torch.gradients import SELECTING, weight_of
+from freezing.torch.gradients import SELECTING, depending, weight_of
 from freezing.torch.modules import ModuleClass
 from freezing.torch.subjects import called_by
 from protocol.enums import GRADIENT
 from runners.suite.checks import Tolerance
 from runners.suite.frozen import PackWriter, Slot, encode
-from runners.torch import module_ways, ways
+from runners.torch import module_curvature, module_ways, ways
 from runners.torch.frozen import WAY
 from runners.torch.ways import tensors_in
 from runners.torch.widening import widened
 
-BUFFERS, MODULE_GRADIENT = "buffers", "module-gradient"
+BUFFERS, MODULE_GRADIENT, MODULE_SECOND_ORDER = "buffers", "module-gradient", "module-second-order"
 """The kinds of cases. They exist only on the command line."""
 LATER = "later"
 """The part of a case's name that means that the module has seen other batches before."""
 BATCHES_BEFORE = 3
 MOST_GRADIENTS = 3
 """The maximum number of gradient cases of a module."""
+MOST_TRIED = 4
+"""The maximum number of cases of a module whose second derivatives are tried. One is kept."""
 WIDER = 10
 """The factor for the tolerance of a module's gradients if none fits the normal tolerance. Errors add up over the layers
 of a transformer."""
@@ -110,12 +114,46 @@ class ModuleGradient(ModuleClass):
         return {name: state[name] for name in names}
 
 
+class ModuleSecondOrder(ModuleGradient):
+    """The second derivatives of a module in training mode. A call raises an error if they are zero."""
+
+    def __init__(self, info: Any, times: int = 1) -> None:
+        super().__init__(info, times)
+        self.call = depending(called_by(module_curvature.module_second_order, self.module_class))
+
+    def of_parameters(
+        self, arguments: Any, options: Any, state: Any, inputs: Any, training: bool, places: Any, weights: Any
+    ) -> Callable[..., Any]:
+        """Return the penalty of the module's gradients as a function of its inputs and parameters."""
+        buffers, wide = widened(state), widened(weights)
+
+        def function(inputs: Any, parameters: Mapping[str, Any]) -> Any:
+            module = ways.built(self.module_class, arguments, options, {**buffers, **parameters}, training)
+            positional, keywords = inputs
+            tensors = list(tensors_in(inputs))
+            with torch.enable_grad():
+                variables = [tensors[place].requires_grad_() for place in places]
+                variables += module.parameters()
+                return ways.penalty(module, positional, keywords, variables, wide).detach()
+
+        return function
+
+    def as_function(self, *parts: Any) -> tuple[Any, ...]:
+        """Return the parts of a gradient call for the penalty as a function of the module's inputs and parameters."""
+        values, options, places, _ = super().as_function(*parts)
+        return values, options, places, [torch.ones(())]
+
+
 def parts(kind: str, base_cases: Any) -> list[tuple[str, Callable[[Path], None]]]:
     """Return, for each module, its name and a function that draws its cases of this kind into a file."""
     from freezing.torch.modules import name_of
     from torch.testing._internal.common_modules import module_db
 
-    freeze = {BUFFERS: freeze_buffers, MODULE_GRADIENT: freeze_gradients}[kind]
+    freeze = {
+        BUFFERS: freeze_buffers,
+        MODULE_GRADIENT: freeze_gradients,
+        MODULE_SECOND_ORDER: freeze_second_derivatives,
+    }[kind]
     return [(name_of(info), partial(freeze, info, base_cases)) for info in module_db]
 
 
@@ -147,17 +185,52 @@ def freeze_gradients(info: Any, base_cases: Any, path: Path) -> None:
     write_cases(pack, [(subject.name, gate)], path)
 
 
+def freeze_second_derivatives(info: Any, base_cases: Any, path: Path) -> None:
+    """Draw and judge a case of the second derivatives of a module into a file."""
+    pack = PackWriter()
+    for times in (1, WIDER):
+        subject = ModuleSecondOrder(info, times)
+        gate = SampleGate(subject, pack)
+        first_order = ModuleGradient(info)
+        samples = _gradient_samples(
+            first_order, gate, base_cases, pack, module_curvature.NAME, SECOND_ORDER, (GRADIENT, SECOND_ORDER)
+        )
+        for sample in with_one_result(
+            gate, subject, islice(samples, MOST_TRIED), pack, tolerances=SECOND_ORDER_TOLERANCES
+        ):
+            gate.admit([sample], 1)
+            if gate.cases:
+                break
+        if gate.cases:
+            break
+    write_cases(pack, [(subject.name, gate)], path)
+
+
 def _admit_gradients(subject: ModuleGradient, gate: SampleGate, base_cases: Any, pack: PackWriter) -> None:
-    for case in base_cases.of(subject.name, TRAINING):
+    for sample in _gradient_samples(subject, gate, base_cases, pack, "module_gradient", GRADIENT, (GRADIENT,)):
+        gate.admit([sample], 1)
         if len(gate.cases) == MOST_GRADIENTS:
             return
+
+
+def _gradient_samples(
+    subject: ModuleGradient,
+    gate: SampleGate,
+    base_cases: Any,
+    pack: PackWriter,
+    way: str,
+    ending: str,
+    tags: Sequence[str],
+) -> Iterator[Sample]:
+    """Yield the samples of a module's gradients in this way. Add those without a gradient to the gate's list."""
+    for case in base_cases.of(subject.name, TRAINING):
         call = without_nan(base_cases.call(case))
         try:
             new_call = with_parts(call, *choose_weights(subject, call))
         except ValueError as error:
-            gate.left_out.append((f"{case['name']}-{GRADIENT}", "a sample that cannot be frozen", str(error)))
+            gate.left_out.append((f"{case['name']}-{ending}", "a sample that cannot be frozen", str(error)))
             continue
-        gate.admit([_sample(case, new_call, "module_gradient", GRADIENT, (GRADIENT,), base_cases, pack)], 1)
+        yield _sample(case, new_call, way, ending, tags, base_cases, pack)
 
 
 def changes_buffers(subject: ModuleClass, call: Call) -> bool:

@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from freezing.common.determined import ROUNDED_ELSEWHERE, with_one_result
+from freezing.common.determined import ROUNDED_ELSEWHERE, SECOND_ORDER_TOLERANCES, with_one_result
 from freezing.common.gate import GatedFunction, SampleGate
 from freezing.common.kinds import kinds_of, plain_values
 from freezing.common.parts import Reason, add_variants, draw_missing, merge_variants, write_part
@@ -59,10 +59,9 @@ LIMITS_S: Mapping[str, int] = {SIZED_LARGE: 30}
 LARGE_MEMORY = 4 << 30
 """The maximum number of bytes that a process may allocate for ``sized-large`` variants. Otherwise an outer product of
 large arrays could use all memory of the machine."""
-NOT_LARGE = frozenset({"torch.nn.RNN", "torch.nn.GRU", "torch.nn.LSTM", "torch.optim.LBFGS"})
-"""Classes without large arrays. In recurrent modules, each row is a step, and a compiler that unrolls all steps does
-not end. LBFGS stops if two losses are nearly equal. Losses are sums over all elements, so the order of additions
-decides."""
+NOT_LARGE = frozenset({"torch.optim.LBFGS"})
+"""Classes without large arrays. LBFGS stops if two losses are nearly equal. Losses are sums over all elements, so the
+order of additions decides."""
 MOST_TRIED = 4
 """The maximum number of cases of a function that are tried for one variant."""
 MOST_TRIED_LARGE = 3
@@ -76,7 +75,7 @@ OVERLAPPING_GRADIENT = "overlapping-gradient"
 the tag ``overlapping``."""
 INT16 = "int16"
 """The kind of variants of integer calls in int16. It exists only on the command line."""
-OF_MODULES = ("buffers", "module-gradient")
+OF_MODULES = ("buffers", "module-gradient", "module-second-order")
 """The kinds that only modules have. They exist only on the command line. ``module_kinds.py`` draws them, with its own
 limits."""
 KEPT: Mapping[str, tuple[int, int]] = {
@@ -216,13 +215,16 @@ def _dtype_of(array: Any, dtype_kept: str, before: str, after: str) -> str:
 
 
 def variants_of(kind: str) -> list[Variant]:
+    from freezing.torch.large import LARGE_OF_TORCH
     from freezing.torch.views import OF_TORCH
 
     if kind == NAN_GRADIENT:
         return [variant for variant in VARIANTS if variant.name == NAN]
     if kind == INT16:
         return [Variant(INT16, "", _is_whole, lambda call, rng: in_dtype(INT16, call))]
-    return [variant for variant in (*OF_TORCH, *VARIANTS) if variant.kind in KINDS_OF.get(kind, (kind,))]
+    return [
+        variant for variant in (*OF_TORCH, *VARIANTS, *LARGE_OF_TORCH) if variant.kind in KINDS_OF.get(kind, (kind,))
+    ]
 
 
 def _is_whole(call: Call) -> bool:
@@ -231,6 +233,8 @@ def _is_whole(call: Call) -> bool:
 
 def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -> None:
     """Draw and judge the variants of one kind of an operator, module or optimizer into a file."""
+    from freezing.torch.large import has_own_variants
+
     pack = PackWriter()
     left_out: list[Reason] = []
     for one in functions_of(kind, base_cases):
@@ -242,11 +246,15 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
             for place, variant in enumerate(variants_of(kind)):
                 if len(gate.cases) == most:
                     break
+                if kind == SIZED_LARGE and variant in VARIANTS and has_own_variants(one.subject.name):
+                    continue
                 samples = _samples(gate, of_mode, variant, place, base_cases, pack)
                 if kind == SIZED_LARGE:
                     samples = gate.with_small_results(islice(samples, MOST_TRIED_LARGE))
                 if kind in ROUNDED_ELSEWHERE:
                     samples = with_one_result(gate, one.subject, samples, pack)
+                if kind == SECOND_ORDER:
+                    samples = with_one_result(gate, one.subject, samples, pack, tolerances=SECOND_ORDER_TOLERANCES)
                 _admit_first(gate, variant, samples)
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runners.suite.sequences import aligned
+from runners.torch import module_curvature
 from runners.torch.frozen import WAY, FrozenCall, frozen_call
 from runners.torch.ways import Way, built, tensors_in
 
@@ -101,6 +102,11 @@ class ModuleCall(FrozenCall):
 
 
 def frozen_call_in_any_way(written: str) -> FrozenCall:
-    """The prepared form of a stored call, also in one of these ways."""
-    is_of_module = any(f'"{WAY}":"{way}"' in written for way in MODULE_WAYS)
-    return ModuleCall(written) if is_of_module else frozen_call(written)
+    """The prepared form of a stored call, also in one of the ways of modules."""
+    if _is_in(module_curvature.NAME, written):
+        return module_curvature.ModuleCurvatureCall(written)
+    return ModuleCall(written) if any(_is_in(way, written) for way in MODULE_WAYS) else frozen_call(written)
+
+
+def _is_in(way: str, written: str) -> bool:
+    return f'"{WAY}":"{way}"' in written

@@ -15,14 +15,14 @@ HEAD = """# Fault matrix
 A *trial* runs real campaigns while a program causes faults. A trial has one coordinator (sometimes two), one
 PostgreSQL, three scripted runners on two targets, and one real runner. Every connection goes through a relay that can
 disturb the connection. This page is the report of the following command. The same seed gives the same schedule of
-faults. *Not possible here* marks faults that the machine of the report could not cause.
+faults.
 
 ```
 python -m tests.faults.matrix --minutes {minutes:g} --seed {seed} --report docs/reference/fault-matrix.md
 ```
 
-`make test` runs trials for one minute. [Promises](../explanation/promises.md) lists the promises under each fault, and
-their tests.
+`make test` runs trials for one minute. [Promises](../explanation/promises.md) lists every fault, the promises under the
+fault, and their tests.
 """
 
 
@@ -66,11 +66,12 @@ def _invariants(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
     counts = _sum(verdict.faults for verdict in verdicts)
-    yield "| place | fault | times |\n| --- | --- | ---: |"
+    yield "| place | faults | kinds | kinds that this machine could not cause |\n| --- | ---: | ---: | --- |"
     for place in Place:
-        for kind in KINDS:
-            if kind.place is place:
-                yield f"| {place} | {kind.name} | {counts[kind.name] or 'not possible here'} |"
+        names = [kind.name for kind in KINDS if kind.place is place]
+        caused = [name for name in names if counts[name]]
+        impossible = ", ".join(name for name in names if not counts[name])
+        yield f"| {place} | {sum(counts[name] for name in names)} | {len(caused)} | {impossible} |"
 
 
 def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:

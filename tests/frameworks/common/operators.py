@@ -26,7 +26,8 @@ class Dialect(Protocol):
         """These values in the form of ``array``. A gradient through them is kept."""
 
     def gradient_off(self, array: Any, note: Callable[[], None]) -> Any:
-        """The same values, with a gradient that is 1 % too large. ``applied`` is called when a gradient is taken."""
+        """The same values, with a gradient that is ``STEP`` (usually 1 %) too large. ``note`` is called when a gradient
+        is taken."""
 
     def detach(self, array: Any) -> Any:
         """The same values without a gradient; ``UNCHANGED`` if they had none."""
@@ -49,7 +50,7 @@ def operators(arrays: Arrays, dialect: Dialect) -> Iterator[Mutant]:
 
 
 def gradients_off(arrays: Arrays, dialect: Dialect) -> Mutant:
-    """All values are right, and the gradient with respect to each is 1 % too large. Applies only if a gradient is
+    """All values are right, and the gradient with respect to each is ``STEP`` too large. Applies only if a gradient is
     taken."""
 
     def alter(mutant: Mutant, result: Any, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> Any:

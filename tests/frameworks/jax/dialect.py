@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.frameworks.common.mutants import UNCHANGED
+from tests.frameworks.common.mutants import STEP, UNCHANGED
 
 
 class JaxDialect:
@@ -34,7 +34,8 @@ class JaxDialect:
         @same.defjvp
         def off(values: Any, tangents: Any) -> Any:
             note()
-            return values[0], tangents[0] * jnp.asarray(1.01, tangents[0].dtype)
+            dtype = tangents[0].dtype
+            return values[0], tangents[0] * jnp.asarray(1 + STEP.get(str(dtype), 0.01), dtype)
 
         return same(array)
 

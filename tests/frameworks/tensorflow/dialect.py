@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
-from tests.frameworks.common.mutants import UNCHANGED
+from tests.frameworks.common.mutants import STEP, UNCHANGED
 
 
 class TensorFlowDialect:
@@ -35,7 +35,7 @@ class TensorFlowDialect:
         def same(value: Any) -> Any:
             def off(gradient: Any) -> Any:
                 note()
-                return gradient * tf.cast(1.01, gradient.dtype)
+                return gradient * tf.cast(1 + STEP.get(gradient.dtype.name, 0.01), gradient.dtype)
 
             return tf.identity(value), off
 

@@ -12,12 +12,23 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from freezing.common.gate import SampleGate
 from freezing.common.parts import COUNTED, LISTED_VARIANTS
-from freezing.tensorflow.gradients import FIRST, SECOND, by_differences, gradient_differences
+from freezing.tensorflow.functions import PublicFunction
+from freezing.tensorflow.gradients import (
+    FIRST,
+    SECOND,
+    Derivative,
+    at_limits,
+    by_differences,
+    gradient_differences,
+    sample_of,
+)
 from freezing.tensorflow.variants import SUITE
 from protocol.enums import GRADIENT, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
+from runners.suite.frozen import PackWriter
 from runners.tensorflow import FRAMEWORK, ways
 from tests.frameworks.common.library import wrong_outcomes
 from tests.frameworks.common.running import run
@@ -25,6 +36,8 @@ from tests.frameworks.common.subject import Subject
 
 LEAST_CHARTED = 300
 """Functions that have a gradient."""
+LEAST_UNUSUAL = 100
+"""Functions that have a gradient with NaN or infinity, at large values, or in 16 bits."""
 LEAST_TWICE = 250
 """Functions that have a second derivative."""
 
@@ -99,6 +112,36 @@ def test_second_differences_of_values_and_of_gradients_are_the_second_derivative
     function = lambda x: x**3  # noqa: E731
     (result,) = by_differences(function, SECOND, parts) if is_small else gradient_differences(function, parts)
     np.testing.assert_allclose(result, [[6.0, -12.0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("function", "values", "slopes"), [
+    (tf.math.square, [3.0, np.nan], [6.0, np.nan]),
+    (tf.math.tanh, [0.0, np.inf], [1.0, 0.0]),
+    (tf.math.log, [2.0, 1e6], [0.5, 1e-6]),
+])  # fmt: skip
+def test_a_gradient_at_unusual_values_is_judged_by_differences(function: Any, values: Any, slopes: Any) -> None:
+    weights = tf.ones(2, tf.float64)
+    (result,) = at_limits(wrong_backward(function), [[tf.constant(values, tf.float64)], {}, [0], [weights]])
+    np.testing.assert_allclose(result, slopes, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_gradient_in_16_bits_has_the_dtype_of_its_inputs(dtype: str) -> None:
+    pack = PackWriter()
+    array = pack.add(np.array([0.5, -1.0], np.float32), dtype)
+    case = {"name": "one", "dtype": dtype, "arrays": [array], "call": '{"tuple":[[{"array":0}],{"mapping":[]}]}'}
+    function = PublicFunction("tf.math.square")
+    sample = sample_of(function, case, FIRST, [], pack)
+    gate = SampleGate(Derivative(function, FIRST), pack)
+    gate.admit([sample], 1)
+    (admitted,) = gate.cases
+    assert (admitted["name"], admitted["dtype"]) == ("one-gradient", dtype)
+    assert [pack.dtype(digest) for digest in admitted["expected"]] == [dtype]
+
+
+def test_it_charts_gradients_at_unusual_values_and_in_16_bits(gradients: list[Case]) -> None:
+    for tag in ("non-finite", "tails", "low-precision"):
+        assert len({case.function for case in gradients if tag in case.tags}) >= LEAST_UNUSUAL, tag
 
 
 def test_a_second_derivative_that_differences_contradict_has_no_reference() -> None:

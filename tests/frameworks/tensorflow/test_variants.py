@@ -15,6 +15,7 @@ from freezing.common.determined import require_determined
 from freezing.common.gate import SampleGate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
+from freezing.tensorflow.reached import covered
 from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
 from freezing.tensorflow.varied import NUMBERED, SIZED, sample_of
 from protocol.enums import REFUSES
@@ -169,3 +170,20 @@ def test_missing_functions_are_those_without_a_variant_of_the_kind(tmp_path: Pat
     missing = chosen_functions(REFUSES, tmp_path, only_missing=True, names=names)
     assert missing == [name for name in ("tf.matmul", "tf.abs") if name not in drawn]
     assert (SUITE / "variants.npz").exists()
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("float32-one-nan-gradient", "gradient-there"),
+    ("float32-one-vast-gradient", "gradient-there"),
+    ("float32-one-bfloat16-gradient", "gradient-dtypes"),
+    ("float32-one-gradient", "gradient"),
+])  # fmt: skip
+def test_the_kind_of_a_gradient_is_that_of_its_inputs(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def test_a_raw_operation_that_a_public_function_runs_has_no_variants_of_other_values() -> None:
+    names = chosen_functions("non-finite", SUITE, only_missing=False, names=None)
+    assert "tf.raw_ops.BlockLSTMV2" in names
+    assert "tf.raw_ops.Tanh" not in names
+    assert "tf.tanh" in covered()["tf.raw_ops.Tanh"]

@@ -213,9 +213,15 @@ def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: 
     """This test uses a separate process and the project's own tests of dispatch."""
     folder = "tests/faults/dispatch"
     command = ["-m", "pytest", "-p", "tests.parts.rotation", "--collect-only", "--quiet", folder]
-    variables = {**os.environ, levels.BASE_VARIABLE: "HEAD", levels.SEED_VARIABLE: "a", levels.LEVEL_VARIABLE: "1"}
-    # The files of the run of this test, which may be all files.
-    variables.pop(levels.TOUCHED_VARIABLE, None)
+    # Otherwise the working tree would decide, whose changes may concern all files of the folder.
+    touched = tmp_path / "touched"
+    touched.write_text("README.md\n")
+    variables = {
+        **os.environ,
+        levels.TOUCHED_VARIABLE: str(touched),
+        levels.SEED_VARIABLE: "a",
+        levels.LEVEL_VARIABLE: "1",
+    }
     process = subprocess.run(
         [sys.executable, *command], cwd=levels.ROOT, env=variables, capture_output=True, text=True, check=True
     )

@@ -152,7 +152,11 @@ def test_every_framework_has_the_same_names(name: str) -> None:
         *("lock.txt", "requirements.txt"),
         *(("lowering.py", "compiled_functions.py") if name == "jax" else ()),
         *("frozen.py", "pairs.py", "ways.py"),
-        *(("layouts.py", "module_ways.py", "spoken_device.py", "stubs") if name == "torch" else ()),
+        *(
+            ("layouts.py", "module_curvature.py", "module_ways.py", "spoken_device.py", "stubs")
+            if name == "torch"
+            else ()
+        ),
         *("left_open.py", "recordable.py", "recorder.py", "replay.py"),
         *(("writing.py",) if name != "tensorflow" else ()),
         *(("widening.py",) if name == "torch" else ()),

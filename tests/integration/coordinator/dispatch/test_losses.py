@@ -23,7 +23,7 @@ async def test_three_restarts_are_a_crash_only_if_the_runner_finished_another_jo
     for _ in range(PROMISED):
         restarting, other = await place.claim(2)
         async with place.engine.begin() as connection:
-            await queue.start(connection, [restarting.key])
+            await queue.start(connection, [(place.runner_id, restarting.key)])
         if did_well:
             await finish(place, [other.key])
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
@@ -17,7 +18,7 @@ from coordinator.dispatch.queue import Cursor
 from coordinator.dispatch.records import record
 from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome, Timing
-from tests.integration.coordinator.dispatch.conftest import Place
+from tests.integration.coordinator.dispatch.conftest import Place, add_runner, runner_info
 from tests.integration.coordinator.dispatch.test_queue import PASSED
 from tests.waiting import async_until
 
@@ -119,6 +120,58 @@ async def test_what_follows_a_late_finish_is_no_first_one(place: Place, together
         assert (await connection.execute(text("SELECT count(*) FROM outcomes"))).scalar_one() == 0
         (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
     assert (attempt.end, attempt.late_outcome["ending"]) == ("late", "cancelled")
+
+
+@pytest.mark.parametrize("position", [0, 1], ids=["before", "after"])
+async def test_a_finish_that_another_runner_reports_in_the_same_batch_counts_nothing(
+    place: Place, position: int
+) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    stranger = await add_stranger(place)
+    reports = [report(place, job.key, 1)]
+    reports.insert(position, report(replace(place, runner_id=stranger), job.key, 1, WRONG))
+    await store(place, *reports)
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT verdict, runner_id FROM outcomes"))).all()
+        (attempt,) = (await connection.execute(text('SELECT "end", late_outcome FROM attempts'))).all()
+        (target,) = (await connection.execute(text("SELECT done, passed, failed FROM campaign_targets"))).all()
+    assert (outcome.verdict, outcome.runner_id) == ("passed", place.runner_id)
+    assert (attempt.end, attempt.late_outcome) == ("finished", None)
+    assert tuple(target) == (1, 1, 0)
+
+
+async def test_a_start_that_another_runner_reports_changes_nothing(place: Place) -> None:
+    await place.campaign(cases=1)
+    (job,) = await place.claim()
+    stranger = await add_stranger(place)
+    start = RunnerReport(Cursor(stranger, "boot-1", 1), job.key, None, None, lambda cursor: None)
+    await store(place, start)
+    async with place.engine.connect() as connection:
+        (row,) = (
+            await connection.execute(text("SELECT state, started_at FROM jobs JOIN attempts ON id = job_id"))
+        ).all()
+    assert (row.state, row.started_at) == ("leased", None)
+
+
+async def test_a_finish_of_the_lost_attempt_beside_that_of_the_newer_one_is_kept_as_late(place: Place) -> None:
+    await place.campaign(cases=1)
+    (first,) = await place.claim()
+    async with place.engine.begin() as connection:
+        await queue.give_back(connection, [first.key], "silent", is_loss=True)
+    (second,) = await place.claim(token="fedcba9876543210")
+    await store(place, report(place, first.key, 1, WRONG), report(place, second.key, 2))
+    async with place.engine.connect() as connection:
+        (outcome,) = (await connection.execute(text("SELECT verdict, attempt FROM outcomes"))).all()
+        attempts = (await connection.execute(text('SELECT "end" FROM attempts ORDER BY attempt'))).scalars().all()
+    assert (outcome.verdict, outcome.attempt) == ("passed", 2)
+    assert attempts == ["late", "finished"]
+
+
+async def add_stranger(place: Place) -> int:
+    """Register another runner, which has none of the jobs. Returns its id."""
+    async with place.engine.begin() as connection:
+        return await add_runner(connection, runner_info("boot-2"), place.suite_id, url="http://other", secret="")
 
 
 async def test_what_a_broken_stream_repeats_is_no_second_finish(place: Place) -> None:

@@ -115,12 +115,13 @@ async def test_nothing_is_timed_while_a_live_runner_has_verdicts_to_begin(
     ours = await place.claim()
     assert [job.run for job in ours] == [1, 1, 1]
     async with place.engine.begin() as connection:
-        await queue.start(connection, [job.key for job in ours + theirs[:2]])
+        await queue.start(connection, [(place.runner_id, job.key) for job in ours])
+        await queue.start(connection, [(slow, job.key) for job in theirs[:2]])
     # In a campaign whose runs are all alike, what a runner holds is as good as begun.
     assert [job.run for job in await place.claim()] == ([] if verdicts_first else [2, 2, 2])
     async with place.engine.begin() as connection:
         if then == "begun":
-            await queue.start(connection, [theirs[2].key])
+            await queue.start(connection, [(slow, theirs[2].key)])
         else:
             await ownership.set_state(connection, slow, "offline", "gone")
     assert [job.run for job in await place.claim()] == ([2, 2, 2] if verdicts_first else [])
@@ -194,7 +195,7 @@ async def test_a_late_report_is_the_outcome_while_no_newer_attempt_has_begun(pla
         await queue.give_back(connection, [job.key for job in jobs], "silent", is_loss=True)
     again = await place.claim(token="fedcba9876543210")
     async with place.engine.begin() as connection:
-        await queue.start(connection, [again[1].key])
+        await queue.start(connection, [(place.runner_id, again[1].key)])
         reports = reports_of(place, [job.key for job in jobs])
         assert await finishes.finish(connection, reports) == (set(), [])
         assert await finishes.reclaim(connection, reports) == {jobs[0].key}
@@ -214,7 +215,7 @@ async def test_a_runner_that_was_silent_comes_back_with_what_nobody_else_has_had
     await place.campaign(cases=3)
     running, waiting, other_job = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.start(connection, [running.key])
+        await queue.start(connection, [(place.runner_id, running.key)])
         await queue.give_back(connection, [running.key, other_job.key], "silent", is_loss=True)
         await queue.give_back(connection, [waiting.key], FELL_SILENT, is_loss=False)
         await connection.execute(text("UPDATE jobs SET attempt = 2, state = 'leased' WHERE id = :id"), {"id": 3})
@@ -231,7 +232,7 @@ async def test_a_silence_counts_only_past_the_time_limit_of_the_case(place: Plac
     await place.campaign(cases=1)
     (job,) = await place.claim()
     async with place.engine.begin() as connection:
-        await queue.start(connection, [job.key])
+        await queue.start(connection, [(place.runner_id, job.key)])
         await connection.execute(
             text("UPDATE attempts SET started_at = now() - make_interval(secs => :ran_s)"), {"ran_s": ran_s}
         )
@@ -345,7 +346,7 @@ async def explain(connection: Any, statement: str, keys: list[Key]) -> dict[str,
     }
     if statement == "_GIVE_BACK":
         values |= {"reason": "silent", "counted": 1, "refused": 0}
-    if statement == "_RECLAIM":
+    if statement in ("_START", "_RECLAIM"):
         values |= {"runner": [1] * len(keys)}
     if statement == "_FINISH":
         rows = [record(key, PASSED, framework="torch", device="cpu") for key in keys]

@@ -14,6 +14,8 @@ from freezing.common.domain import is_outside, widens_its_array
 POSITIONAL = json.dumps({"tuple": [[{"array": 0}, {"array": 1}], {"mapping": []}]})
 ONE = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
 NAMED = json.dumps({"tuple": [[], {"mapping": [["x", {"array": 0}], ["a", {"array": 1}]]}]})
+BY_NAME = json.dumps({"tuple": [[{"array": 0}], {"mapping": [["other", {"array": 1}]]}]})
+BOTH_BY_NAME = json.dumps({"tuple": [[], {"mapping": [["y", {"array": 1}], ["x", {"array": 0}]]}]})
 CLIP_CALL = json.dumps({
     "tuple": [[], {"mapping": [["t", {"array": 0}], ["clip_value_min", -1], ["clip_value_max", 2]]}]
 })  # fmt: skip
@@ -57,6 +59,8 @@ INFINITE, NAN = float("inf"), float("nan")
     ("tf.bitwise.left_shift", POSITIONAL, [[1], [64]]),
     ("torch.Tensor.__lshift__", POSITIONAL, [[1], [-1]]),
     ("jax.numpy.floor_divide", POSITIONAL, [[1, 2], [1, 0]]),
+    ("torch.floor_divide", BY_NAME, [[1, 2], [1, 0]]),
+    ("tf.bitwise.left_shift", BOTH_BY_NAME, [[1], [64]]),
     ("tf.dynamic_stitch", STITCH, [[0, 3], 1, [2.0]]),
     ("tf.raw_ops.DynamicStitch", NAMED_STITCH, [[0], [2_000_000]]),
     ("tf.raw_ops.ParallelDynamicStitch", NAMED_STITCH, [[0, 1], [1]]),
@@ -106,6 +110,8 @@ def test_a_number_outside_of_the_domain_makes_no_case(name: str, call: str, arra
     ("torch.lgamma", ONE, [[1j]]),
     ("tf.bitwise.left_shift", POSITIONAL, [[1], [63]]),
     ("tf.bitwise.left_shift", ONE, [[1]]),
+    ("tf.bitwise.left_shift", BOTH_BY_NAME, [[64], [1]]),
+    ("torch.floor_divide", BY_NAME, [[0, 2], [1, 3]]),
     ("jax.numpy.floor_divide", POSITIONAL, [[1.0], [0.0]]),
     ("jax.numpy.floor_divide", BY_THREE, [[0, 1]]),
     ("jax.numpy.mod", POSITIONAL, [np.zeros((0, 2), int), [0]]),

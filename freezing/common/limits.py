@@ -1,0 +1,91 @@
+"""Compute gradients by differences in float64 where inputs are NaN, infinite or large.
+
+NaN stands for any number. A gradient at NaN is defined if it is the same for several numbers in place of NaN. It is NaN
+if it depends on this number. The gradient at an infinity is the limit of the gradients at larger and larger numbers. So
+a backward pass that defines a gradient in another way (such as zero for ``relu`` at NaN) has no reference here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from freezing.common.differences import STEP
+from runners.errors import UnjudgedError
+
+Array = np.ndarray[Any, Any]
+Results = Callable[[Sequence[Array]], "list[Array]"]
+"""Computes the weighted results of a call from arrays. Each result is differentiated alone: in a sum, a large result
+would hide the others."""
+
+STAND_INS = (-1.3, -0.4, 0.3, 0.8, 2.7)
+"""The numbers in place of NaN. They have both signs, because many functions have a kink at 0."""
+LEAST_STAND_INS = 3
+"""The minimum number of these that must be in the domain of the function."""
+FAR = (1e4, 1e6, 1e8)
+"""The numbers in place of infinity."""
+SMALL = 1e3
+"""Up to this magnitude, the step is the same for all numbers. For larger ones it is relative."""
+CLOSE = 1e-6
+"""The largest relative difference of gradients that count as equal."""
+MOST_ELEMENTS = 40
+"""The maximum number of elements to differentiate by. Each needs ten calls at NaN."""
+
+
+def gradients(results: Results, inputs: Sequence[Array]) -> list[Array]:
+    """Return the gradient of the sum of all results with respect to each input."""
+    wide = [np.array(array, np.float64) for array in inputs]
+    if not any(np.isnan(array).any() for array in wide):
+        return _at_infinities(results, wide)
+    slopes = []
+    for stand_in in STAND_INS:
+        own = _at_infinities(results, [np.where(np.isnan(array), stand_in, array) for array in wide])
+        if all(np.isfinite(slope).all() for slope in own):
+            slopes.append(own)
+    if len(slopes) < LEAST_STAND_INS:
+        raise UnjudgedError("too few numbers in place of NaN are in the domain")
+    return [_same_or_nan(np.stack(own)) for own in zip(*slopes, strict=True)]
+
+
+def _same_or_nan(slopes: Array) -> Array:
+    """Return the gradients that are the same for all stand-ins, and NaN for the others."""
+    spread = slopes.max(0) - slopes.min(0)
+    return np.where(spread <= CLOSE * np.maximum(1, np.abs(slopes[0])), slopes[0], np.nan)
+
+
+def _at_infinities(results: Results, inputs: Sequence[Array]) -> list[Array]:
+    if not any(np.isinf(array).any() for array in inputs):
+        return _at_numbers(results, inputs)
+    _, nearer, farthest = (
+        _at_numbers(results, [np.where(np.isinf(array), np.sign(array) * far, array) for array in inputs])
+        for far in FAR
+    )
+    for one, other in zip(nearer, farthest, strict=True):
+        if not np.allclose(one, other, CLOSE, CLOSE):
+            raise UnjudgedError("its gradient has no limit")
+    return farthest
+
+
+def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
+    slopes = []
+    for place, array in enumerate(inputs):
+        slope = np.zeros(array.shape)
+        for index in np.ndindex(*array.shape):
+            size = abs(array[index])
+            step = STEP if size <= SMALL else STEP * size
+            above, below = (_moved(inputs, place, index, step * sign) for sign in (1, -1))
+            width = above[place][index] - below[place][index]
+            slope[index] = sum(
+                float((one - other).sum()) for one, other in zip(results(above), results(below), strict=True)
+            )
+            slope[index] /= width
+        slopes.append(slope)
+    return slopes
+
+
+def _moved(inputs: Sequence[Array], place: int, index: tuple[int, ...], by: float) -> list[Array]:
+    copies = [array.copy() for array in inputs]
+    copies[place][index] += by
+    return copies
