@@ -33,7 +33,10 @@ from coordinator.assess.verdicts import SLOW
 from protocol.watched_run import WatchedRun
 
 LIMIT_S = 240.0
-"""Seconds for each step of a trial."""
+"""Seconds for each step of a trial, except a replay."""
+CASE_S = 2.0
+"""Seconds for each case of a replay, in addition to ``LIMIT_S``. A model with 700 distinct calls takes 10 minutes on a
+busy machine."""
 STOP_S = 20.0
 MOST_ERROR: Mapping[str, float] = {"forward": 1e-3, "gradient": 1e-3, "statistics": 1e-5}
 """The largest relative difference from the CPU's values that counts as right. Another order of summation in float32
@@ -89,7 +92,8 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
         _run_exactly(model, out / EXACT, package_folder)
     if not bundle.exists():
         replaying = [*runner, "run", package.framework, device, "--suite", str(recording_file), "--out", str(bundle)]
-        run([*replaying, "--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"])
+        options = ["--runs", "1", "--timing", "off", "--timeout-s", f"{LIMIT_S / 2:g}"]
+        run([*replaying, *options], limit_s=_replay_limit_s(recording_file))
     if not run_file.exists():
         shutil.rmtree(values / ON_TARGET, ignore_errors=True)
         watching = [*runner, "watch", package.framework, device, "--out", str(run_file), "--timeout-s", f"{LIMIT_S:g}"]
@@ -164,6 +168,12 @@ def install(place: Path, package: Package) -> Path:
     return environment.install(place, package.framework, package.requirements, "--compile-bytecode")
 
 
+def _replay_limit_s(recording_file: Path) -> float:
+    """The time limit for the replay of a recording, in seconds."""
+    calls = read_recording(recording_file.read_bytes(), str(recording_file)).calls
+    return LIMIT_S + CASE_S * sum(len(call.cases) for call in calls)
+
+
 def _run_exactly(model: Model, folder: Path, package_folder: Path) -> None:
     """Run the model on the CPU in float64. Some models cannot run in float64, and then write no values."""
     python = environment.python_of(model.package.framework)
@@ -190,6 +200,7 @@ def _run(
     *,
     may_fail: bool = False,
     python: str = sys.executable,
+    limit_s: float = LIMIT_S,
 ) -> None:
     """Run a Portolan command or a program to its end and write its output to a file. Raises ``UnfinishedError``."""
     # No coordinator is used, because its evidence could come from any campaign.
@@ -201,10 +212,10 @@ def _run(
             [python, "-P", *arguments], env=variables, cwd=package_folder, stdout=log, stderr=log
         )
         try:
-            code = process.wait(LIMIT_S + STOP_S)
+            code = process.wait(limit_s + STOP_S)
         except subprocess.TimeoutExpired as error:
             raise UnfinishedError(
-                f"{arguments[2]} took more than {LIMIT_S:g} s: run the bench on an idle machine"
+                f"{arguments[2]} took more than {limit_s:g} s: run the bench on an idle machine"
             ) from error
         finally:
             _end(process)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from coordinator.assess.values import Items, Thing
+from coordinator.assess.values import Items, Thing, is_mask
 from coordinator.catalogue.usage.resolver import OTHER, Binding
 from coordinator.results.conditions import UNKNOWN_VALUE, CallSite
 
@@ -57,7 +57,8 @@ def index_dtypes(kind: str, array: Binding, index: Binding) -> set[str]:
     as in ``mask[:, None]``, the usual dtype is used instead.
     """
     if kind != BASIC:
-        return dtypes_of(index.values if isinstance(index, Items) else (index,))
+        parts = index.values if isinstance(index, Items) else (index,)
+        return dtypes_of(parts) | ({"bool"} if any(map(is_mask, parts)) else set())
     return dtypes_of((array,)) - {"bool"} or {USUAL_DTYPE}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coordinator.assess.notebooks import split_cell
-from coordinator.assess.statements import Statement, statement_at, statements_of
+from coordinator.assess.statements import StatementLines, statement_at, statements_of
 from coordinator.assess.syntax import LINE_END
 from coordinator.catalogue.usage.sources import sources
 from coordinator.errors import CatalogueError
@@ -31,7 +31,7 @@ class Code:
         self._root = root
         self._containing = containing.encode()
         self._lines: dict[str, Sequence[str]] = {}
-        self._statements: dict[str, Sequence[Statement]] = {}
+        self._statements: dict[str, Sequence[StatementLines]] = {}
 
     def line(self, path: str, number: int) -> str:
         """Return the line with this path and number; an empty text if the file has no such line."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from coordinator.assess.arguments import dtypes_of, index_kind
@@ -18,6 +17,7 @@ from coordinator.assess.recorder import MentionRecorder
 from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import choice_of, is_text
 from coordinator.assess.values import (
+    MASK,
     SUPER,
     Alternatives,
     Elements,
@@ -29,6 +29,7 @@ from coordinator.assess.values import (
     either,
     element_of,
     item_of,
+    mask_of,
 )
 from coordinator.catalogue.surfaces import ARRAYS
 from coordinator.catalogue.usage.resolver import OTHER, Binding, Resolver
@@ -119,6 +120,7 @@ class ExpressionReader(MentionRecorder):
         A method counts only if it is called, because in an object of another class ``measurement.cov`` can be a number
         or an array.
         """
+        path = path.removesuffix(MASK)
         if not path.endswith(">") or path.endswith(SUPER) or len(self.frameworks) != 1:
             return
         (root,) = self.frameworks
@@ -205,7 +207,7 @@ class ExpressionReader(MentionRecorder):
                 self._note_operation(Form.binary, node, type(operator).__name__, left, right)
                 comparison = self._operator_result(left, right)
             left = right
-        return replace(comparison, dtype="bool") if isinstance(comparison, Thing) else comparison
+        return mask_of(comparison)
 
     def _boolean(self, node: ast.BoolOp) -> Binding:
         return either([self._value(value, outer=False) for value in node.values])

@@ -72,20 +72,14 @@ def flags_of(arguments: ast.arguments, *, is_method: bool) -> Iterator[tuple[str
                 yield parameter.arg, Flag(parameter.arg.lstrip("_"), is_none=True)
 
 
-def on_by_default(arguments: ast.arguments) -> Iterator[str]:
-    """The names of the parameters of a function that have other defaults."""
-    for parameter, default in parameters_with_defaults(arguments):
-        if default is not None and not is_off(default, ()):
-            yield parameter.arg.lstrip("_")
-
-
 def text_flag(name: str, text: str) -> Flag:
     """The flag for a mode that a text selects: ``pool="max"``."""
     return Flag(f'{name.lstrip("_")}="{text}"')
 
 
 def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterator[Flag]:
-    """The flags that may be on after a flag with this name got a value: ``f(sparse=True)``, ``self.sparse = True``.
+    """The flags that may be on after a flag with this name got a value: ``f(sparse=True)``, ``self.sparse = True``, or
+    the default in ``def f(sparse=True)``.
 
     A flag of an instance may be set from outside, so ``f(edges=self.edges)`` may give a value to ``edges``. But if
     ``sparse`` is a flag that is off, then ``f(sparse=self.sparse)`` leaves ``sparse`` off.

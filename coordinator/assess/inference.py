@@ -19,7 +19,7 @@ from typing import ClassVar
 from coordinator.assess.annotations import is_alias_of_types
 from coordinator.assess.arguments import index_kind, parameter_names, parameters_with_defaults
 from coordinator.assess.calls import CallReader
-from coordinator.assess.flags import flags_of, flags_under, flags_under_else, on_by_default, text_flag
+from coordinator.assess.flags import flags_of, flags_under, flags_under_else, text_flag
 from coordinator.assess.guards import guard_of, guard_of_else, guard_of_error, guard_of_handlers
 from coordinator.assess.host_arrays import anywhere, takes_host_by_default
 from coordinator.assess.knowledge import Knowledge
@@ -404,13 +404,14 @@ class SiteResolver(CallReader):
         is_in_option, self._is_in_option = self._is_in_option, False
         self._default_texts.append(dict(default_texts(arguments)))
         flags, self._flags = self._flags, ()
+        for parameter, default in parameters_with_defaults(arguments):
+            if default is not None:
+                self._set_flag(parameter.arg, default)
         outer_flags = self._own_flags
         own_flags = {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}
         self._own_flags = outer_flags | own_flags
         self._facts.off_flags |= own_flags
         if not self._is_test_file:
-            for name in on_by_default(arguments):
-                self._facts.on_flags |= {Flag(name), Flag(name, is_none=True)}
             self._facts.on_flags.update(text_flag(*default) for default in default_texts(arguments))
         self._scopes.append(scope)
         self._classes.append(None)

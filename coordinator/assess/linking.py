@@ -33,6 +33,7 @@ from coordinator.assess.sites import Certainty, Flag, Site, Use, UserFunction
 from coordinator.assess.values import (
     CALLED,
     LOOKUPS,
+    MASK,
     SUPER,
     Alternatives,
     Elements,
@@ -46,6 +47,7 @@ from coordinator.assess.values import (
     either,
     element_of,
     item_of,
+    mask_of,
 )
 from coordinator.catalogue.surfaces import ROOTS
 from coordinator.catalogue.usage.resolver import OTHER, Binding
@@ -220,6 +222,10 @@ class Linker:
             if owner and name in LOOKUPS and isinstance(table := self._evaluate(owner), Elements):
                 return self.value(element_of(table))
             return self._call(path[: -len(CALLED)])
+        if path.endswith(MASK):
+            value = self._evaluate(path[: -len(MASK)])
+            # A comparison of instances of a user's class is treated like the instance.
+            return mask_of(value) if _is_array(value) else value
         if path.endswith("]"):
             owner, _, index = path[:-1].rpartition("[")
             collection = self._evaluate(owner)
@@ -448,7 +454,8 @@ class Linker:
             function = self.value(option)
             path = self.function_of(function)
             if path is None:
-                self._use_as_array(function, positional)
+                if isinstance(option, Symbol) and option.path.rpartition(".")[0] in self._facts.stars:
+                    self._use_as_array(function, positional)
                 continue
             names = self._facts.functions[path].parameters
             for name, value in (*zip(names, positional, strict=False), *keywords.items()):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coordinator.assess.sites import AssessedSource, Site
-from coordinator.assess.statements import Statement, statement_at, statements_of
+from coordinator.assess.statements import StatementLines, statement_at, statements_of
 from coordinator.errors import AssessmentError
 
 _SQLITE = b"SQLite format 3\x00"
@@ -49,7 +49,7 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
 
     Raises ``AssessmentError`` if no file was measured, because the data then belong to another project.
     """
-    statements: dict[str, list[Statement] | None] = {}
+    statements: dict[str, list[StatementLines] | None] = {}
     sites = []
     for site in source.sites:
         file = (root / site.path).resolve()
@@ -69,14 +69,14 @@ def with_reached(source: AssessedSource, coverage: ExecutedLines, root: Path) ->
     return replace(source, sites=tuple(sites))
 
 
-def _is_reached(site: Site, statements: list[Statement], ran: frozenset[int]) -> bool | None:
+def _is_reached(site: Site, statements: list[StatementLines], ran: frozenset[int]) -> bool | None:
     statement = statement_at(site.line, statements)
     if statement is None:
         return None
     return any(line in ran for line in range(statement.first, max(statement.last, site.line) + 1))
 
 
-def _statements(file: Path) -> list[Statement] | None:
+def _statements(file: Path) -> list[StatementLines] | None:
     """The statements of a file; None if the file cannot be read."""
     try:
         return statements_of(file.read_bytes())

@@ -68,7 +68,7 @@ class AssessmentReport:
         serious = self.assessment.serious
         where = f"On {self.target.short}"
         if self.version_warning:
-            where += f" (charted for {self.target.version}, while {self.installed} is installed)"
+            where += f" (charted for {self.target.version}, while {self._program_version})"
         if serious:
             return f"{where} this code calls {self._kinds_of(serious)}."
         if not self.assessment.charted and not self.assessment.unknown:
@@ -119,10 +119,16 @@ class AssessmentReport:
         or no version is installed."""
         if self.installed is None or self.installed.partition("+")[0] == self.target.version.partition("+")[0]:
             return None
+        here = " here" if self.run is None else ""
         return (
-            f"{self.target.framework} {self.installed} is installed here, but the evidence is for "
-            f"{self.target.version}: results may differ."
+            f"{self.target.framework} {self._program_version}{here}, but the evidence is for {self.target.version}: "
+            "results may differ."
         )
+
+    @property
+    def _program_version(self) -> str:
+        """The version with which the program runs, in words. A recording may come from another machine."""
+        return f"{self.installed} is installed" if self.run is None else f"{self.installed} made the recording"
 
     @property
     def evidence_line(self) -> str:

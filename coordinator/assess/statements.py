@@ -8,22 +8,26 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Statement(NamedTuple):
+class StatementLines(NamedTuple):
+    """The first and the last line of a statement."""
+
     first: int
     last: int
     """The last line of the statement itself, without the lines of a block inside it."""
 
 
-def statements_of(content: bytes) -> list[Statement] | None:
+def statements_of(content: bytes) -> list[StatementLines] | None:
     """The statements of a source, sorted by their first lines; None if the source cannot be parsed."""
     try:
         tree = ast.parse(content)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    return sorted(Statement(node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    return sorted(
+        StatementLines(node.lineno, _last_line(node)) for node in ast.walk(tree) if isinstance(node, ast.stmt)
+    )
 
 
-def statement_at(line: int, statements: Sequence[Statement]) -> Statement | None:
+def statement_at(line: int, statements: Sequence[StatementLines]) -> StatementLines | None:
     """The last statement that begins on a line or before it."""
     number = bisect_right(statements, line, key=lambda statement: statement.first)
     return statements[number - 1] if number else None

@@ -23,6 +23,8 @@ _PLAIN_NAME = re.compile(r"[\w.]+")
 SETTER = "setter"
 """The last part of the name of a function that sets a property: ``Net.scale.setter``."""
 CALLED, ELEMENT, SUPER = "()", "[]", ".<super>"
+MASK = "[bool]"
+"""The last part of a symbol for the result of a comparison: ``f<x>[bool]`` for ``x > 0``."""
 _ENDS_OF_PARTS = frozenset(")]>")
 """The last characters of calls, elements and parameters in a symbol."""
 LOOKUPS = frozenset({"get", "pop"})
@@ -85,6 +87,15 @@ class Symbol(Value):
     @property
     def is_parameter(self) -> bool:
         return self.path.endswith(">") and not self.path.endswith(SUPER)
+
+    @property
+    def is_mask(self) -> bool:
+        return self.path.endswith(MASK)
+
+    @property
+    def compared(self) -> Symbol:
+        """The value whose comparison this symbol is; the symbol itself if it is no mask."""
+        return Symbol(self.path.removesuffix(MASK)) if self.is_mask else self
 
 
 @dataclass(frozen=True)
@@ -166,6 +177,30 @@ def either(values: Iterable[Binding]) -> Binding:
         if specific_options
         else None
     )
+
+
+def mask_of(value: Binding) -> Binding:
+    """The value of a comparison with a value: an array of booleans if the value is an array."""
+    match value:
+        case Thing():
+            return replace(value, dtype="bool")
+        case Symbol():
+            return value if value.is_mask else value.extend(MASK)
+        case Alternatives(values):
+            return either(map(mask_of, values))
+        case _:
+            return value
+
+
+def is_mask(value: Binding) -> bool:
+    """Whether a value is the result of comparisons, such as ``(x > 0) & (x < 1)``."""
+    match value:
+        case Symbol():
+            return value.is_mask
+        case Alternatives(values):
+            return all(map(is_mask, values))
+        case _:
+            return isinstance(value, Thing) and value.dtype == "bool"
 
 
 def _twin(value: Binding) -> Thing | None:

@@ -92,6 +92,12 @@ def assess(
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file.")] = None,
     is_full: Annotated[bool, typer.Option("--all", help="List all notes, conditions and unknown functions.")] = False,
+    with_values: Annotated[
+        bool,
+        typer.Option(
+            "--with-values", help="With --run: also record the values of floating-point arrays, not only their range."
+        ),
+    ] = False,
     is_whole: Annotated[
         bool,
         typer.Option(
@@ -144,6 +150,8 @@ def assess(
         raise AssessmentError("name either the PATH of code or of a recording, or a command with --run")
     if is_whole and run is None:
         raise AssessmentError("--whole needs a command: give it with --run")
+    if with_values and run is None:
+        raise AssessmentError("--with-values needs a command: give it with --run")
     if (coverage or chart) and (run is not None or is_recording):
         raise AssessmentError("--coverage and --chart need source code: leave them out with --run or a recording")
     # This is checked before the command runs, which may take hours.
@@ -153,7 +161,7 @@ def assess(
     if run is not None:
         one = _one_target(selector)
         _require_name(one, evidence)
-        recording = record(run, one.framework, one.device)
+        recording = record(run, one.framework, one.device, with_values=with_values)
     if path is None or is_recording:
         assert recording is not None
         subject = _assess_run(recording, selector, evidence, gate.slow, data)

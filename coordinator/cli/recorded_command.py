@@ -39,8 +39,9 @@ class ReplayResult:
     why_not: str | None = None
 
 
-def record(command: str, framework: str, device: str) -> Path:
-    """Run a command under a recorder for a device, and return the recording.
+def record(command: str, framework: str, device: str, *, with_values: bool = False) -> Path:
+    """Run a command under a recorder for a device, and return the recording. ``with_values`` stores the values of all
+    arrays.
 
     The file is kept, so that its calls can be repeated. Output of the command goes to stderr. Raises
     ``AssessmentError`` if nothing was recorded.
@@ -55,7 +56,8 @@ def record(command: str, framework: str, device: str) -> Path:
     out = _folder() / f"recording_{digest}.json"
     out.unlink(missing_ok=True)
     try:
-        code, complaint = _run("record", framework, "--target", device, "--out", str(out), "--", *words)
+        options = ("--target", device, *(["--with-values"] if with_values else []), "--out", str(out))
+        code, complaint = _run("record", framework, *options, "--", *words)
     except KeyboardInterrupt:
         if out.exists():
             assess = f"portolan assess {shlex.quote(str(out))} --on {framework}/{device}"

@@ -206,6 +206,7 @@ def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Pat
         (("--on", "torch/xla", "--write-baseline", "/no/such/baseline"), "there is no folder /no/such"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),
+        (("--on", "torch/xla", "--fail-on", ""), "names no kind"),
         (("--run", "", "--on", "torch/xla"), "--run is empty: give a command"),
         (
             ("--run", "bash a.sh", "--on", "torch/xla"),
@@ -228,6 +229,7 @@ def test_a_mistake_is_told_before_the_command_runs(
         (("--on", "torch/xlaa"), "nobody charted torch/xlaa"),
         (("--on", "tourch/xla"), "did you mean torch/xla"),
         (("--on", "torch"), "is not a target selector"),
+        (("--on", "torch/xla", "--with-values"), "--with-values needs a command: give it with --run"),
         (("--on", "torch/cpu"), "torch/cpu is the host, to which other targets are compared"),
         (("--on", "*/xla"), "name one framework"),
         (("--on", "torch/xla", "--fail-on", "wron"), "did you mean wrong?"),

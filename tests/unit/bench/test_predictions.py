@@ -193,6 +193,7 @@ def test_a_step_whose_file_is_there_is_not_repeated(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(trial, "_run", note)
     monkeypatch.setattr(trial, "_run_exactly", lambda *_: None)
+    monkeypatch.setattr(trial, "_replay_limit_s", lambda _: trial.LIMIT_S)
     for missing_file, expected_steps in (
         ("", ["record", "run", "watch"]),
         ("run", ["watch"]),

@@ -106,6 +106,7 @@ def test_code_that_may_switch_a_flag_on_removes_it(code: str) -> None:
         "Solver(False)",
         "def make(check=False):\n    return Solver(check=check)",
         "def make(config):\n    return Solver(check=config.check)",
+        "def make(solver, check=config.check):\n    return solver",
         "def make(check=False):\n    return Solver(check=check and torch.cuda.is_available())",
         "torch.foo(check=True)",
     ],

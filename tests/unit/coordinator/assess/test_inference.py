@@ -591,6 +591,47 @@ def test_modules_that_import_each_other_end() -> None:
     assert (source.files, source.sites) == (2, ())
 
 
+LAYER = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        self.fc = torch.nn.Linear(1, 2)
+    def forward(self, x, n):
+        mask = x > 0
+        y = self.fc(x)
+        z = torch.relu(x)
+        return {expression}
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["x[x > 0]", "x[mask]", "x[~mask]", "x[mask & (x < 1)]", "y[y > 0]", "y[0 != y]", "z[z > 0]", "x[:, x > 0]"],
+)
+def test_an_index_of_comparisons_is_a_mask(expression: str) -> None:
+    sites = read_code({"a.py": LAYER.format(expression=expression)}).sites
+    (site,) = (site for site in sites if site.function == "torch.Tensor.__getitem__")
+    assert site.dtypes == {"bool"}
+
+
+@pytest.mark.parametrize("expression", ["(x > 0).nonzero()", "mask.nonzero()", "(~(x > 0)).nonzero()"])
+def test_a_comparison_of_an_array_is_an_array(expression: str) -> None:
+    functions = [site.function for site in read_code({"a.py": LAYER.format(expression=expression)}).sites]
+    assert "torch.Tensor.nonzero" in functions
+
+
+@pytest.mark.parametrize("line", ["torch.where((x >= 1) & (x < 3), 1, 2)", "(x > 0).nonzero()"])
+def test_a_parameter_is_an_array_if_a_comparison_with_it_is_used_as_one(line: str) -> None:
+    code = f"import torch\ndef f(x):\n    y = {line}\n    return x @ y"
+    assert "torch.matmul" in [site.function for site in read_code({"a.py": code}).sites]
+
+
+@pytest.mark.parametrize("expression", ["x[n]", "x[n + 1]"])
+def test_another_index_is_no_mask(expression: str) -> None:
+    sites = read_code({"a.py": LAYER.format(expression=expression)}).sites
+    assert all(not site.dtypes for site in sites if site.function == "torch.Tensor.__getitem__")
+
+
 def test_a_star_import_of_a_framework_is_counted() -> None:
     source = read_code({"a.py": "from torch.nn import *\nimport_nothing_of_this_name(1, 2)"})
     assert (source.star_imports, source.sites) == (1, ())

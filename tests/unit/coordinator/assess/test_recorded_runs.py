@@ -193,6 +193,13 @@ def test_a_first_line_that_finds_nothing_says_that_the_command_ended_early(exit_
     assert "made 1 time in 3.0 s" in own_report.charted_line
 
 
+def test_a_recording_of_another_version_is_said_to_be_one(assessment: Assessment) -> None:
+    run = RecordedRun(recording(*CALLS), None)
+    of = report(assessment, target=target({}), source=source_of(recording(*CALLS)), run=run, installed="2.7.1")
+    assert of.first_line.startswith("On torch/xla (charted for 2.9.0, while 2.7.1 made the recording) this code ")
+    assert of.version_warning == "torch 2.7.1 made the recording, but the evidence is for 2.9.0: results may differ."
+
+
 def test_without_a_replay_it_says_why_and_takes_no_time(assessment: Assessment) -> None:
     run = RecordedRun(recording(*CALLS, exit_code=None), None, "torch is not installed here")
     assert run.times == ()
