@@ -27,7 +27,6 @@ from coordinator.assess.local_results import LocalResults
 from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention
 from coordinator.assess.python_values import imported_value
 from coordinator.assess.recorder import MODULE_SCOPES
-from coordinator.assess.sites import Flag
 from coordinator.assess.syntax import (
     LINE_END,
     callee_of,
