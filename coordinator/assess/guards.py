@@ -95,7 +95,7 @@ def guard_of_error(body: Sequence[ast.stmt]) -> Guard | None:
     """The guard for a block of statements that always ends with a ``raise``; None for other blocks."""
     if not (body and isinstance(body[-1], ast.Raise)):
         return None
-    if not any(isinstance(node, _LEAVING) for statement in body for node in ast.walk(statement)):
+    if not any(isinstance(node, _LEAVING) for statement in body[:-1] for node in ast.walk(statement)):
         return Guard(GuardKind.error, body[-1].lineno, "raise")
     return None
 

@@ -489,7 +489,10 @@ def _with_columns_in_characters(lines: Sequence[str]) -> Callable[[Mention], Men
     """A function that replaces a mention's column, which ``ast`` counts in bytes of UTF-8."""
 
     def with_column(mention: Mention) -> Mention:
-        before = lines[mention.line - 1].encode()[: mention.column - 1]
+        line = lines[mention.line - 1]
+        if line.isascii():
+            return mention
+        before = line.encode()[: mention.column - 1]
         return mention._replace(column=len(before.decode(errors="replace")) + 1)
 
     return with_column

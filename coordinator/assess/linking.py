@@ -528,6 +528,8 @@ class Linker:
         names: Iterable[str] = callees
         if not callees and isinstance(value, Symbol):
             names = self._methods_with_flags.get(value.path.rpartition(".")[2], ())
+        if not names:
+            return
         texts = [(number, text) for number, text in call.arguments.items() if type(text) is str]
         for name in names:
             parameters = self._facts.functions[name].parameters if texts else ()

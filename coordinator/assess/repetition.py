@@ -13,8 +13,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
+from coordinator.assess.guards import RECENT_NAMES
 from coordinator.assess.harmless import (
     is_setup_function,
     is_setup_method,
@@ -82,6 +84,7 @@ def _is_check(function: str) -> bool:
     return _CHECK.fullmatch(function.rpartition(".")[2]) is not None
 
 
+@lru_cache(RECENT_NAMES)
 def is_repeated_name(function: str) -> bool:
     """Whether the name of a function shows that it runs repeatedly: ``forward``, ``training_step``."""
     return _REPEATED_METHOD.fullmatch(function) is not None
@@ -251,15 +254,13 @@ def _callees(graph: CallGraph) -> dict[str, set[str]]:
     """For each function, the functions that it certainly calls, passes on or contains, and the methods that override
     it."""
     callees: dict[str, set[str]] = defaultdict(set)
+    # A constructor checks its arguments once.
+    checks = set(filter(_is_check, graph.functions))
     for caller, names in graph.calls.items():
-        if caller.endswith(".__init__"):
-            # A constructor checks its arguments once.
-            names = frozenset(name for name in names if not _is_check(name))
-        callees[caller] |= names
+        callees[caller] |= names - checks if caller.endswith(".__init__") else names
     for name, function in graph.functions.items():
         if function.uses:
-            is_constructor = name.endswith(".__init__")
-            callees[name].update(use for use in function.uses if not (is_constructor and _is_check(use)))
+            callees[name].update(set(function.uses) - checks if name.endswith(".__init__") else function.uses)
         around = name.rpartition(".")[0]
         if around in graph.functions:
             callees[around].add(name)
