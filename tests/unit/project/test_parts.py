@@ -214,11 +214,11 @@ def test_a_run_leaves_files_to_other_changes_but_not_what_is_promised(tmp_path: 
     folder = "tests/faults/dispatch"
     command = ["-m", "pytest", "-p", "tests.parts.rotation", "--collect-only", "--quiet", folder]
     # Otherwise the working tree would decide, whose changes may concern all files of the folder.
-    touched = tmp_path / "touched"
-    touched.write_text("README.md\n")
+    touched_files = tmp_path / "touched"
+    touched_files.write_text("README.md\n")
     variables = {
         **os.environ,
-        levels.TOUCHED_VARIABLE: str(touched),
+        levels.TOUCHED_VARIABLE: str(touched_files),
         levels.SEED_VARIABLE: "a",
         levels.LEVEL_VARIABLE: "1",
     }

@@ -141,8 +141,8 @@ def test_without_a_finding_the_first_line_does_not_say_more_than_is_known(sites:
 )
 def test_a_first_line_that_finds_no_use_says_what_may_be_the_reason(changes: dict[str, Any], words: str) -> None:
     line = report(Assessment((), {}, {}), source=source(**changes)).first_line
-    known = "can go wrong" if words == "." else "is known"
-    assert line == f"On torch/xla nothing {known}: this code uses no function of torch{words}"
+    verb = "can go wrong" if words == "." else "is known"
+    assert line == f"On torch/xla nothing {verb}: this code uses no function of torch{words}"
 
 
 def test_a_first_line_that_finds_nothing_says_that_files_were_not_read() -> None:

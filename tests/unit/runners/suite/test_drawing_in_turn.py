@@ -58,10 +58,10 @@ def test_the_functions_of_a_kind_are_those_with_a_variant_of_it_and_those_whose_
         ("jax.numpy.cos", "bfloat16", ["plain", "low-precision"]),
         ("jax.numpy.tan", "float32", ["plain", "gradient", "tails"]),
     ):
-        writer.cases.append({"function": function, "dtype": dtype, "tags": tags})
+        writer.cases.append({"name": f"{function}-0", "function": function, "dtype": dtype, "tags": tags})
     writer.write(tmp_path / VARIANTS_PACK, {"jax": "0.10.2"})
-    ended = [("jax.numpy.poly", "", ENDED, "its process was ended by signal 27")]
-    (tmp_path / LISTED_VARIANTS).write_text(list_left_out(ended, "jax", "0.10.2"))
+    left_out_calls = [("jax.numpy.poly", "", ENDED, "its process was ended by signal 27")]
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out(left_out_calls, "jax", "0.10.2"))
     assert functions_with(["sized-odd"], tmp_path) == {"jax.numpy.sin", "jax.numpy.poly"}
     assert functions_with(["dtypes"], tmp_path) == {"jax.numpy.cos", "jax.numpy.poly"}
     assert functions_with(["gradient", "jit"], tmp_path) == {"jax.numpy.tan", "jax.numpy.poly"}
