@@ -73,6 +73,8 @@ _FRAMEWORK_MODULES = {"keras": "tf.keras"}
 may be a module of this name."""
 _MISSING: Any = object()
 """The result of a look-up without result, because None is a possible value."""
+_CALL, _NAME, _READ = Form.called, Form.named, Form.read
+"""The most frequent forms. Python 3.11 takes five times as long to look up a member of an enum as a name."""
 _FINAL = frozenset({str, Thing, Method, type(OTHER)})
 """The kinds of values that contain no symbol."""
 
@@ -461,8 +463,8 @@ class Linker:
                 continue
             names = self._facts.functions[path].parameters
             for name, value in (*zip(names, positional, strict=False), *keywords.items()):
-                if name in names and value is not None and f"{path}<{name}>" not in self._facts.names:
-                    yield f"{path}<{name}>", value
+                if value is not None and name in names and (parameter := f"{path}<{name}>") not in self._facts.names:
+                    yield parameter, value
 
     def _use_as_array(self, function: Binding, positional: Sequence[Binding]) -> None:
         """Record that a parameter is an array, because it is passed to a framework's function. The names of functions
@@ -498,7 +500,7 @@ class Linker:
         self._classes_of_symbols.clear()
         for mention in reading.mentions:
             value = self.value(mention.value)
-            is_call = mention.form is Form.called or mention.form is Form.named
+            is_call = mention.form is _CALL or mention.form is _NAME
             callees: Sequence[str] = ()
             if type(value) is Alternatives:
                 options = value.values
@@ -519,7 +521,7 @@ class Linker:
                 if callees:
                     caller = f"{reading.module}.{mention.within}".rstrip(".")
                     flag = self._flag_of(mention)
-                    is_handed_on = mention.form is Form.named
+                    is_handed_on = mention.form is _NAME
                     for callee in callees:
                         keeps_host = not is_handed_on and self._keeps_host(callee, mention.call)
                         yield CallEdge(caller, callee, is_handed_on, flag, keeps_host)
@@ -586,27 +588,26 @@ class Linker:
 
     def _site(self, mention: Mention, value: Binding, reading: FileReading) -> Site | None:
         call = mention.call
-        match mention.form:
-            case Form.called:
-                name, certainty, use = *self._called_name(mention, value, reading), Use.called
-                if isinstance(value, Thing) and value.made_by is not None:
-                    call = value.made_by
-                elif isinstance(value, Thing | Elements):
-                    call = None
-            case Form.named:
-                name, certainty, use = *self._called_name(mention, value, reading), Use.named
-                if isinstance(value, Thing | Elements) or certainty is Certainty.guessed:
-                    return None
-            case Form.read:
-                if not (isinstance(value, Thing) and value.is_array):
-                    return None
-                name, certainty, use = f"{value.of}.{mention.operator}", _certainty(value), Use.called
+        if mention.form is _CALL:
+            name, certainty, use = *self._called_name(mention, value, reading), Use.called
+            if isinstance(value, Thing) and value.made_by is not None:
+                call = value.made_by
+            elif isinstance(value, Thing | Elements):
                 call = None
-            case _:
-                operation, thing = self._operation(mention, value)
-                if operation is None or thing is None:
-                    return None
-                name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
+        elif mention.form is _NAME:
+            name, certainty, use = *self._called_name(mention, value, reading), Use.named
+            if isinstance(value, Thing | Elements) or certainty is Certainty.guessed:
+                return None
+        elif mention.form is _READ:
+            if not (isinstance(value, Thing) and value.is_array):
+                return None
+            name, certainty, use = f"{value.of}.{mention.operator}", _certainty(value), Use.called
+            call = None
+        else:
+            operation, thing = self._operation(mention, value)
+            if operation is None or thing is None:
+                return None
+            name, certainty, use, call = operation.function, _certainty(thing), Use.operator, operation.call
         public_name = self._public.canonical(name) if name and name not in LAYERS else None
         if public_name is None and use is Use.operator and name:
             public_name = name  # Surfaces do not list operators themselves.
