@@ -136,3 +136,10 @@ def parameters_with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
     return zip([*positional, *arguments.kwonlyargs], [*defaults, *arguments.kw_defaults], strict=True)
+
+
+def defaults_of(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
+    """The parameters with defaults, and their defaults. Most functions have none, and this is the fastest test."""
+    if not arguments.defaults and not arguments.kw_defaults:
+        return iter(())
+    return ((parameter, default) for parameter, default in parameters_with_defaults(arguments) if default is not None)

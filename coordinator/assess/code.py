@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from coordinator.assess.notebooks import split_cell
 from coordinator.assess.statements import StatementLines, statement_at, statements_of
-from coordinator.assess.syntax import LINE_END
+from coordinator.assess.syntax import split_lines
 from coordinator.catalogue.usage.sources import sources
 from coordinator.errors import CatalogueError
 
@@ -70,8 +70,8 @@ class Code:
             return ()
         if cell is not None:
             source = json.loads(content)["cells"][cell - 1]["source"]
-            return LINE_END.split(source if isinstance(source, str) else "".join(source))
-        return LINE_END.split(content.decode(errors="replace"))
+            return split_lines(source if isinstance(source, str) else "".join(source))
+        return split_lines(content.decode(errors="replace"))
 
     def _content(self, file: str) -> bytes:
         if self._root.is_dir():

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterator
+from functools import lru_cache
 
-from coordinator.assess.arguments import parameters_with_defaults
+from coordinator.assess.arguments import defaults_of
 from coordinator.assess.sites import Flag
 
+RECENT_NAMES = 4096
+"""The number of remembered flags."""
 LONGEST_MODE = 32
 """The maximum length of a text that selects a mode. Longer texts are messages and descriptions. A large package passes
 many of them."""
@@ -64,7 +67,7 @@ def flags_under_else(test: ast.expr, own_flags: Container[Flag]) -> Iterator[Fla
 
 def flags_of(arguments: ast.arguments, *, is_method: bool) -> Iterator[tuple[str, Flag]]:
     """The parameters of a function that are off by default, with their flags."""
-    for parameter, default in parameters_with_defaults(arguments):
+    for parameter, default in defaults_of(arguments):
         match default:
             case ast.Constant(value=False):
                 yield parameter.arg, Flag(parameter.arg.lstrip("_"))
@@ -89,9 +92,17 @@ def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterato
         yield text_flag(flag_name, value.value)
     if is_off(value, own_flags):
         return
-    yield Flag(flag_name, is_none=True)
-    if not (isinstance(value, ast.Attribute) and name_of(value) == flag_name):
-        yield Flag(flag_name)
+    by_none, by_false = _flags_named(flag_name)
+    yield by_none
+    if not (type(value) is ast.Attribute and name_of(value) == flag_name):
+        yield by_false
+
+
+@lru_cache(RECENT_NAMES)
+def _flags_named(name: str) -> tuple[Flag, Flag]:
+    """The flag with this name whose default is None, and the one whose default is False. Equal flags share one object,
+    because a large package sets the same few flags a million times."""
+    return Flag(name, is_none=True), Flag(name)
 
 
 def is_off(value: ast.expr, own_flags: Container[Flag]) -> bool:
@@ -100,7 +111,7 @@ def is_off(value: ast.expr, own_flags: Container[Flag]) -> bool:
         case ast.Constant(value=None | False):
             return True
         case ast.Name(id=name):
-            return any(Flag(name.lstrip("_"), is_none) in own_flags for is_none in (False, True))
+            return any(flag in own_flags for flag in _flags_named(name.lstrip("_")))
         case ast.BoolOp(op=ast.And(), values=parts):
             return any(is_off(part, own_flags) for part in parts)
         case ast.Call(func=ast.Name(id="bool"), args=[part], keywords=[]):

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from coordinator.assess.arguments import parameters_with_defaults
+from coordinator.assess.arguments import defaults_of
 from coordinator.assess.values import CALLED, Alternatives, Elements, HostBatch, Items, Method, Symbol, Thing, array
 from coordinator.catalogue.usage.resolver import Binding
 from coordinator.results.conditions import CallSite
@@ -115,7 +115,7 @@ def is_move_to_host(callee: Symbol, node: ast.Call) -> bool:
 def takes_host_by_default(arguments: ast.arguments) -> bool:
     """Whether a function has a parameter ``device`` with the host as default: ``device="cpu"``,
     ``device=torch.device("cpu")``."""
-    for parameter, default in parameters_with_defaults(arguments):
+    for parameter, default in defaults_of(arguments):
         if parameter.arg == "device":
             match default:
                 case ast.Constant("cpu") | ast.Call(func=ast.Attribute(attr="device"), args=[ast.Constant("cpu")]):

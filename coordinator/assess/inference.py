@@ -17,7 +17,7 @@ from tokenize import detect_encoding
 from typing import ClassVar
 
 from coordinator.assess.annotations import is_alias_of_types
-from coordinator.assess.arguments import index_kind, parameter_names, parameters_with_defaults
+from coordinator.assess.arguments import defaults_of, index_kind, parameter_names, parameters_with_defaults
 from coordinator.assess.calls import CallReader
 from coordinator.assess.flags import flags_of, flags_under, flags_under_else, text_flag
 from coordinator.assess.guards import guard_of, guard_of_else, guard_of_error, guard_of_handlers
@@ -28,7 +28,6 @@ from coordinator.assess.mentions import FileReading, Form, FunctionFact, Mention
 from coordinator.assess.python_values import imported_value
 from coordinator.assess.recorder import MODULE_SCOPES
 from coordinator.assess.syntax import (
-    LINE_END,
     callee_of,
     default_texts,
     is_number,
@@ -38,6 +37,7 @@ from coordinator.assess.syntax import (
     leaves,
     local_names,
     selections,
+    split_lines,
     texts,
     with_text_keys,
 )
@@ -401,17 +401,17 @@ class SiteResolver(CallReader):
         scope = self._parameters(path, arguments, receiver)
         guards, self._guards = self._guards, ()
         is_in_option, self._is_in_option = self._is_in_option, False
-        self._default_texts.append(dict(default_texts(arguments)))
+        texts_by_parameter = dict(default_texts(arguments))
+        self._default_texts.append(texts_by_parameter)
         flags, self._flags = self._flags, ()
-        for parameter, default in parameters_with_defaults(arguments):
-            if default is not None:
-                self._set_flag(parameter.arg, default)
+        for parameter, default in defaults_of(arguments):
+            self._set_flag(parameter.arg, default)
         outer_flags = self._own_flags
-        own_flags = {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}
-        self._own_flags = outer_flags | own_flags
-        self._facts.off_flags |= own_flags
-        if not self._is_test_file:
-            self._facts.on_flags.update(text_flag(*default) for default in default_texts(arguments))
+        if own_flags := {flag for _, flag in flags_of(arguments, is_method=self._classes[-1] is not None)}:
+            self._own_flags = outer_flags | own_flags
+            self._facts.off_flags |= own_flags
+        if texts_by_parameter and not self._is_test_file:
+            self._facts.on_flags.update(text_flag(*default) for default in texts_by_parameter.items())
         self._scopes.append(scope)
         self._classes.append(None)
         self._returns.append([])
@@ -481,7 +481,7 @@ def read_file(content: bytes, path: str, module: str, *, is_package: bool, knowl
     reading = SiteResolver(path, module, is_package=is_package, knowledge=knowledge).read(ast.parse(content))
     if not content.isascii():
         encoding, _ = detect_encoding(BytesIO(content).readline)
-        reading.mentions.change_all(_with_columns_in_characters(LINE_END.split(content.decode(encoding))))
+        reading.mentions.change_all(_with_columns_in_characters(split_lines(content.decode(encoding))))
     return reading
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from coordinator.assess.guards import RECENT_NAMES
@@ -90,6 +90,12 @@ def is_repeated_name(function: str) -> bool:
     return _REPEATED_METHOD.fullmatch(function) is not None
 
 
+@lru_cache(RECENT_NAMES)
+def _is_repeating(function: str) -> bool:
+    """Whether a function of a framework is one that a training step calls."""
+    return _REPEATING_FUNCTION.fullmatch(function) is not None
+
+
 class FunctionUse(NamedTuple):
     """How programs use the user's functions, each named as in ``CallGraph.functions``."""
 
@@ -118,11 +124,14 @@ def _repeated_functions(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The functions that run repeatedly, and those of them that only uncalled public methods reach."""
     for site in sites:
-        name = function_of(site, graph.modules) or ""
-        if roles.get(name) in _CALLING_ROLES and _REPEATING_FUNCTION.fullmatch(site.function):
-            roles[name] = FunctionRole.hot
+        # Few sites pass the first test, which is much faster than the second.
+        if _is_repeating(site.function):
+            name = function_of(site, graph.modules) or ""
+            if roles.get(name) in _CALLING_ROLES:
+                roles[name] = FunctionRole.hot
+    reach = partial(_reach, graph, _methods_by_name(graph), roles, callees)
     called_names = _called_names(callees, roles)
-    set_up = _reach(graph, roles, callees, (name for name, role in roles.items() if role is FunctionRole.setup))
+    set_up = reach(name for name, role in roles.items() if role is FunctionRole.setup)
     # If other files import only other names of the same file, no program is likely to use this function or class.
     unused_names = {
         name
@@ -134,7 +143,7 @@ def _repeated_functions(
         name for name in unused_names if graph.functions[name].owner or is_repeated_name(name.rpartition(".")[2])
     }
     starts |= set(_handed_on_for_later(graph, roles, set_up))
-    regular = _reach(graph, roles, callees, starts)
+    regular = reach(starts)
     # Most functions that return a number count or check something, once or for the host, unless a layer or a step calls
     # them.
     numbers = {name for name, function in graph.functions.items() if function.returns_numbers}
@@ -146,13 +155,13 @@ def _repeated_functions(
     # Of checks the same holds.
     numbers |= set(filter(_is_check, graph.functions))
     loops = {name for name, role in roles.items() if role is FunctionRole.loop}
-    repeated_names = regular | _reach(graph, roles, callees, loops | open_functions, numbers)
+    repeated_names = regular | reach(loops | open_functions, numbers)
     if len(graph.modules) == 1:
         return repeated_names, frozenset()  # The callers of a single file are probably in other files.
     methods = {name for name in open_functions if _is_offered_method(name, graph.functions[name])}
     if not methods:
         return repeated_names, frozenset()
-    called_by_others = _reach(graph, roles, callees, loops | (open_functions - methods), numbers)
+    called_by_others = reach(loops | (open_functions - methods), numbers)
     return repeated_names, repeated_names - regular - called_by_others
 
 
@@ -187,8 +196,17 @@ def _trained_functions(
     return frozenset(names)
 
 
+def _methods_by_name(graph: CallGraph) -> Mapping[str, Sequence[str]]:
+    methods: dict[str, list[str]] = defaultdict(list)
+    for name, function in graph.functions.items():
+        if function.owner:
+            methods[name.rpartition(".")[2]].append(name)
+    return methods
+
+
 def _reach(
     graph: CallGraph,
+    methods_by_name: Mapping[str, Sequence[str]],
     roles: Mapping[str, FunctionRole],
     callees: Mapping[str, set[str]],
     starts: Iterable[str],
@@ -198,10 +216,7 @@ def _reach(
 
     The search does not follow the calls of functions that run once or that are in ``left_out``.
     """
-    methods: dict[str, list[str]] = defaultdict(list)
-    for name, function in graph.functions.items():
-        if function.owner:
-            methods[name.rpartition(".")[2]].append(name)
+    methods = dict(methods_by_name)
     waiting = list(starts)
     names = set(waiting)
     while waiting:

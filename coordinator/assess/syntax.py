@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from coordinator.assess.arguments import parameters_with_defaults
+from coordinator.assess.arguments import defaults_of
 from coordinator.assess.guards import guard_of
 from coordinator.assess.operators import HOST_VALUES
 
-LINE_END = re.compile(r"\r\n|\r|\n")
-"""Matches the ends of lines in Python's syntax. ``str.splitlines`` also splits at form feeds and other characters."""
 TO_PYTHON = frozenset({"cpu", "item", "numpy", "tolist"})
 """Methods that move an array to the host."""
 _TAKES_TO_PYTHON = frozenset({"print", *HOST_VALUES})
@@ -29,6 +27,11 @@ _SETTERS = frozenset({"setter", "deleter"})
 """The names of decorators of functions that set or delete a property: ``@scale.setter``."""
 _SELECTING = frozenset({ast.Attribute, ast.Subscript, ast.Call})
 """The kinds of expressions that may select a part or make a view."""
+
+
+def split_lines(source: str) -> list[str]:
+    """The lines of a source in Python's syntax. ``str.splitlines`` also splits at form feeds and other characters."""
+    return source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def selections(node: ast.expr) -> Iterator[ast.expr]:
@@ -100,7 +103,7 @@ def choice_of(test: ast.expr) -> TextChoice | None:
 
 def default_texts(arguments: ast.arguments) -> Iterator[tuple[str, str]]:
     """The parameters whose defaults are texts, with their defaults."""
-    for parameter, default in parameters_with_defaults(arguments):
+    for parameter, default in defaults_of(arguments):
         if isinstance(default, ast.Constant) and isinstance(default.value, str):
             yield parameter.arg, default.value
 

@@ -42,6 +42,7 @@ from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
+from protocol.garbage import garbage_collection_paused
 from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
 
@@ -65,6 +66,8 @@ class _Assessed:
     run: RecordedRun | None = None
 
 
+# Hundreds of thousands of objects stay until the report is written, and each search for cycles would visit all of them.
+@garbage_collection_paused()
 def assess(
     on: Annotated[
         str, typer.Option("--on", metavar="TARGET", help="The target, as a selector: torch/xla, torch@2.9/xla.")
