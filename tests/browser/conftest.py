@@ -54,7 +54,7 @@ class BrowsedCoordinator:
 
 
 @pytest.fixture(scope="session")
-def site(
+def instance(
     browser_path: str, new_database: Callable[..., str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrowsedCoordinator]:
     note = tmp_path_factory.mktemp("note") / "low"
@@ -118,7 +118,7 @@ def signed_in(base: str) -> StorageState:
 
 
 @pytest.fixture(scope="session")
-def browser(browser_path: str, site: BrowsedCoordinator) -> Iterator[Browser]:
+def browser(browser_path: str, instance: BrowsedCoordinator) -> Iterator[Browser]:
     """The browser. It is started after the coordinator, because this thread cannot run another event loop while
     Playwright runs."""
     with chromium.launch(browser_path) as browser:
@@ -127,11 +127,11 @@ def browser(browser_path: str, site: BrowsedCoordinator) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser, site: BrowsedCoordinator) -> Iterator[Watched]:
+def visit(browser: Browser, instance: BrowsedCoordinator) -> Iterator[Watched]:
     """A visitor with an empty profile. At the end, the page must have reported no error."""
-    context = browser.new_context(viewport=DESK, storage_state=site.session)
+    context = browser.new_context(viewport=DESK, storage_state=instance.session)
     context.set_default_timeout(WITHIN_S * 1e3)
-    reader = Watched(context.new_page(), site.base)
+    reader = Watched(context.new_page(), instance.base)
     yield reader
     context.close()
     assert reader.faults == []

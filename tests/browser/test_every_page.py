@@ -19,72 +19,74 @@ Address = Callable[[BrowsedCoordinator], str]
 
 
 def _function(name: str) -> Address:
-    return lambda site: f"/campaigns/{site.low}/functions/tales/{quote(name)}"
+    return lambda instance: f"/campaigns/{instance.low}/functions/tales/{quote(name)}"
 
 
 def _outcome(function: str) -> Address:
-    return lambda site: f"/campaigns/{site.low}/outcomes/{failed_job(site, function)}"
+    return lambda instance: f"/campaigns/{instance.low}/outcomes/{failed_job(instance, function)}"
 
 
-def failed_job(site: BrowsedCoordinator, function: str) -> int:
+def failed_job(instance: BrowsedCoordinator, function: str) -> int:
     """The job of one of the function's cases that failed on XLA."""
-    rows = site.coordinator.outcomes(site.low, function=function, verdict="failed")
+    rows = instance.coordinator.outcomes(instance.low, function=function, verdict="failed")
     return int(next(row["job_id"] for row in rows if row["device"] == "xla"))
 
 
-def _runner(site: BrowsedCoordinator) -> str:
+def _runner(instance: BrowsedCoordinator) -> str:
     (runner,) = [
-        runner for runner in site.coordinator.http.get("/runners").json()["runners"] if runner["target"].endswith("xla")
+        runner
+        for runner in instance.coordinator.http.get("/runners").json()["runners"]
+        if runner["target"].endswith("xla")
     ]
     return f"/runners/{runner['id']}"
 
 
 def _of_atlas(name: str) -> Address:
-    return lambda site: f"/atlas/{quote(function_path(name))}"
+    return lambda instance: f"/atlas/{quote(function_path(name))}"
 
 
-def _target(site: BrowsedCoordinator) -> str:
+def _target(instance: BrowsedCoordinator) -> str:
     (runner,) = [
-        one for one in site.coordinator.http.get("/runners").json()["runners"] if one["target"].endswith("xla")
+        one for one in instance.coordinator.http.get("/runners").json()["runners"] if one["target"].endswith("xla")
     ]
     return f"/atlas/{quote(target_path(runner['target'], runner['hardware']))}"
 
 
 def _photographed(path: str) -> Address:
-    return lambda site: path.format(campaign=site.low)
+    return lambda instance: path.format(campaign=instance.low)
 
 
 PAGES: dict[str, Address] = {
     **{name: _photographed(path) for name, path in screenshots.PAGES.items()},
-    "search without scripts": lambda site: "/?q=tales",
+    "search without scripts": lambda instance: "/?q=tales",
     "function in the atlas": _of_atlas("tales.storm.reef"),
     "function with markup in the atlas": _of_atlas(MARKUP),
     "function without an end in the atlas": _of_atlas(ENDLESS),
     "function that nobody charted": _of_atlas("torch.cumsum"),
-    "framework in the atlas": lambda site: f"/atlas/{quote(framework_path('tales'))}",
-    "module in the atlas": lambda site: f"/atlas/{quote(module_path('tales.storm'))}",
+    "framework in the atlas": lambda instance: f"/atlas/{quote(framework_path('tales'))}",
+    "module in the atlas": lambda instance: f"/atlas/{quote(module_path('tales.storm'))}",
     "target in the atlas": _target,
-    "campaigns": lambda site: "/campaigns",
-    "new campaign": lambda site: "/campaigns/new",
-    "campaign": lambda site: f"/campaigns/{site.low}",
-    "cancel": lambda site: f"/campaigns/{site.low}/cancel",
-    "matrix on device": lambda site: f"/campaigns/{site.low}/matrix?rule=on_device&q=fails:xla",
+    "campaigns": lambda instance: "/campaigns",
+    "new campaign": lambda instance: "/campaigns/new",
+    "campaign": lambda instance: f"/campaigns/{instance.low}",
+    "cancel": lambda instance: f"/campaigns/{instance.low}/cancel",
+    "matrix on device": lambda instance: f"/campaigns/{instance.low}/matrix?rule=on_device&q=fails:xla",
     "function": _function("tales.calm.drift"),
     "function with markup": _function(MARKUP),
     "function without an end": _function(ENDLESS),
     "outcome": _outcome("tales.storm.reef"),
     "outcome with a long log": _outcome(MARKUP),
-    "history": lambda site: "/history/tales/tales.storm.ebb",
-    "compare": lambda site: "/compare",
-    "compared": lambda site: f"/compare?a={site.high}&b={site.low}",
-    "report": lambda site: f"/campaigns/{site.low}/report",
-    "the study": lambda site: "/reference",
-    "coverage": lambda site: "/coverage",
-    "operations": lambda site: f"/campaigns/{site.low}/operations",
-    "runners": lambda site: "/runners",
+    "history": lambda instance: "/history/tales/tales.storm.ebb",
+    "compare": lambda instance: "/compare",
+    "compared": lambda instance: f"/compare?a={instance.high}&b={instance.low}",
+    "report": lambda instance: f"/campaigns/{instance.low}/report",
+    "the study": lambda instance: "/reference",
+    "coverage": lambda instance: "/coverage",
+    "operations": lambda instance: f"/campaigns/{instance.low}/operations",
+    "runners": lambda instance: "/runners",
     "runner": _runner,
-    "REST": lambda site: "/docs",
-    "register a runner": lambda site: "/runners/new",
+    "REST": lambda instance: "/docs",
+    "register a runner": lambda instance: "/runners/new",
 }
 
 FIGURES = {"figures": 100}
@@ -116,9 +118,9 @@ MISNAMED_CELLS = """[...document.querySelectorAll(".stacked")].filter(table => t
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
-    visit: Watched, site: BrowsedCoordinator, name: str, tmp_path: Path
+    visit: Watched, instance: BrowsedCoordinator, name: str, tmp_path: Path
 ) -> None:
-    visit.open(PAGES[name](site))
+    visit.open(PAGES[name](instance))
     visit.wait_settled(most=FIGURES.get(name, 2))
     assert visit.photograph(tmp_path) == []
     assert len(list(tmp_path.glob("*.png"))) == 4
@@ -146,10 +148,10 @@ def test_a_page_is_whole_on_its_pictures_and_keeps_nobody_out(
     ],
 )
 def test_a_table_is_as_wide_as_the_window_at_most(
-    visit: Watched, site: BrowsedCoordinator, name: str, window: str
+    visit: Watched, instance: BrowsedCoordinator, name: str, window: str
 ) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS[window])
-    visit.open(PAGES[name](site))
+    visit.open(PAGES[name](instance))
     assert visit.cut_tables() == []
 
 
@@ -158,10 +160,10 @@ def test_a_table_is_as_wide_as_the_window_at_most(
     "name", ["tf.lookup.KeyValueTensorInitializer", "RelaxedOneHotCategorical", "ascontiguousarray"]
 )
 def test_a_matrix_of_many_targets_is_as_wide_as_the_window_and_splits_no_word(
-    visit: Watched, site: BrowsedCoordinator, targets: int, name: str
+    visit: Watched, instance: BrowsedCoordinator, targets: int, name: str
 ) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["desk"])
-    visit.open(PAGES["matrix on device"](site))
+    visit.open(PAGES["matrix on device"](instance))
     visit.page.evaluate(MANY_TARGETS, [targets, str(breakable_words(name))])
     assert visit.page.locator(".matrix thead th").count() == 1 + targets
     assert visit.cut_tables() == []
@@ -170,10 +172,10 @@ def test_a_matrix_of_many_targets_is_as_wide_as_the_window_and_splits_no_word(
 
 @pytest.mark.parametrize("window", screenshots.WINDOWS)
 def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(
-    visit: Watched, site: BrowsedCoordinator, window: str
+    visit: Watched, instance: BrowsedCoordinator, window: str
 ) -> None:
     visit.page.set_viewport_size({**screenshots.WINDOWS[window], "height": 400})
-    visit.open(f"/campaigns/{site.low}/matrix")
+    visit.open(f"/campaigns/{instance.low}/matrix")
     visit.page.locator(".matrix tbody tr").last.scroll_into_view_if_needed()
     assert visit.page.evaluate("scrollY") > 0
     head = visit.page.locator(".matrix thead th").last.bounding_box()
@@ -185,9 +187,9 @@ def test_the_head_of_a_matrix_stays_in_sight_while_the_page_scrolls(
 @pytest.mark.parametrize(
     "name", ["campaigns", "function", "outcome", "history", "compared", "report", "operations", "runners"]
 )
-def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, site: BrowsedCoordinator, name: str) -> None:
+def test_a_cell_of_a_stacked_table_names_its_column(visit: Watched, instance: BrowsedCoordinator, name: str) -> None:
     visit.page.set_viewport_size(screenshots.WINDOWS["phone"])
-    visit.open(PAGES[name](site))
+    visit.open(PAGES[name](instance))
     assert visit.page.locator(".stacked").count()
     assert visit.page.evaluate(MISNAMED_CELLS) == []
 

@@ -61,10 +61,10 @@ def test_what_is_wrong_in_a_form_stands_beside_its_field_and_nothing_typed_is_lo
 
 
 def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_back(
-    visit: Watched, site: BrowsedCoordinator
+    visit: Watched, instance: BrowsedCoordinator
 ) -> None:
     page = visit.page
-    visit.open(f"/campaigns/{site.low}/matrix")
+    visit.open(f"/campaigns/{instance.low}/matrix")
     page.get_by_role("searchbox").fill("tales.storm.* fails:xla passes:cpu")
     page.get_by_role("button", name="Show").click()
     expect(page.locator("main")).to_contain_text("2 of 9 functions")
@@ -87,9 +87,9 @@ def test_a_failing_cell_is_opened_to_its_outcome_and_its_cause_named_and_taken_b
     expect(page.locator("main")).not_to_contain_text("set by")
 
 
-def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, site: BrowsedCoordinator) -> None:
+def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, instance: BrowsedCoordinator) -> None:
     page = visit.page
-    visit.open(f"/campaigns/{site.low}/matrix")
+    visit.open(f"/campaigns/{instance.low}/matrix")
     page.get_by_role("searchbox").fill("fails:nowhere")
     with visit.expecting(422):
         page.get_by_role("button", name="Show").click()
@@ -99,11 +99,11 @@ def test_a_query_that_cannot_be_read_is_shown_with_the_place(visit: Watched, sit
     expect(page.get_by_role("region", name="Matrix of functions of")).to_be_visible()
 
 
-def test_a_runner_is_checked_and_then_registered(visit: Watched, site: BrowsedCoordinator) -> None:
+def test_a_runner_is_checked_and_then_registered(visit: Watched, instance: BrowsedCoordinator) -> None:
     page = visit.page
     visit.open("/runners")
     page.get_by_role("link", name="Register a runner").click()
-    page.get_by_label(re.compile("^Address")).fill(str(site.unregistered.ready["url"]))
+    page.get_by_label(re.compile("^Address")).fill(str(instance.unregistered.ready["url"]))
     page.get_by_label(re.compile("^Secret")).fill("not the secret")
     with visit.expecting(422):
         page.get_by_role("button", name="Check and register").click()
@@ -120,11 +120,11 @@ def test_a_runner_is_checked_and_then_registered(visit: Watched, site: BrowsedCo
     expect(page.locator(".lead .state")).to_have_text("online")
 
 
-def test_two_campaigns_are_compared(visit: Watched, site: BrowsedCoordinator) -> None:
+def test_two_campaigns_are_compared(visit: Watched, instance: BrowsedCoordinator) -> None:
     page = visit.page
     visit.open("/compare")
-    page.get_by_label("A, before").select_option(str(site.high))
-    page.get_by_label("B, after").select_option(str(site.low))
+    page.get_by_label("A, before").select_option(str(instance.high))
+    page.get_by_label("B, after").select_option(str(instance.low))
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("High water against Low water <b>& bold</b>")
     bucket = page.get_by_role("region", name="Passes on A, fails on B: tales@1.0/cpu", exact=True)
@@ -134,9 +134,9 @@ def test_two_campaigns_are_compared(visit: Watched, site: BrowsedCoordinator) ->
 
 
 def test_a_report_is_read_from_disk_without_its_coordinator(
-    visit: Watched, site: BrowsedCoordinator, browser: Browser, tmp_path: Path
+    visit: Watched, instance: BrowsedCoordinator, browser: Browser, tmp_path: Path
 ) -> None:
-    visit.open(f"/campaigns/{site.low}/figures")
+    visit.open(f"/campaigns/{instance.low}/figures")
     with visit.page.expect_download() as download:
         visit.page.get_by_role("link", name="Download it").click()
     path = tmp_path / "report.html"
@@ -154,9 +154,9 @@ def test_a_report_is_read_from_disk_without_its_coordinator(
     assert read.faults == []
 
 
-def test_markup_is_text_and_the_longest_log_is_quick(visit: Watched, site: BrowsedCoordinator) -> None:
+def test_markup_is_text_and_the_longest_log_is_quick(visit: Watched, instance: BrowsedCoordinator) -> None:
     page = visit.page
-    visit.open(f"/campaigns/{site.low}/matrix?q=odd")
+    visit.open(f"/campaigns/{instance.low}/matrix?q=odd")
     expect(page.get_by_role("row", name=re.compile("onerror"))).to_be_visible()
     row = page.get_by_role("row", name=re.compile("onerror"))
     row.get_by_role("rowheader").get_by_role("link").click()
@@ -171,9 +171,11 @@ def test_markup_is_text_and_the_longest_log_is_quick(visit: Watched, site: Brows
     assert len(page.inner_text("body")) >= LOG_CHARACTERS * 0.99
 
 
-def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watched, site: BrowsedCoordinator) -> None:
+def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(
+    visit: Watched, instance: BrowsedCoordinator
+) -> None:
     page = visit.page
-    visit.open(f"/campaigns/{site.low}/matrix")
+    visit.open(f"/campaigns/{instance.low}/matrix")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
@@ -201,13 +203,13 @@ def test_an_outcome_is_found_and_its_cause_named_by_keyboard_alone(visit: Watche
     expect(page.locator(".lead")).to_contain_text("memory")
 
 
-def test_pages_say_the_same_without_scripts(browser: Browser, site: BrowsedCoordinator) -> None:
-    context = browser.new_context(java_script_enabled=False, storage_state=site.session)
+def test_pages_say_the_same_without_scripts(browser: Browser, instance: BrowsedCoordinator) -> None:
+    context = browser.new_context(java_script_enabled=False, storage_state=instance.session)
     context.set_default_timeout(WITHIN_S * 1e3)
     page = context.new_page()
-    page.goto(f"{site.base}/campaigns/{site.low}/figures")
+    page.goto(f"{instance.base}/campaigns/{instance.low}/figures")
     expect(page.locator("[data-figure] img").first).to_be_visible()
-    page.goto(f"{site.base}/campaigns/{site.low}/matrix")
+    page.goto(f"{instance.base}/campaigns/{instance.low}/matrix")
     page.get_by_role("searchbox").fill("reef")
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_contain_text("1 of 9 functions")
@@ -227,9 +229,9 @@ def _tab_to(page: Page, target: Locator) -> None:
 
 
 def test_a_new_installation_shows_the_evidence_that_ships_until_it_has_its_own(
-    browser: Browser, site: BrowsedCoordinator, tmp_path: Path
+    browser: Browser, instance: BrowsedCoordinator, tmp_path: Path
 ) -> None:
-    base = f"http://127.0.0.1:{site.unused.port}"
+    base = f"http://127.0.0.1:{instance.unused.port}"
     context = browser.new_context(viewport=DESK, storage_state=signed_in(base))
     context.set_default_timeout(WITHIN_S * 1e3)
     visit = Watched(context.new_page(), base)
@@ -246,7 +248,7 @@ def test_a_new_installation_shows_the_evidence_that_ships_until_it_has_its_own(
     assert visit.photograph(tmp_path) == []
 
     bundle = bundles.as_torch(tmp_path / "torch-xla.bundle", {"torch.add": "hazards.add"})
-    answer = site.unused.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
+    answer = instance.unused.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
     assert answer.is_success, answer.text
 
     def is_own() -> bool:
@@ -263,12 +265,12 @@ SCRIPT = "import torch\n\n\ndef step(x):\n    return torch.cumsum(x, 0)\n"
 
 
 def test_a_script_that_is_dropped_on_the_atlas_is_assessed_and_its_functions_stand_out(
-    visit: Watched, site: BrowsedCoordinator, tmp_path: Path
+    visit: Watched, instance: BrowsedCoordinator, tmp_path: Path
 ) -> None:
     bundle = bundles.as_torch(
         tmp_path / "torch-xla.bundle", {"torch.cumsum": "hazards.fail", "torch.add": "hazards.add"}
     )
-    answer = site.coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
+    answer = instance.coordinator.http.post(bundles.UPLOAD, headers=bundles.HEADERS, content=bundle.read_bytes())
     assert answer.is_success, answer.text
     page = visit.page
     visit.open("/")
@@ -291,13 +293,13 @@ def test_a_script_that_is_dropped_on_the_atlas_is_assessed_and_its_functions_sta
 
 
 def test_a_script_is_chosen_and_assessed_without_scripts(
-    browser: Browser, site: BrowsedCoordinator, tmp_path: Path
+    browser: Browser, instance: BrowsedCoordinator, tmp_path: Path
 ) -> None:
     file = tmp_path / "train.py"
     file.write_text("import tensorflow as tf\n\ntf.cumsum(tf.ones(3))\n")
-    context = browser.new_context(storage_state=site.session, java_script_enabled=False)
+    context = browser.new_context(storage_state=instance.session, java_script_enabled=False)
     page = context.new_page()
-    page.goto(site.base)
+    page.goto(instance.base)
     page.get_by_label(re.compile("^Check a script")).set_input_files(file)
     page.get_by_role("button", name="Check", exact=True).click()
     expect(page.get_by_role("heading", name="What train.py uses")).to_be_visible()
