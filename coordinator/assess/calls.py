@@ -305,8 +305,8 @@ class CallReader(ExpressionReader):
         if callee in _LAYER_LISTS:
             of = either(positional) if callee == "torch.nn.Sequential" else element_of(first)
             return Elements(of, callee)
-        if isinstance(first, Symbol) and first.compared.is_parameter and self._knowledge.computes(callee):
-            self._facts.parameters.setdefault(first.compared.path, callee.partition(".")[0])
+        if isinstance(first, Symbol) and first.operand.is_parameter and self._knowledge.computes(callee):
+            self._facts.parameters.setdefault(first.operand.path, callee.partition(".")[0])
         return self._knowledge.result(callee, call, dtype, along=along)
 
     def _map(self, mapper: str, positional: Sequence[Binding]) -> None:

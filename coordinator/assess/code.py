@@ -46,8 +46,9 @@ class Code:
             lines = self._of(path)
             self._statements[path] = (statements_of("\n".join(lines).encode()) if lines else None) or ()
         statement = statement_at(number, self._statements[path])
-        is_split = statement is not None and statement.last > number
-        return f"{line}\n{self.line(path, statement.last)}" if statement is not None and is_split else line
+        if statement is None or statement.last <= number:
+            return line
+        return f"{line}\n{self.line(path, statement.last)}"
 
     def excerpt(self, path: str, number: int) -> list[SourceLine]:
         """The line with its neighboring lines."""

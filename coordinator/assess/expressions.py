@@ -254,19 +254,6 @@ class ExpressionReader(MentionRecorder):
         """The text that a parameter or an attribute has by default, as far as the source shows."""
         return self._default_texts[-1].get(value) or self._field_texts.get(value)
 
-    def _keep_text(self, field: str, value: ast.expr) -> None:
-        """Record the text that an attribute of an object of the current class has by default."""
-        match value:
-            case ast.Constant(value=str(text)):
-                default: str | None = text
-            case ast.Name(id=name):
-                default = self._default_texts[-1].get(name)
-            case _:
-                default = None
-        name = f"self.{field}"
-        # An attribute that the code sets to several values has no default.
-        self._field_texts[name] = default if self._field_texts.get(name, default) == default else None
-
     def _text_flags(self, test: ast.expr) -> Iterator[Flag]:
         """The flag for a text that a condition requires, if the default is another text: ``pool="max"``."""
         choice = choice_of(test)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from coordinator.assess.arguments import defaults_of
 from coordinator.assess.sites import Flag
 
-RECENT_NAMES = 4096
+RECENT_FLAGS = 4096
 """The number of remembered flags."""
 LONGEST_MODE = 32
 """The maximum length of a text that selects a mode. Longer texts are messages and descriptions. A large package passes
@@ -98,7 +98,7 @@ def flags_set(name: str, value: ast.expr, own_flags: Container[Flag]) -> Iterato
         yield by_false
 
 
-@lru_cache(RECENT_NAMES)
+@lru_cache(RECENT_FLAGS)
 def _flags_named(name: str) -> tuple[Flag, Flag]:
     """The flag with this name whose default is None, and the one whose default is False. Equal flags share one object,
     because a large package sets the same few flags a million times."""

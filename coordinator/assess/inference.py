@@ -136,8 +136,6 @@ class SiteResolver(CallReader):
     def _assign(self, node: ast.Assign) -> None:
         for target in node.targets:
             self._set_field(target, node.value)
-            if self._classes[-1] is not None and isinstance(target, ast.Name):
-                self._keep_text(target.id, node.value)
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=exports) | ast.Tuple(elts=exports)):
                 self._facts.exports.update(f"{self.reading.module}.{name}" for name in texts(exports))
@@ -163,8 +161,6 @@ class SiteResolver(CallReader):
         value = self._value(node.value) if node.value is not None else None
         if node.value is not None:
             self._set_field(node.target, node.value)
-            if self._classes[-1] is not None and isinstance(node.target, ast.Name):
-                self._keep_text(node.target.id, node.value)
         self._bind_target(node.target, annotation if annotation is not None else value, node.value)
 
     def _bind_type(self, target: ast.expr, types: ast.expr) -> None:
@@ -253,8 +249,12 @@ class SiteResolver(CallReader):
         if node.orelse:
             self._is_in_option = before_option or is_option_else
             flags = self._with_flags(flags_under_else(node.test, self._own_flags))
-            guards = self._under(guard_of_else(node.test, guard)), self._under(guard_of_error(node.orelse))
-            with guards[0], guards[1], flags, self._block():
+            with (
+                self._under(guard_of_else(node.test, guard)),
+                self._under(guard_of_error(node.orelse)),
+                flags,
+                self._block(),
+            ):
                 self._visit_all(node.orelse)
             self._is_in_option = before_option
         if not leaves(node.body):

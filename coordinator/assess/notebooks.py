@@ -14,8 +14,6 @@ _MAGICS_OF_PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun")
 _MAGIC = ("%", "!", "?")
 _ASSIGNED_MAGIC = re.compile(r"(?P<names>[\w.,* \t\[\]'\"]+=\s*)[%!](?!=)")
 """Matches the start of a line that assigns the result of a magic or of a shell command: ``files = !ls``."""
-
-
 _CELL = re.compile(r"(?P<file>.*\.ipynb)#(?P<cell>[0-9]+)", re.DOTALL)
 
 
@@ -109,5 +107,5 @@ def _without_magic(line: str) -> str:
     if plain.startswith(_MAGIC) or plain.rstrip().endswith("?"):
         # A statement is needed, because the line may be the only one in its block.
         return line[: len(line) - len(plain)] + "pass"
-    assigned = _ASSIGNED_MAGIC.match(line)
-    return f"{assigned['names']}None" if assigned else line
+    assignment = _ASSIGNED_MAGIC.match(line)
+    return f"{assignment['names']}None" if assignment else line

@@ -115,12 +115,26 @@ class MentionRecorder(Resolver):
             self._set_flag(name, value)
 
     def _set_field(self, target: ast.expr, value: ast.expr) -> None:
-        """Record the default of a field of a class, if it may be a flag: ``sparse: bool = False``."""
+        """Record the default of a field of a class, if it is a text or may be a flag: ``sparse: bool = False``."""
         if self._classes[-1] is not None and isinstance(target, ast.Name):
+            self._keep_text(target.id, value)
             if isinstance(value, ast.Constant) and value.value is False:
                 self._facts.off_flags.add(Flag(name_of(target)))
             else:
                 self._set_flag(target.id, value)
+
+    def _keep_text(self, field: str, value: ast.expr) -> None:
+        """Record the text that an attribute of an object of the current class has by default."""
+        match value:
+            case ast.Constant(value=str(text)):
+                default: str | None = text
+            case ast.Name(id=name):
+                default = self._default_texts[-1].get(name)
+            case _:
+                default = None
+        name = f"self.{field}"
+        # An attribute that the code sets to several values has no default.
+        self._field_texts[name] = default if self._field_texts.get(name, default) == default else None
 
     # Uses
 

@@ -70,7 +70,8 @@ def _findings(
 
 
 def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: Sequence[CaseEvidence]) -> SiteVerdict:
-    if all(map(_is_backward, failing)):
+    is_only_backward = all(map(_is_backward, failing))
+    if is_only_backward:
         cases = list(filter(_is_backward, cases))
     is_imprecise = kind is Kind.wrong and all(case.is_imprecise for case in failing)
     condition = condition_of(cases, lambda case: case in failing) if len(failing) < len(cases) else None
@@ -83,7 +84,7 @@ def _verdict(function: str, kind: Kind, cases: Sequence[CaseEvidence], failing: 
         meets=Meets.met,
         failing=len(failing),
         of=len(cases),
-        basis=f"{BASIS} {BACKWARD_PASS}" if all(map(_is_backward, failing)) else BASIS,
+        basis=f"{BASIS} {BACKWARD_PASS}" if is_only_backward else BASIS,
         condition=str(condition) if condition else "",
         why_note=IMPRECISE if is_imprecise else "",
         judges=function_condition(cases).judges,

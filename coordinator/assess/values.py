@@ -93,7 +93,7 @@ class Symbol(Value):
         return self.path.endswith(MASK)
 
     @property
-    def compared(self) -> Symbol:
+    def operand(self) -> Symbol:
         """The value whose comparison this symbol is; the symbol itself if it is no mask."""
         return Symbol(self.path.removesuffix(MASK)) if self.is_mask else self
 

@@ -29,7 +29,7 @@ SIZED_ROWS = "sized-rows"
 """The kind with large arrays for functions whose cost grows faster than their arrays. Others have ``sized-large``."""
 OFFSET, OVERLAPPING, SECOND_ORDER = "offset", "overlapping", "second-order"
 """Kinds that exist only for some frameworks."""
-NAN = "nan"
+NAN, INFINITY = "nan", "infinity"
 """The variant with one NaN. For some functions, the result of more non-finite values is not determined."""
 LARGE_ELEMENTS = 100_000
 """The largest array of a ``sized-large`` or ``sized-rows`` call has more elements than this."""
@@ -170,9 +170,14 @@ def _place_values(array: Array, values: Sequence[float], rng: np.random.Generato
     return copy
 
 
+def _with_floats(call: Call, change: Callable[[Array], Array]) -> Call:
+    """Change each input of floats."""
+    return call.having({number: change(call.arrays[number]) for number in call.floats})
+
+
 def _non_finite(call: Call, rng: np.random.Generator) -> Call:
     values = (math.nan, math.inf, -math.inf)
-    return call.having({number: _place_values(call.arrays[number], values, rng, 3) for number in call.floats})
+    return _with_floats(call, lambda array: _place_values(array, values, rng, 3))
 
 
 def _one_nan(call: Call, rng: np.random.Generator) -> Call:
@@ -194,7 +199,7 @@ def _tails(call: Call, rng: np.random.Generator) -> Call:
         with np.errstate(over="ignore"):
             return _place_values(array, values, rng, (array.size + 1) // 2)
 
-    return call.having({number: of(call.arrays[number]) for number in call.floats})
+    return _with_floats(call, of)
 
 
 def _spread(call: Call, rng: np.random.Generator) -> Call:
@@ -206,7 +211,7 @@ def _spread(call: Call, rng: np.random.Generator) -> Call:
         magnitudes = np.where(orders == 0, rng.uniform(0, 3, array.shape), orders)
         return np.asarray(10**magnitudes * rng.choice((-1.0, 1.0), array.shape), array.dtype)
 
-    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+    return _with_floats(call, draw_like)
 
 
 def _moderate(call: Call, rng: np.random.Generator) -> Call:
@@ -215,7 +220,7 @@ def _moderate(call: Call, rng: np.random.Generator) -> Call:
     def draw_like(array: Array) -> Array:
         return np.asarray(rng.uniform(-40, 40, array.shape), array.dtype)
 
-    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+    return _with_floats(call, draw_like)
 
 
 def _vast(call: Call, rng: np.random.Generator) -> Call:
@@ -225,19 +230,19 @@ def _vast(call: Call, rng: np.random.Generator) -> Call:
         signs = np.where(array < 0, -1.0, 1.0)
         return np.asarray(10 ** rng.uniform(1, 6, array.shape) * signs, array.dtype)
 
-    return call.having({number: draw_like(call.arrays[number]) for number in call.floats})
+    return _with_floats(call, draw_like)
 
 
 def _alike(call: Call, rng: np.random.Generator) -> Call:
     """Put one large value at all places, so that differences are zero."""
     most = MOST.get(call.dtype, MOST["float32"])
     value = float(rng.uniform(1, 9)) * min(1e10, most / 100)
-    return call.having({number: np.full_like(call.arrays[number], value) for number in call.floats})
+    return _with_floats(call, lambda array: np.full_like(array, value))
 
 
 def _all_negative(call: Call, rng: np.random.Generator) -> Call:
     """Make all values negative. Many reductions and poolings start at zero."""
-    return call.having({number: -np.abs(call.arrays[number]) - 1 for number in call.floats})
+    return _with_floats(call, lambda array: -np.abs(array) - 1)
 
 
 def _is_sizable(call: Call) -> bool:
@@ -298,7 +303,7 @@ def _without_elements(call: Call, rng: np.random.Generator) -> Call:
 
 
 def _zeros(call: Call, rng: np.random.Generator) -> Call:
-    return call.having({number: np.zeros_like(call.arrays[number]) for number in call.floats})
+    return _with_floats(call, np.zeros_like)
 
 
 def _can_be_shorter(call: Call) -> bool:
@@ -394,7 +399,7 @@ def _is_real_or_whole(call: Call) -> bool:
 VARIANTS: Sequence[Variant] = (
     Variant("non-finite", NON_FINITE, _has_floats, _non_finite),
     Variant(NAN, NON_FINITE, _has_floats, _one_nan),
-    Variant("infinity", NON_FINITE, _has_floats, _one_infinity),
+    Variant(INFINITY, NON_FINITE, _has_floats, _one_infinity),
     Variant("tails", TAILS, _has_floats, _tails),
     Variant("alike", TAILS, _has_floats, _alike),
     Variant("negative", TAILS, _has_floats, _all_negative),

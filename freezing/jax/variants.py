@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from freezing.common import domain, variants
+from freezing.common.derivatives import LEAST_TOLERANCES
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
 from freezing.common.parts import (
@@ -68,10 +69,6 @@ DTYPES = "dtypes"
 """The kind of variants in another dtype. It exists only on the command line."""
 GRADIENT_LIMITS, GRADIENT_DTYPES = f"{GRADIENT}-limits", f"{GRADIENT}-{DTYPES}"
 """The kinds of gradients at NaN and infinity, and of gradients in 16 bits."""
-LEAST_TOLERANCES = 100
-"""The largest element of such a gradient exceeds so many absolute tolerances."""
-INFINITY = "infinity"
-"""The variant with one infinity."""
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
@@ -332,7 +329,7 @@ def draw_gradients_at_limits(drawing: Drawing) -> None:
 
     floats = [sample for sample in drawing.samples if sample.dtype == DTYPE and is_small(sample)][:MOST_TRIED]
     for variant in variants.VARIANTS:
-        if variant.name in (variants.NAN, INFINITY):
+        if variant.name in (variants.NAN, variants.INFINITY):
             gate = SampleGate(Gradient(drawing.name, GRADIENT, at_limits=True), drawing.pack)
             drawing.admit(gate, (partial(derive, sample, variant) for sample in floats), 1)
 
@@ -512,7 +509,7 @@ def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
     """Return the kinds of a variant as they are named on the command line."""
     if GRADIENT in case["tags"] and case["dtype"] in LOW_PRECISION:
         return {GRADIENT_DTYPES}
-    if case["name"].endswith((f"-{GRADIENT}-{variants.NAN}", f"-{GRADIENT}-{INFINITY}")):
+    if case["name"].endswith((f"-{GRADIENT}-{variants.NAN}", f"-{GRADIENT}-{variants.INFINITY}")):
         return {GRADIENT_LIMITS}
     kinds = {tag for tag in case["tags"] if tag in KINDS}
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())

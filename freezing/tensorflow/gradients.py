@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 from freezing.common import differences, limits
 from freezing.common.agreement import Reference
+from freezing.common.derivatives import LEAST_TOLERANCES
 from freezing.common.differences import Array, weights_of
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.parts import NOT_FINITE
@@ -34,8 +35,6 @@ DTYPE = "float32"
 """The dtype of most derivatives, and of the stored weights."""
 LARGEST = 1e3
 """The largest input of a derivative by differences. At larger inputs a step is lost in the rounding of float64."""
-LEAST_TOLERANCES = 100
-"""The largest element of a gradient at unusual values or in another dtype exceeds so many absolute tolerances."""
 AGREEMENT = 1e-5
 """The largest error of a second derivative by differences, relative to its largest element. A step across a kink gives
 a larger one."""

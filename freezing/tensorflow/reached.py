@@ -25,7 +25,7 @@ from runners.suite.second_shapes import LARGE
 from runners.tensorflow import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
-COVERED = "raw_operations.json"
+OPERATIONS_FILE = "raw_operations.json"
 RAW = "tf.raw_ops"
 MOST_TRACED = 14
 """The maximum number of cases of a function that are traced. Each has other arguments besides its arrays."""
@@ -36,7 +36,7 @@ MOST_FUNCTIONS = 3
 def functions_by_operation(suite: Path = SUITE) -> Mapping[str, Sequence[str]]:
     """Return the raw operations that public functions run, and for each a few of these functions, read from the
     file."""
-    content: Mapping[str, Sequence[str]] = json.loads((suite / COVERED).read_text())
+    content: Mapping[str, Sequence[str]] = json.loads((suite / OPERATIONS_FILE).read_text())
     return content
 
 
@@ -97,7 +97,7 @@ def main() -> int:
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
     warnings.simplefilter("ignore")
     lines = [f"{json.dumps(name)}: {json.dumps(own)}" for name, own in find_covered(packs_in(SUITE)).items()]
-    (SUITE / COVERED).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    (SUITE / OPERATIONS_FILE).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     return 0
 
 

@@ -33,7 +33,18 @@ from freezing.common.parts import LISTED, LISTED_VARIANTS, Reason, add_variants,
 from freezing.common.restart import fix_hashes
 from freezing.common.samples import Sample
 from freezing.common.second_shapes import keep_second_shapes
-from freezing.common.variants import MODERATE, SIZED_LARGE, SIZED_ODD, TAILS, VARIANTS, VAST, Call, Variant
+from freezing.common.variants import (
+    INFINITY,
+    MODERATE,
+    NAN,
+    SIZED_LARGE,
+    SIZED_ODD,
+    TAILS,
+    VARIANTS,
+    VAST,
+    Call,
+    Variant,
+)
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, NON_FINITE, REFUSES, Judge
@@ -73,8 +84,8 @@ indices for which the documentation of a similar function leaves the result to e
 FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
 """Names of gradients whose arrays must fit the shape, window and strides of another operation. The CPU does not check
 this, so with larger numbers only the CPU would accept the calls."""
-NAN, INFINITY, ALIKE = "nan", "infinity", "alike"
-"""Names of variants."""
+ALIKE = "alike"
+"""The variant with one value everywhere."""
 MOST_DIFFERENTIATED = 3
 """The maximum number of cases of a function that are differentiated at one group of unusual values."""
 MOST_BASES = 2

@@ -75,7 +75,7 @@ def _has_no_batch(call: Call) -> bool:
     return not has_mask and is_contiguous(call) and all(call.arrays[number].ndim == axes for number in call.inputs)
 
 
-def _batched(call: Call, rng: np.random.Generator) -> Call:
+def _with_batch(call: Call, rng: np.random.Generator) -> Call:
     """Add a batch axis to each input, and repeat the input along it."""
     numbers = [slot["array"] for slot in slots(call.written["tuple"][3])]
     rows = LARGE_ELEMENTS // call.arrays[numbers[0]].size + 1
@@ -84,7 +84,9 @@ def _batched(call: Call, rng: np.random.Generator) -> Call:
     # The hidden state of several steps has the batch after the layers, whatever ``batch_first`` says.
     other_axis = 1 if name in IN_STEPS else axis
     axes = [axis, *[other_axis] * (len(numbers) - 1)]
-    return call.having({number: _repeat(call.arrays[number], rows, one) for number, one in zip(numbers, axes)})
+    return call.having(
+        {number: _repeat(call.arrays[number], rows, one) for number, one in zip(numbers, axes, strict=True)}
+    )
 
 
 def _repeat(array: Array, rows: int, axis: int) -> Array:
@@ -98,5 +100,5 @@ def _options(call: Call) -> Sequence[Any]:
 
 LARGE_OF_TORCH: Sequence[Variant] = (
     Variant("sized-distinct", SIZED_LARGE, _can_be_distinct, _distinct),
-    Variant("sized-batch", SIZED_ROWS, _has_no_batch, _batched),
+    Variant("sized-batch", SIZED_ROWS, _has_no_batch, _with_batch),
 )

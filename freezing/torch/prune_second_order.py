@@ -29,8 +29,8 @@ def reason_of(frozen_case: Frozen, subjects: Mapping[str, GatedFunction], packs:
     """Return why the case is left out, or None if it stays."""
     if SECOND_ORDER not in frozen_case["tags"] or NAME in frozen_case["call"]:
         return None
-    expected = [packs.array(digest) for digest in frozen_case["expected"]]
-    if derivatives.are_zero(Tolerance(*frozen_case["tolerance"]), expected):
+    second_derivatives = [packs.array(digest) for digest in frozen_case["expected"]]
+    if derivatives.are_zero(Tolerance(*frozen_case["tolerance"]), second_derivatives):
         return derivatives.ZERO
     sample = Sample(
         frozen_case["name"],

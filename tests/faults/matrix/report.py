@@ -69,9 +69,9 @@ def _faults(verdicts: Sequence[Verdict]) -> Iterator[str]:
     yield "| place | faults | kinds | kinds that this machine could not cause |\n| --- | ---: | ---: | --- |"
     for place in Component:
         names = [kind.name for kind in KINDS if kind.place is place]
-        caused = [name for name in names if counts[name]]
+        kind_count = sum(counts[name] > 0 for name in names)
         impossible = ", ".join(name for name in names if not counts[name])
-        yield f"| {place} | {sum(counts[name] for name in names)} | {len(caused)} | {impossible} |"
+        yield f"| {place} | {sum(counts[name] for name in names)} | {kind_count} | {impossible} |"
 
 
 def _jobs(verdicts: Sequence[Verdict]) -> Iterator[str]:

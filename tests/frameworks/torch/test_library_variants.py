@@ -101,8 +101,8 @@ def test_no_second_derivative_is_zero_within_its_tolerance() -> None:
     packs = packs_in(FOLDER)
     for case in packs.cases:
         if SECOND_ORDER in case["tags"]:
-            expected = [packs.array(digest) for digest in case["expected"]]
-            assert not are_zero(Tolerance(*case["tolerance"]), expected), (case["function"], case["name"])
+            derivatives = [packs.array(digest) for digest in case["expected"]]
+            assert not are_zero(Tolerance(*case["tolerance"]), derivatives), (case["function"], case["name"])
 
 
 def test_a_second_derivative_that_last_digits_decide_is_left_out(

@@ -208,15 +208,15 @@ def test_a_text_that_code_may_pass_is_no_flag(code: str) -> None:
     assert flag_of(code) is None
 
 
-CONFIGURED = "def step(x, config):\n    if config.mask:\n        torch.lu(x)\n"
+USES_CONFIG = "def step(x, config):\n    if config.mask:\n        torch.lu(x)\n"
 
 
 def test_an_entry_of_a_configuration_that_is_false_is_a_flag() -> None:
-    assert flag_of(CONFIGURED + "CONFIG = dict(mask=False)") == Flag("mask")
-    assert flag_of(CONFIGURED + "CONFIG = {'mask': False}") == Flag("mask")
-    assert flag_of(CONFIGURED + "CONFIG = {'mask': True}") is None
-    assert flag_of(CONFIGURED + "CONFIG = dict(mask=False)\nOTHER = dict(mask=True)") is None
-    assert flag_of(CONFIGURED) is None
+    assert flag_of(USES_CONFIG + "CONFIG = dict(mask=False)") == Flag("mask")
+    assert flag_of(USES_CONFIG + "CONFIG = {'mask': False}") == Flag("mask")
+    assert flag_of(USES_CONFIG + "CONFIG = {'mask': True}") is None
+    assert flag_of(USES_CONFIG + "CONFIG = dict(mask=False)\nOTHER = dict(mask=True)") is None
+    assert flag_of(USES_CONFIG) is None
 
 
 def test_a_flag_that_is_off_may_be_passed_on_by_position() -> None:
