@@ -1,7 +1,7 @@
 """``python -m bench [NAME ...]`` runs all benches, or the named ones.
 
-Each measured value (``Figure``) is printed on stdout as one line of JSON. Progress goes to stderr. The exit code is 0
-if all benches ran, whatever they measured, and 2 if a bench could not run.
+Each measured value (``MeasuredFigure``) is printed on stdout as one line of JSON. Progress goes to stderr. The exit
+code is 0 if all benches ran, whatever they measured, and 2 if a bench could not run.
 """
 
 from __future__ import annotations

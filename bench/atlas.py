@@ -18,7 +18,7 @@ import psutil
 from bench import charted
 from bench.bench_instance import BenchInstance, coordinator, database
 from bench.charted import Size
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import folder, say
 from bench.reader import BESIDE_MS, FIRST_BYTE_MS, asked_beside, first_bytes, wait_for_atlas
 from coordinator.atlas.addresses import as_link, framework_path, function_path
@@ -30,7 +30,7 @@ OUTCOMES = CAMPAIGNS * SIZE.outcomes
 BUILT_CPU_S = 60.0
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place, database(place) as dsn:
         began = time.monotonic()
         asyncio.run(charted.make(dsn, *_campaigns()))
@@ -54,7 +54,7 @@ def _pages() -> dict[str, str]:
     }
 
 
-def _start(instance: BenchInstance) -> Iterator[Figure]:
+def _start(instance: BenchInstance) -> Iterator[MeasuredFigure]:
     """Measure the first build of the atlas: the responses during the build, its duration, and the latency of
     /healthz."""
     began = time.monotonic()
@@ -66,7 +66,7 @@ def _start(instance: BenchInstance) -> Iterator[Figure]:
     cpu_s = times.user + times.system + times.children_user + times.children_system
     say("atlas", f"built in {took:.1f} s and {cpu_s:.1f} s of CPU; /healthz waited {max(healthz_ms):.0f} ms at most")
     size = {"outcomes": OUTCOMES, "campaigns": CAMPAIGNS}
-    yield Figure(
+    yield MeasuredFigure(
         "pending_front",
         middle(pending_ms) if pending_ms else None,
         "ms",
@@ -76,7 +76,7 @@ def _start(instance: BenchInstance) -> Iterator[Figure]:
         spread=spread(pending_ms) if pending_ms else (),
         detail=size,
     )
-    yield Figure(
+    yield MeasuredFigure(
         "first_atlas",
         cpu_s,
         "s",
@@ -84,7 +84,7 @@ def _start(instance: BenchInstance) -> Iterator[Figure]:
         met=cpu_s < BUILT_CPU_S,
         detail={"wall_s": took, "held_mb": process.memory_info().rss / 1_000_000, **size},
     )
-    yield Figure(
+    yield MeasuredFigure(
         "healthz_beside_atlas",
         max(healthz_ms),
         "ms",

@@ -21,18 +21,15 @@ TASKS = 5_000
 LIMIT_S = 300.0
 
 
-class NotRunError(Exception):
-    """Celery could not be measured on this machine. The message is the reason."""
-
-
 @dataclass(frozen=True)
-class Baseline:
+class CeleryRate:
     per_second: float
     tasks: int
     words: str
 
 
-def tasks_per_second() -> Baseline:
+def tasks_per_second() -> CeleryRate:
+    """Raises ``CannotRunError`` if Celery cannot be measured on this machine."""
     redis = _redis_server()
     with folder() as place:
         python = _environment(place / "venv")
@@ -40,22 +37,19 @@ def tasks_per_second() -> Baseline:
         # Nothing is written to disk, which is an advantage for Celery.
         command = [redis, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
         variables = {"CELERY_BENCH_REDIS": f"redis://127.0.0.1:{port}/0"}
-        try:
-            with process(command, log) as server:
-                wait_until(lambda: True if "eady to accept" in log.read_text(errors="replace") else None, server, log)
-                _run([str(python), "-m", "bench.celery_tasks", "submit", str(TASKS)], variables)
-                workers = os.cpu_count() or 1
-                worker = [
-                    str(python), "-m", "celery", "-A", "bench.celery_tasks", "worker", "--pool", "prefork",
-                    "--concurrency", str(workers), "--loglevel", "ERROR",
-                    "--without-gossip", "--without-mingle", "--without-heartbeat",
-                ]  # fmt: skip
-                with process(worker, place / "celery.log", variables):
-                    output = _run([str(python), "-m", "bench.celery_tasks", "wait", str(TASKS)], variables)
-        except CannotRunError as error:
-            raise NotRunError(str(error)) from error
+        with process(command, log) as server:
+            wait_until(lambda: True if "eady to accept" in log.read_text(errors="replace") else None, server, log)
+            _run([str(python), "-m", "bench.celery_tasks", "submit", str(TASKS)], variables)
+            workers = os.cpu_count() or 1
+            worker = [
+                str(python), "-m", "celery", "-A", "bench.celery_tasks", "worker", "--pool", "prefork",
+                "--concurrency", str(workers), "--loglevel", "ERROR",
+                "--without-gossip", "--without-mingle", "--without-heartbeat",
+            ]  # fmt: skip
+            with process(worker, place / "celery.log", variables):
+                output = _run([str(python), "-m", "bench.celery_tasks", "wait", str(TASKS)], variables)
     version, rate = output.split()
-    return Baseline(float(rate), TASKS, f"Celery {version}, {workers} prefork workers, results in Redis, no-op tasks")
+    return CeleryRate(float(rate), TASKS, f"Celery {version}, {workers} prefork workers, results in Redis, no-op tasks")
 
 
 def _redis_server() -> str:
@@ -66,7 +60,7 @@ def _redis_server() -> str:
         _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "redis-server"], quiet)
         redis_server = shutil.which("redis-server")
     if redis_server is None:
-        raise NotRunError(
+        raise CannotRunError(
             f"redis-server was not found: install Redis; or let this script install Redis: set {INSTALL}=1 and run the "
             "script as root on a machine with apt-get"
         )
@@ -76,7 +70,9 @@ def _redis_server() -> str:
 def _environment(path: Path) -> Path:
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None:
-        raise NotRunError("uv was not found beside this Python or on PATH, and is needed to install Celery: install uv")
+        raise CannotRunError(
+            "uv was not found beside this Python or on PATH, and is needed to install Celery: install uv"
+        )
     _run([uv, "venv", "--quiet", "--python", sys.executable, str(path)])
     python = path / "bin" / "python"
     _run([uv, "pip", "install", "--quiet", "--python", str(python), "celery[redis]"])
@@ -94,8 +90,12 @@ def _run(command: Sequence[str], variables: dict[str, str] | None = None) -> str
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NotRunError(f"{command[0]} took longer than {LIMIT_S:.0f} s: run the bench on an idle machine") from error
+        raise CannotRunError(
+            f"{command[0]} took longer than {LIMIT_S:.0f} s: run the bench on an idle machine"
+        ) from error
     if completed_process.returncode:
         last = (completed_process.stderr.strip() or completed_process.stdout.strip() or "no output").splitlines()[-1]
-        raise NotRunError(f"`{' '.join(command)}` failed ({last}): run this command by itself to see its whole output")
+        raise CannotRunError(
+            f"`{' '.join(command)}` failed ({last}): run this command by itself to see its whole output"
+        )
     return completed_process.stdout

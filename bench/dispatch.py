@@ -17,9 +17,9 @@ import asyncpg
 
 from bench import ceiling
 from bench.bench_instance import BenchInstance, database, instant_instance
-from bench.celery_baseline import NotRunError, tasks_per_second
-from bench.figure import Figure, middle, spread
-from bench.place import folder, say
+from bench.celery_baseline import tasks_per_second
+from bench.figure import MeasuredFigure, middle, spread
+from bench.place import CannotRunError, folder, say
 from coordinator.dispatch.outcome_writer import BATCH
 from coordinator.dispatch.runner_state_machine import MAX_CLAIM
 
@@ -31,12 +31,12 @@ LEAST_OF_CEILING = 0.6
 TIMES_CELERY = 4.0
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place, database(place) as dsn:
         rates, ceilings, starts = _measure(place, dsn)
     jobs = CASES * RUNS
     shares = [rate / top for rate, top in zip(rates, ceilings, strict=True)]
-    yield Figure(
+    yield MeasuredFigure(
         "stored_jobs",
         middle(rates),
         "jobs/s",
@@ -50,7 +50,7 @@ def run() -> Iterator[Figure]:
         detail={"jobs": jobs, "rounds": rates, "ceiling_rounds": ceilings},
     )
     yield _against_celery(middle(rates))
-    yield Figure(
+    yield MeasuredFigure(
         "submit_to_start",
         middle(starts),
         "ms",
@@ -102,14 +102,14 @@ async def _arrival(dsn: str, campaign: int) -> int:
         await connection.close()
 
 
-def _against_celery(rate: float) -> Figure:
+def _against_celery(rate: float) -> MeasuredFigure:
     target = f"at least {TIMES_CELERY:g} times Celery with Redis storing its results"
     try:
         say("dispatch", "Celery with Redis")
         baseline = tasks_per_second()
-    except NotRunError as error:
-        return Figure("stored_jobs_to_celery", rate, "jobs/s", target, None, baseline=f"not run: {error}")
-    return Figure(
+    except CannotRunError as error:
+        return MeasuredFigure("stored_jobs_to_celery", rate, "jobs/s", target, None, baseline=f"not run: {error}")
+    return MeasuredFigure(
         "stored_jobs_to_celery",
         rate,
         "jobs/s",

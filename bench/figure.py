@@ -1,4 +1,4 @@
-"""``Figure``: one measured value, its baseline from the same run, and its goal.
+"""``MeasuredFigure``: one measured value, its baseline from the same run, and its goal.
 
 Each figure is printed on stdout as one line of JSON. Only ``here`` does I/O: it reads properties of the machine.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Figure:
+class MeasuredFigure:
     """One measured value. ``met`` is None if there is no goal, or if the value could not be measured."""
 
     name: str

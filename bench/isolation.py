@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import PROJECT, CannotRunError, say
 from protocol.catalogue import CatalogueCase
 from protocol.enums import TimingPolicy
@@ -41,14 +41,14 @@ TIMES_SHARED = 1.5
 LIMIT_S = 600.0
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     measurements = asyncio.run(_measure(seed))
     alone = middle(measurements.isolated)
     count = len(measurements.functions)
     everything = sum(measurements.fresh) / len(measurements.fresh) * count
     detail = {"functions": count, "cases": measurements.cases, "verdicts": measurements.verdicts}
-    yield Figure(
+    yield MeasuredFigure(
         "against_interpreters",
         measurements.start_s + alone,
         "s",
@@ -84,7 +84,7 @@ def run() -> Iterator[Figure]:
         ),
     ):
         ratios = [one / other for one, other in zip(measurements.isolated, rounds, strict=True)]
-        yield Figure(
+        yield MeasuredFigure(
             name,
             alone,
             "s",

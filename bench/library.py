@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.bench_instance import BenchInstance, coordinator, database, runner
 from bench.environment import python_of
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import PROJECT, CannotRunError, folder, say
 from coordinator.cli.local import slots_here
 
@@ -29,7 +29,7 @@ LIMITS_S = {"cpu": {"library": 180.0, "library_quick": 60.0}, "xla": {"library":
 MOST_OVERHEAD = 1.25
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     target = os.environ.get(TARGET) or "torch/cpu"
     device = target.partition("/")[2]
     with (
@@ -43,7 +43,7 @@ def run() -> Iterator[Figure]:
             chart_s, loop_s, counters = _rounds(instance, target, suite, place)
             ratios = [one / other for one, other in zip(chart_s, loop_s, strict=True)]
             limit = LIMITS_S.get(device, {}).get(suite)
-            yield Figure(
+            yield MeasuredFigure(
                 suite,
                 middle(chart_s),
                 "s",
@@ -53,7 +53,7 @@ def run() -> Iterator[Figure]:
                 spread=spread(chart_s),
                 detail={"target": target, "slots": slots, "rounds": chart_s, "counters": counters},
             )
-            yield Figure(
+            yield MeasuredFigure(
                 f"{suite}_against_a_loop",
                 middle(chart_s),
                 "s",

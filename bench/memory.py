@@ -22,7 +22,7 @@ import psutil
 
 from bench.bench_instance import BenchInstance, coordinator, database, instant_runner, runner
 from bench.environment import INSTALL
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from bench.instant_runner import SECRET
 from bench.place import PROJECT, CannotRunError, folder, say
 
@@ -37,14 +37,14 @@ ASSESSMENT_MB, ASSESSMENT_S = 300.0, 20.0
 LOOK_EVERY_S = 0.1
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     yield from _assessment()
     with folder() as place, database(place) as dsn, coordinator(dsn, place) as instance:
         yield from _coordinator(instance, place)
         yield from _supervisor(instance, place)
 
 
-def _coordinator(instance: BenchInstance, place: Path) -> Iterator[Figure]:
+def _coordinator(instance: BenchInstance, place: Path) -> Iterator[MeasuredFigure]:
     idle = held_mb(instance.pid)
     with instant_runner(CASES, place) as (url, _):
         runner_id = instance.register(url, SECRET)
@@ -69,7 +69,7 @@ def _coordinator(instance: BenchInstance, place: Path) -> Iterator[Figure]:
     )
 
 
-def _supervisor(instance: BenchInstance, place: Path) -> Iterator[Figure]:
+def _supervisor(instance: BenchInstance, place: Path) -> Iterator[MeasuredFigure]:
     with runner("torch/cpu", place) as (url, secret, pid):
         idle = held_mb(pid)
         instance.register(url, secret)
@@ -84,12 +84,12 @@ def _supervisor(instance: BenchInstance, place: Path) -> Iterator[Figure]:
         yield _figure("supervisor_after_work", after, SUPERVISOR_MB, {"measure": measure(pid), "jobs": jobs})
 
 
-def _assessment() -> Iterator[Figure]:
+def _assessment() -> Iterator[MeasuredFigure]:
     with folder() as place:
         uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
         if uv is None or os.environ.get(INSTALL) != "1":
             reason = f"not measured: set {INSTALL}=1 and install uv"
-            yield Figure("assessment", None, "MB", f"under {ASSESSMENT_MB:g} MB", None, reason)
+            yield MeasuredFigure("assessment", None, "MB", f"under {ASSESSMENT_MB:g} MB", None, reason)
             return
         requirement = f"{PACKAGE}=={VERSION}"
         install = [uv, "pip", "install", "--quiet", "--no-deps", "--python", sys.executable, "--target", str(place)]
@@ -107,7 +107,7 @@ def _assessment() -> Iterator[Figure]:
             )
     say("memory", f"assessment of {requirement}: {peak_mb:.0f} MB, {seconds:.0f} s")
     yield _figure("assessment", peak_mb, ASSESSMENT_MB, {"measure": measure(os.getpid()), "package": requirement})
-    yield Figure(
+    yield MeasuredFigure(
         "assessment_time",
         seconds,
         "s",
@@ -129,8 +129,8 @@ def _peak_mb(child: subprocess.Popen[bytes]) -> float:
     return peak_mb
 
 
-def _figure(name: str, value: float, limit: float, detail: dict[str, object]) -> Figure:
-    return Figure(
+def _figure(name: str, value: float, limit: float, detail: dict[str, object]) -> MeasuredFigure:
+    return MeasuredFigure(
         name,
         value,
         "MB",

@@ -22,7 +22,7 @@ import psutil
 from bench import charted
 from bench.bench_instance import BenchInstance, coordinator, database
 from bench.charted import Size
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.memory import held_mb, measure
 from bench.place import CannotRunError, folder, say
 from bench.reader import (
@@ -52,7 +52,7 @@ FUNCTION = "wide.module_1.function_1"
 PAINTED = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)))"
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place, database(place) as dsn:
         began = time.monotonic()
         campaigns = asyncio.run(charted.make(dsn, *SIZES))
@@ -96,7 +96,7 @@ def _pages(wide: int, again: int, job: int) -> dict[str, str]:
     }
 
 
-def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
+def _large(instance: BenchInstance, large: int, job: int) -> Iterator[MeasuredFigure]:
     """Measure the pages and the paged REST responses of the large campaign. Then measure the exports of the whole
     campaign."""
     campaign, rest, function = f"/campaigns/{large}", f"/api/v1/campaigns/{large}", LARGE.names[0]
@@ -140,7 +140,7 @@ def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
             waits[name] = max(asked_ms)
             say("pages", f"large {name}: whole {whole / 1000:.1f} s, /healthz meanwhile {waits[name]:.0f} ms at most")
             is_file = name in exports
-            yield Figure(
+            yield MeasuredFigure(
                 f"whole_large_{name}",
                 whole / 1000,
                 "s",
@@ -151,7 +151,7 @@ def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
     with asked_beside(instance) as asked_ms:
         yield _report(instance, large, LARGE, "_large")
     waits["report"] = max(asked_ms)
-    yield Figure(
+    yield MeasuredFigure(
         "healthz_beside_wholes",
         max(waits.values()),
         "ms",
@@ -162,7 +162,7 @@ def _large(instance: BenchInstance, large: int, job: int) -> Iterator[Figure]:
     )
 
 
-def _matrix(instance: BenchInstance, campaign: int) -> Figure:
+def _matrix(instance: BenchInstance, campaign: int) -> MeasuredFigure:
     try:
         from scripts import chromium
     except ImportError as error:
@@ -183,7 +183,7 @@ def _matrix(instance: BenchInstance, campaign: int) -> Figure:
         rows = page.locator("table tbody tr").count()
         metrics = {metric["name"]: metric["value"] for metric in devtools.send("Performance.getMetrics")["metrics"]}
     say("pages", f"matrix: interactive after {middle(durations_ms):.0f} ms")
-    return Figure(
+    return MeasuredFigure(
         "matrix_interactive",
         middle(durations_ms),
         "ms",
@@ -202,7 +202,7 @@ def _browser_ms(metrics: dict[str, float]) -> dict[str, float]:
     return {label: 1000 * metrics[name] for name, label in parts.items()}
 
 
-def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") -> Figure:
+def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") -> MeasuredFigure:
     began = time.perf_counter()
     answer = instance.http.get(f"/campaigns/{campaign}/report", timeout=600.0)
     took = time.perf_counter() - began
@@ -212,7 +212,7 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
             "read its log"
         )
     say("pages", f"report{name}: {took:.1f} s, {len(answer.content):,} bytes")
-    return Figure(
+    return MeasuredFigure(
         f"report{name}",
         took,
         "s",
@@ -223,11 +223,11 @@ def _report(instance: BenchInstance, campaign: int, size: Size, name: str = "") 
     )
 
 
-def _memory(instance: BenchInstance, outcomes: int, name: str = "") -> Figure:
+def _memory(instance: BenchInstance, outcomes: int, name: str = "") -> MeasuredFigure:
     """Measure the coordinator's highest resident set size, as recorded by the kernel."""
     peak = _peak_mb(instance.pid)
     say("pages", f"coordinator{name}: at most {peak:.0f} MB")
-    return Figure(
+    return MeasuredFigure(
         f"coordinator_peak{name}",
         peak,
         "MB",

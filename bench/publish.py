@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import folder, say
 from coordinator.assess.evidence import TargetEvidence
 from coordinator.assess.evidence_file import load_shipped
@@ -50,7 +50,7 @@ SEARCHED_MS = """text => {
 }"""
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     targets = _targets()
     with folder() as place:
         site = place / "site"
@@ -67,7 +67,7 @@ def run() -> Iterator[Figure]:
         yield from _front_in_browser(site / "index.html", size)
 
 
-def _sizes(site: Path, size: dict[str, int]) -> Iterator[Figure]:
+def _sizes(site: Path, size: dict[str, int]) -> Iterator[MeasuredFigure]:
     yield _below("front_page", _bytes([site / "index.html"]) / 1e3, "kB", FRONT_KB, size)
     largest = max(_bytes([path]) for path in (site / "functions").iterdir())
     yield _below("largest_function_page", largest / 1e3, "kB", FUNCTION_KB, size)
@@ -75,7 +75,7 @@ def _sizes(site: Path, size: dict[str, int]) -> Iterator[Figure]:
     yield _below("site", _bytes(files) / 1e6, "MB", SITE_MB, size)
 
 
-def _front_in_browser(front: Path, size: dict[str, int]) -> Iterator[Figure]:
+def _front_in_browser(front: Path, size: dict[str, int]) -> Iterator[MeasuredFigure]:
     from scripts import chromium
 
     path = chromium.find()
@@ -97,8 +97,8 @@ def _front_in_browser(front: Path, size: dict[str, int]) -> Iterator[Figure]:
         yield replace(figure, n=len(values_ms), spread=spread(values_ms))
 
 
-def _below(name: str, value: float, unit: str, limit: float, size: dict[str, int]) -> Figure:
-    return Figure(name, value, unit, target=f"under {limit:g} {unit}", met=value < limit, detail=dict(size))
+def _below(name: str, value: float, unit: str, limit: float, size: dict[str, int]) -> MeasuredFigure:
+    return MeasuredFigure(name, value, unit, target=f"under {limit:g} {unit}", met=value < limit, detail=dict(size))
 
 
 def _bytes(paths: Sequence[Path]) -> int:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from bench.bench_instance import BenchInstance
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import CannotRunError, say
 
 READS = 5
@@ -54,13 +54,13 @@ def read(http: httpx.Client, path: str) -> tuple[float, float]:
     return 1000 * (first - began), 1000 * (time.perf_counter() - began)
 
 
-def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -> Iterator[Figure]:
+def first_bytes(bench: str, instance: BenchInstance, pages: Mapping[str, str]) -> Iterator[MeasuredFigure]:
     """Measure the time to the first byte of each page."""
     with page_client(instance) as http:
         for name, path in pages.items():
             firsts, wholes = zip(*(read(http, path) for _ in range(READS)), strict=True)
             say(bench, f"{name}: first byte {middle(firsts):.0f} ms, whole {middle(wholes):.0f} ms")
-            yield Figure(
+            yield MeasuredFigure(
                 f"first_byte_{name}",
                 middle(firsts),
                 "ms",

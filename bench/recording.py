@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import say
 from runners.suite.recording.book import Book
 from runners.suite.recording.recorder import RecordingOptions
@@ -36,7 +36,7 @@ Program = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ProgramTimes:
     bare_s: list[float]
     recorded_s: list[float]
     entries: int
@@ -48,7 +48,7 @@ class Measurement:
         return [seconds / bare_s for bare_s, seconds in zip(self.bare_s, self.recorded_s, strict=True)]
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     for name, program, detail in (
@@ -62,9 +62,9 @@ def run() -> Iterator[Figure]:
         yield _figure(name, _measure(program), detail)
 
 
-def _figure(name: str, measurement: Measurement, detail: dict[str, int]) -> Figure:
+def _figure(name: str, measurement: ProgramTimes, detail: dict[str, int]) -> MeasuredFigure:
     ratios = measurement.ratios
-    return Figure(
+    return MeasuredFigure(
         name,
         middle(measurement.recorded_s),
         "s",
@@ -79,9 +79,9 @@ def _figure(name: str, measurement: Measurement, detail: dict[str, int]) -> Figu
     )
 
 
-def _measure(program: Program) -> Measurement:
+def _measure(program: Program) -> ProgramTimes:
     program()
-    measurement = Measurement([], [], _record(program)[1])
+    measurement = ProgramTimes([], [], _record(program)[1])
     for _ in range(ROUNDS):
         measurement.bare_s.append(_seconds(program))
         measurement.recorded_s.append(_record(program)[0])

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from bench.bench_instance import BenchInstance, coordinator, database, runner
 from bench.busy import busy
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from bench.place import folder, say
 from bench.slowed import FACTOR, VARIABLE
 from coordinator.database.connection import engine as make_engine
@@ -45,25 +45,25 @@ INSUFFICIENT = 0.05
 CAMPAIGN_LIMIT_S = 3600.0
 
 
-class Campaign(NamedTuple):
+class CampaignLatencies(NamedTuple):
     """The latencies from one campaign on the target."""
 
     levels: list[Measurement]
     cold: list[Measurement]
 
 
-class Trial(NamedTuple):
+class LoadTrial(NamedTuple):
     """Three campaigns with one load."""
 
     loops: int
     """The number of busy loops on each core."""
-    before: Campaign
-    again: Campaign
-    slower: Campaign
+    before: CampaignLatencies
+    again: CampaignLatencies
+    slower: CampaignLatencies
     planted: list[str]
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     target = os.environ.get(TARGET) or "torch/cpu"
     loads = [int(loops) for loops in (os.environ.get(LOADS) or "0,2,8").split(",")]
@@ -77,7 +77,7 @@ def run() -> Iterator[Figure]:
         yield between_loads(trials, {"target": target, "seed": seed})
 
 
-def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
+def judge(trial: LoadTrial, detail: dict[str, object]) -> list[MeasuredFigure]:
     """Count false alarms between equal campaigns, detected slowdowns, and functions without enough data."""
     same = compare_latencies(trial.before.levels, trial.again.levels)
     changes = compare_latencies(trial.before.levels, trial.slower.levels)
@@ -90,7 +90,7 @@ def judge(trial: Trial, detail: dict[str, object]) -> list[Figure]:
     ]
 
 
-def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
+def between_loads(trials: Sequence[LoadTrial], detail: dict[str, object]) -> MeasuredFigure:
     """For each two loads, compare their campaigns and count false alarms."""
     changes = [
         (f"{one.loops} and {other.loops} loops per core: {change.function}", change)
@@ -99,7 +99,7 @@ def between_loads(trials: Sequence[Trial], detail: dict[str, object]) -> Figure:
     ]
     alarms = {name: change.ratio for name, change in changes if change.changed}
     decided_count = sum(change.change != "insufficient data" for _, change in changes)
-    return Figure(
+    return MeasuredFigure(
         "false_alarms_between_loads",
         len(alarms) / len(changes),
         "share of functions",
@@ -115,12 +115,12 @@ def planted_among(functions: Sequence[str], seed: int) -> list[str]:
     return sorted(random.Random(seed).sample(sorted(functions), min(PLANTED, len(functions) // 2)))
 
 
-def _trial(instance: BenchInstance, place: Path, dsn: str, target: str, loops: int, seed: int) -> Trial:
+def _trial(instance: BenchInstance, place: Path, dsn: str, target: str, loops: int, seed: int) -> LoadTrial:
     first, again = (_campaign(instance, place, target, []) for _ in range(2))
     before = _read_campaign(dsn, first, target)
     planted_functions = planted_among(list({measurement.function for measurement in before.levels}), seed)
     slower = _campaign(instance, place, target, planted_functions)
-    return Trial(
+    return LoadTrial(
         loops, before, _read_campaign(dsn, again, target), _read_campaign(dsn, slower, target), planted_functions
     )
 
@@ -129,10 +129,12 @@ def _at(name: str, detail: dict[str, object]) -> str:
     return f"{name}_beside_{detail['loops']}_loops_a_core"
 
 
-def _false_alarms(changes: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]) -> Figure:
+def _false_alarms(
+    changes: Sequence[LatencyChange], paper: dict[str, float], detail: dict[str, object]
+) -> MeasuredFigure:
     alarms = {change.function: change.ratio for change in changes if change.changed}
     study = [name for name, ratio in paper.items() if not 1 / FACTOR < ratio < FACTOR]
-    return Figure(
+    return MeasuredFigure(
         _at("false_alarms", detail),
         len(alarms) / len(changes),
         "share of functions",
@@ -150,7 +152,7 @@ def _planted_share(
     paper: dict[str, float],
     planted_functions: Sequence[str],
     detail: dict[str, object],
-) -> Figure:
+) -> MeasuredFigure:
     change_of = {change.function: change for change in changes}
     found_functions = [name for name in planted_functions if change_of[name].change == "slower"]
     study = [name for name in planted_functions if paper.get(name, 1.0) >= FACTOR]
@@ -162,7 +164,7 @@ def _planted_share(
             f"at most {MOST_CALLED_THE_SAME} of {PLANTED} functions slowed by {FACTOR:g} times reported as unchanged"
         )
         met = len(the_same) <= MOST_CALLED_THE_SAME and len(planted_functions) == PLANTED
-    return Figure(
+    return MeasuredFigure(
         _at("planted_slowdowns_found", detail),
         float(len(found_functions)),
         f"of {len(planted_functions)} functions",
@@ -186,9 +188,9 @@ def _planted_share(
     )
 
 
-def _insufficient(changes: Sequence[LatencyChange], detail: dict[str, object]) -> Figure:
+def _insufficient(changes: Sequence[LatencyChange], detail: dict[str, object]) -> MeasuredFigure:
     unknown = {change.function: change.why for change in changes if change.change == "insufficient data"}
-    return Figure(
+    return MeasuredFigure(
         _at("insufficient_data", detail),
         len(unknown) / len(changes),
         "share of functions",
@@ -199,8 +201,8 @@ def _insufficient(changes: Sequence[LatencyChange], detail: dict[str, object]) -
     )
 
 
-def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
-    async def read() -> Campaign:
+def _read_campaign(dsn: str, campaign: int, target: str) -> CampaignLatencies:
+    async def read() -> CampaignLatencies:
         engine = make_engine(dsn)
         try:
             async with engine.connect() as connection:
@@ -209,7 +211,7 @@ def _read_campaign(dsn: str, campaign: int, target: str) -> Campaign:
                     for row in await of_campaign(connection, campaign)
                     if f"{row.framework}/{row.device}" == target
                 ]
-                return Campaign(
+                return CampaignLatencies(
                     await measurements(connection, campaign, target_id, "low_ms"),
                     await measurements(connection, campaign, target_id, "cold_ms"),
                 )

@@ -19,7 +19,7 @@ import psutil
 from bench.bench_instance import BenchInstance, coordinator, database, instant_runner
 from bench.ceiling import vacuum
 from bench.dispatch import submit_to_start
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.instant_runner import SECRET
 from bench.place import folder, say
 
@@ -74,7 +74,7 @@ def _cpu_s(process: psutil.Process) -> float:
     return 0.0
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place, database(place) as dsn:
         second = place / "second"
         second.mkdir()
@@ -85,10 +85,10 @@ def run() -> Iterator[Figure]:
             yield from _million_jobs(place, dsn, instance, meter)
         logs = [(folder / "coordinator.log").read_text() for folder in (place, second)]
         away = sum(log.count("the database is not reachable") for log in logs)
-        yield Figure("outages_logged", away, "lines", target="none: the database was reachable", met=away == 0)
+        yield MeasuredFigure("outages_logged", away, "lines", target="none: the database was reachable", met=away == 0)
 
 
-def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
+def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[MeasuredFigure]:
     with instant_runner(10, place, ["cpu"] * RUNNERS) as (url, _):
         runners = []
         for number in range(RUNNERS):
@@ -100,7 +100,7 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
         time.sleep(IDLE_S)
         usage, took_s = meter.read().since(before), time.monotonic() - began
         say("scale", f"{RUNNERS} idle runners: {usage.all / took_s:.2f} cores")
-        yield Figure(
+        yield MeasuredFigure(
             "idle_runners",
             usage.all / took_s,
             "cores",
@@ -109,7 +109,7 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
             detail={"seconds": took_s, "coordinators_cpu_s": usage.coordinators, "postgres_cpu_s": usage.postgres},
         )
         starts = [submit_to_start(instance, dsn) for _ in range(STARTS)]
-        yield Figure(
+        yield MeasuredFigure(
             "first_start",
             middle(starts),
             "ms",
@@ -122,7 +122,7 @@ def _idle_fleet(place: Path, dsn: str, instance: BenchInstance, meter: Meter) ->
             instance.remove(runner)
 
 
-def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
+def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[MeasuredFigure]:
     """Measure a campaign with as many outcomes as a survey of whole frameworks, next to a small campaign in the same
     run."""
     with instant_runner(CASES, place, [f"cpu{number}" for number in range(TARGETS)]) as (url, _):
@@ -137,7 +137,7 @@ def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> I
             rates.append(jobs / usages[-1][0].all)
             say("scale", f"{jobs} outcomes: {usages[-1][0].all:.0f} s of CPU")
         (small, _), (large, jobs) = usages
-        yield Figure(
+        yield MeasuredFigure(
             "outcomes_per_cpu_second",
             rates[1],
             "outcomes per CPU second",
@@ -157,7 +157,7 @@ def _outcomes(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> I
             instance.remove(runner)
 
 
-def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[Figure]:
+def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) -> Iterator[MeasuredFigure]:
     with instant_runner(MILLION // MILLION_RUNS, place) as (url, _):
         runner = instance.register(url, SECRET)
         # Otherwise autovacuum would do this during the measurement.
@@ -168,7 +168,7 @@ def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) 
         instance.remove(runner)
         say("scale", f"a million jobs: {usage.all:.1f} s of CPU, {took_s:.0f} s")
     plain = asyncio.run(_plain_insert(dsn))
-    yield Figure(
+    yield MeasuredFigure(
         "submit_a_million",
         usage.all,
         "CPU s",
@@ -183,7 +183,7 @@ def _million_jobs(place: Path, dsn: str, instance: BenchInstance, meter: Meter) 
     before, began = meter.read(), time.monotonic()
     instance.cancel(campaign)
     usage, took_s = meter.read().since(before), time.monotonic() - began
-    yield Figure(
+    yield MeasuredFigure(
         "cancel_a_million",
         usage.all,
         "CPU s",

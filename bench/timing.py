@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import CannotRunError, say
 from bench.tools import TOOLS, prepare
 from runners import frameworks
@@ -51,7 +51,7 @@ class Compared:
         return self.ours_us / self.theirs_us
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     framework = next((tool for tool in TOOLS if importlib.util.find_spec(tool)), None)
     if framework is None:
         raise CannotRunError("no framework is installed here: run `portolan-runner setup torch`")
@@ -63,12 +63,12 @@ def run() -> Iterator[Figure]:
     yield _without_wait(framework, module.load_device(unwaited_device), cases)
 
 
-def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[Figure]:
+def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -> Iterator[MeasuredFigure]:
     baseline = f"{TOOLS[framework].words}, in turn, same calls, same threads"
     comparisons = _compare(framework, device, cases)
     ratios = [comparison.ratio for comparison in comparisons]
     detail = {"framework": framework, "rounds": ROUNDS}
-    yield Figure(
+    yield MeasuredFigure(
         f"{framework}_median_ratio",
         middle(ratios),
         "ours / theirs",
@@ -84,7 +84,7 @@ def _against_their_tool(framework: str, device: Device, cases: Sequence[Case]) -
     long_enough = [comparison for comparison in comparisons if comparison.theirs_us > CHEAPEST_US]
     near = within([pair.ratio for pair in long_enough], EACH_WITHIN)
     far = {pair.case: pair.ratio for pair in long_enough if abs(pair.ratio - 1) > EACH_WITHIN}
-    yield Figure(
+    yield MeasuredFigure(
         f"{framework}_calls_that_agree",
         near,
         "share",
@@ -159,7 +159,7 @@ def _cost_us(framework: str, device: Device, case: Case) -> float | None:
     return cost if math.isfinite(cost) else None
 
 
-def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figure:
+def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> MeasuredFigure:
     """Measure the share of a call's time that a clock sees if it stops before the results are ready. The figure is the
     median over the cases."""
     device.prime()
@@ -172,7 +172,7 @@ def _without_wait(framework: str, device: Device, cases: Sequence[Case]) -> Figu
                 shares[case.id] = middle([_unwaited_ms(call, device.wait) for _ in range(10)]) / waiting_ms
         except Exception:
             continue
-    return Figure(
+    return MeasuredFigure(
         f"{framework}_without_wait",
         middle(list(shares.values())),
         "of the time with the wait",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from bench.figure import Figure, middle, spread
+from bench.figure import MeasuredFigure, middle, spread
 from bench.place import CannotRunError, folder, say
 from coordinator.catalogue.surfaces import array_methods
 from coordinator.catalogue.usage.counting import count_corpus
@@ -26,7 +26,7 @@ ROUNDS = 3
 IMPORT = b"import torch\nimport torch.nn.functional as F\n"
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place:
         corpus = place / "corpus"
         files = _write(corpus)
@@ -36,7 +36,7 @@ def run() -> Iterator[Figure]:
             counted_s.append(files / _core_seconds(lambda: _count(corpus)))
             say("usage", f"round {number + 1}: {counted_s[-1]:.0f} files per CPU second, plain {plain[-1]:.0f}")
     ratios = [ours / theirs for ours, theirs in zip(counted_s, plain, strict=True)]
-    yield Figure(
+    yield MeasuredFigure(
         "files_counted",
         middle(counted_s),
         "files per CPU second",

@@ -172,53 +172,53 @@ class BundleDisagreesError(BundleError):
     title = "The revision is stored with other cases"
 
 
-class RunnerError(PortolanError):
+class UnusableRunnerError(PortolanError):
     """The runner cannot be used."""
 
     status = 502
     title = "The runner cannot be used"
 
 
-class RunnerUnreachableError(RunnerError):
+class RunnerUnreachableError(UnusableRunnerError):
     """The runner does not answer."""
 
     title = "The runner does not answer"
 
 
-class RunnerRefusedError(RunnerError):
+class RunnerRefusedError(UnusableRunnerError):
     """The runner refused the secret."""
 
     title = "The runner refused the secret"
 
 
-class RecordingRefusedError(RunnerError):
+class RecordingRefusedError(UnusableRunnerError):
     """The runner did not accept the recording."""
 
     status = 409
     title = "The runner refused the recording"
 
 
-class RunnerIncompatibleError(RunnerError):
+class RunnerIncompatibleError(UnusableRunnerError):
     """The server at this address is not a runner of this protocol version."""
 
     title = "Incompatible runner"
 
 
-class RunnerAddressError(RunnerError):
+class RunnerAddressError(UnusableRunnerError):
     """Runners are not allowed at this address."""
 
     status = 422
     title = "The address is not allowed"
 
 
-class RunnerIdentityError(RunnerError):
+class RunnerIdentityError(UnusableRunnerError):
     """The runner has another identity than registered: the boot of another registration, or another target's device."""
 
     status = 409
     title = "The runner is already registered"
 
 
-class SuiteChangedError(RunnerError):
+class SuiteChangedError(UnusableRunnerError):
     """The runner's suite has the revision of a stored suite, but other cases."""
 
     status = 409
@@ -229,11 +229,11 @@ class GapError(RunnerIncompatibleError):
     """Events are missing in the stream; requesting them again may help."""
 
 
-class RunnerChangedError(RunnerError):
+class RunnerChangedError(UnusableRunnerError):
     """The runner's boot, or its suite's revision, is not the requested one."""
 
 
-class EventsTrimmedError(RunnerError):
+class EventsTrimmedError(UnusableRunnerError):
     """The runner no longer has the events that were requested, because another client acknowledged them."""
 
     def __init__(self, message: str, last_acknowledged: int | None) -> None:
@@ -243,11 +243,11 @@ class EventsTrimmedError(RunnerError):
         number."""
 
 
-class EventsAheadError(RunnerError):
+class EventsAheadError(UnusableRunnerError):
     """The runner has not issued the event after which its stream was requested."""
 
 
-class StreamClosedError(RunnerError):
+class StreamClosedError(UnusableRunnerError):
     """The runner closed its event stream, which must stay open while the runner runs."""
 
 

@@ -25,7 +25,7 @@ class RunnerError(Exception):
     exit_code = 2
 
 
-class RequestError(RunnerError):
+class RefusedRequestError(RunnerError):
     """The request cannot be carried out. ``members`` become members of the problem details in the response."""
 
     status = 422
@@ -36,56 +36,56 @@ class RequestError(RunnerError):
         self.members = members
 
 
-class AnotherBootError(RequestError):
+class AnotherBootError(RefusedRequestError):
     """The request is for another boot of the runner."""
 
     status = 409
     title = "Another boot"
 
 
-class AnotherRevisionError(RequestError):
+class AnotherRevisionError(RefusedRequestError):
     """The jobs belong to another revision of the suite."""
 
     status = 409
     title = "Another revision"
 
 
-class TooLargeError(RequestError):
+class BodyTooLargeError(RefusedRequestError):
     """The body is larger than any request needs."""
 
     status = 413
     title = "Too large"
 
 
-class TooSlowError(RequestError):
+class TooSlowError(RefusedRequestError):
     """The body of the request did not arrive in time."""
 
     status = 408
     title = "Too slow"
 
 
-class ClosedDoorError(RequestError):
+class ClosedDoorError(RefusedRequestError):
     """The runner was not started with the option that permits this request."""
 
     status = 403
     title = "Not accepted here"
 
 
-class BusyError(RequestError):
+class BusyError(RefusedRequestError):
     """The request would end work of the runner."""
 
     status = 409
     title = "Busy"
 
 
-class TrimmedError(RequestError):
+class TrimmedError(RefusedRequestError):
     """The client asked for events that were already acknowledged and discarded."""
 
     status = 410
     title = "Trimmed"
 
 
-class AheadError(RequestError):
+class AheadError(RefusedRequestError):
     """The client named an event number that the runner has not issued yet."""
 
     title = "Not issued yet"
@@ -111,7 +111,7 @@ class StepFailedError(SetupFailedError):
         self.words = list(words)
 
 
-class BundleError(RunnerError):
+class BundleWriteError(RunnerError):
     """The bundle cannot be written or continued."""
 
 

@@ -30,7 +30,7 @@ Compared = tuple[str, str, str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedOutcomes:
     """The outcomes of one suite on one device in both environments, by case."""
 
     without: Mapping[str, Compared]
@@ -93,9 +93,11 @@ def _check(places: Mapping[str, Path], suite: str, device: str, functions: Seque
     return len(again)
 
 
-def _compare(places: Mapping[str, Path], suite: str, device: str, functions: Sequence[str], name: str) -> Comparison:
+def _compare(
+    places: Mapping[str, Path], suite: str, device: str, functions: Sequence[str], name: str
+) -> PairedOutcomes:
     bundles = {kind: _bundle(kind, place, suite, device, functions, name) for kind, place in places.items()}
-    return Comparison(**{kind: dict(_outcomes(bundle)) for kind, bundle in bundles.items()})
+    return PairedOutcomes(**{kind: dict(_outcomes(bundle)) for kind, bundle in bundles.items()})
 
 
 def _bundle(kind: str, place: Path, suite: str, device: str, functions: Sequence[str], name: str) -> Path:

@@ -69,7 +69,7 @@ _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 
 
 @dataclass(frozen=True)
-class Table:
+class GeneratedTable:
     page: str
     """The path below ``docs/``."""
     heading: str
@@ -201,7 +201,7 @@ def _meaning(option: Option) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingRow:
     """A field of a settings object, with those of the following fields that have no text of their own."""
 
     names: str
@@ -209,22 +209,22 @@ class Setting:
     text: str
 
 
-def settings_of(kind: type) -> list[Setting]:
+def settings_of(kind: type) -> list[SettingRow]:
     """The fields of a settings dataclass in order, each with the text below it."""
     (definition,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(definition, ast.ClassDef)
     default_settings = kind()
-    settings: list[Setting] = []
+    settings: list[SettingRow] = []
     for statement, text in zip(definition.body, [*definition.body[1:], None], strict=True):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
         name, default = f"`{statement.target.id}`", f"{getattr(default_settings, statement.target.id):,.10g}"
         match text:
             case ast.Expr(value=ast.Constant(value=str(words))):
-                settings.append(Setting(name, default, " ".join(words.split())))
+                settings.append(SettingRow(name, default, " ".join(words.split())))
             case _:
                 first = settings.pop()
-                settings.append(Setting(f"{first.names}, {name}", f"{first.defaults}, {default}", first.text))
+                settings.append(SettingRow(f"{first.names}, {name}", f"{first.defaults}, {default}", first.text))
     return settings
 
 
@@ -240,19 +240,23 @@ def _number(value: float | None) -> str:
 
 
 TABLES = (
-    Table("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
-    Table("reference/conformance.md", "| id | sentence | level |", clauses),
-    Table("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
-    Table("reference/runner-api.md", "| members | allowed values | if left out |", limits),
-    Table("reference/settings.md", "| name | default | limits | beyond it |", bounds),
-    Table("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
-    Table("reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"),
+    GeneratedTable("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
+    GeneratedTable("reference/conformance.md", "| id | sentence | level |", clauses),
+    GeneratedTable("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
+    GeneratedTable("reference/runner-api.md", "| members | allowed values | if left out |", limits),
+    GeneratedTable("reference/settings.md", "| name | default | limits | beyond it |", bounds),
+    GeneratedTable("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
+    GeneratedTable(
+        "reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"
+    ),
     *(
-        Table("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
+        GeneratedTable("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
         for name, commands in OPTION_TABLES.items()
     ),
     *(
-        Table("reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}")
+        GeneratedTable(
+            "reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}"
+        )
         for view in VIEWS
     ),
 )

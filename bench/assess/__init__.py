@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.assess.models import draw, read_models
-from bench.assess.scoring import Event, Prediction
-from bench.assess.trial import RECORDING, SOURCE, Trial, UnfinishedError, install, read_source, try_model
-from bench.figure import Figure
+from bench.assess.scoring import ModelEvent, Prediction
+from bench.assess.trial import RECORDING, SOURCE, ScoredModel, UnfinishedError, install, read_source, try_model
+from bench.figure import MeasuredFigure
 from bench.place import folder, say
 
 SEED = "PORTOLAN_BENCH_SEED"
@@ -42,11 +42,11 @@ LEAST: Mapping[str, tuple[float, float]] = {RECORDING: (0.95, 0.9), SOURCE: (0.8
 """The goals: the smallest share of events that are predicted, and the smallest share of predictions that come true."""
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     models, seed = read_models(), int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
     chosen_models = models if os.environ.get(WHOLE) else draw(models, DRAWN, seed)
     say("assess", f"{len(chosen_models)} of {len(models)} models, seed {seed}")
-    trials: list[Trial] = []
+    trials: list[ScoredModel] = []
     reasons: dict[str, str] = {}
     with _place() as place:
         for package in {model.package.name: model.package for model in chosen_models}.values():
@@ -73,7 +73,7 @@ def _place() -> AbstractContextManager[Path]:
     return nullcontext(place)
 
 
-def _figures(way: str, trials: Sequence[Trial], reasons: Mapping[str, str]) -> Iterator[Figure]:
+def _figures(way: str, trials: Sequence[ScoredModel], reasons: Mapping[str, str]) -> Iterator[MeasuredFigure]:
     scores = {trial.model.name: trial.scores[way] for trial in trials if way in trial.scores}
     models = {"models": sorted(scores), "unfinished": reasons}
     least_predicted, least_met = LEAST[way]
@@ -99,17 +99,17 @@ def _figures(way: str, trials: Sequence[Trial], reasons: Mapping[str, str]) -> I
     )
 
 
-def _share(name: str, count: int, of: int, unit: str, least: float, detail: dict[str, Any]) -> Figure:
+def _share(name: str, count: int, of: int, unit: str, least: float, detail: dict[str, Any]) -> MeasuredFigure:
     share = count / of if of else None
     is_met = None if share is None else share >= least
-    return Figure(name, share, unit, target=f"{least:.0%}", met=is_met, n=of, detail=detail)
+    return MeasuredFigure(name, share, unit, target=f"{least:.0%}", met=is_met, n=of, detail=detail)
 
 
-def _words(members: Iterable[Event] | Iterable[Prediction]) -> list[str]:
+def _words(members: Iterable[ModelEvent] | Iterable[Prediction]) -> list[str]:
     return sorted(f"{one.function} {one.kind}" for one in members)
 
 
-def _line(trial: Trial) -> str:
+def _line(trial: ScoredModel) -> str:
     counts = (
         f"by the {way} {score.predicted} of {len(score.events)} predicted, {score.met} of {len(score.predictions)} met"
         for way, score in trial.scores.items()

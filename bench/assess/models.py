@@ -12,7 +12,7 @@ LIST = Path(__file__).with_name("models.toml")
 
 
 @dataclass(frozen=True)
-class Package:
+class ModelPackage:
     """A package of models, the target on which the models run, and the requirements that are installed with the
     package."""
 
@@ -27,13 +27,13 @@ class Model:
     """A model. One of the programs creates it from its name."""
 
     name: str
-    package: Package
+    package: ModelPackage
 
 
 def read_models() -> list[Model]:
     document = tomllib.loads(LIST.read_text())
-    packages: Mapping[str, Package] = {
-        name: Package(name, package["framework"], package["target"], package["requirements"])
+    packages: Mapping[str, ModelPackage] = {
+        name: ModelPackage(name, package["framework"], package["target"], package["requirements"])
         for name, package in document["packages"].items()
     }
     return [Model(name, packages[entry["package"]]) for name, entry in document["models"].items()]

@@ -21,7 +21,7 @@ PREDICTING = (Kind.wrong, Kind.fails, Kind.falls_back)
 
 
 @dataclass(frozen=True, order=True)
-class Event:
+class ModelEvent:
     """A function that raised, fell back or gave wrong values in a whole run."""
 
     function: str
@@ -37,7 +37,7 @@ class Prediction:
     is_backward: bool
     """Whether the prediction is about cases with a gradient. In a whole run, these are the backward pass."""
 
-    def is_of(self, event: Event) -> bool:
+    def is_of(self, event: ModelEvent) -> bool:
         if event.kind != self.kind:
             return False
         return (self.is_backward and event.function == BACKWARD) or plain(event.function) == plain(self.function)
@@ -47,8 +47,8 @@ class Prediction:
 class Score:
     """The events of one model, and the predictions for it."""
 
-    events: frozenset[Event]
-    missed_events: frozenset[Event]
+    events: frozenset[ModelEvent]
+    missed_events: frozenset[ModelEvent]
     """The events that no prediction names."""
     predictions: frozenset[Prediction]
     """The predictions that count. If the run ended early, only those that came true count, because the run may not have
@@ -64,7 +64,7 @@ class Score:
         return len(self.predictions) - len(self.unmet_predictions)
 
 
-def score(events: AbstractSet[Event], predictions: Iterable[Prediction], *, ended_early: bool) -> Score:
+def score(events: AbstractSet[ModelEvent], predictions: Iterable[Prediction], *, ended_early: bool) -> Score:
     all_predictions = frozenset(predictions)
     unmet_predictions = frozenset(one for one in all_predictions if not any(map(one.is_of, events)))
     missed_events = frozenset(event for event in events if not any(one.is_of(event) for one in all_predictions))
@@ -79,14 +79,14 @@ def plain(function: str) -> str:
     return function.rpartition(".")[2].replace("_", "").lower()
 
 
-def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[Event]:
+def events_of(run: WatchedRun, *, has_wrong_values: bool) -> frozenset[ModelEvent]:
     """The events of a whole run. If the command ended early and no call raised, the early end is an event of its
     own."""
-    events = {Event(event.function, EVENT_KINDS[event.kind]) for event in run.events}
+    events = {ModelEvent(event.function, EVENT_KINDS[event.kind]) for event in run.events}
     if run.exit_code != 0 and all(event.kind is not Kind.fails for event in events):
-        events.add(Event(COMMAND, Kind.fails))
+        events.add(ModelEvent(COMMAND, Kind.fails))
     if has_wrong_values:
-        events.add(Event(VALUES, Kind.wrong))
+        events.add(ModelEvent(VALUES, Kind.wrong))
     return frozenset(events)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from bench import environment
-from bench.assess.models import Model, Package
+from bench.assess.models import Model, ModelPackage
 from bench.assess.scoring import Score, events_of, predictions_of_recording, predictions_of_source, score
 from bench.place import PROJECT, CannotRunError
 from coordinator.assess.bundled import from_bundles
@@ -61,7 +61,7 @@ Report = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Trial:
+class ScoredModel:
     """A model that ran, with one score for each kind of prediction."""
 
     model: Model
@@ -72,7 +72,7 @@ class UnfinishedError(Exception):
     """A step of a trial failed or timed out; the message says why, in one line."""
 
 
-def try_model(model: Model, source: Report | None, place: Path, package_folder: Path) -> Trial:
+def try_model(model: Model, source: Report | None, place: Path, package_folder: Path) -> ScoredModel:
     """Run a model and score the predictions for it. Raises ``UnfinishedError``."""
     out = place / "trials" / model.name
     values = out / "values"
@@ -114,10 +114,10 @@ def try_model(model: Model, source: Report | None, place: Path, package_folder: 
     if source is not None:
         unused_names = _unused_names(values, package_folder / package.name)
         scores[SOURCE] = score(events, predictions_of_source(source, unused_names), ended_early=ended_early)
-    return Trial(model, scores)
+    return ScoredModel(model, scores)
 
 
-def read_source(package: Package, place: Path, package_folder: Path) -> Report:
+def read_source(package: ModelPackage, place: Path, package_folder: Path) -> Report:
     """Assess the source of a package with the evidence that ships with Portolan."""
     report = place / f"{package.name}.json"
     options = ["--on", package.target, "--format", "json", "--output", str(report)]
@@ -157,7 +157,7 @@ def relative_error(values: np.ndarray[Any, Any], expected_values: np.ndarray[Any
     return distance / length if np.isfinite(distance) else float("inf")
 
 
-def install(place: Path, package: Package) -> Path:
+def install(place: Path, package: ModelPackage) -> Path:
     """Install the package's requirements into a separate folder, unless it is there. The framework is not
     installed."""
     if place.exists():

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.call_sites.matching import Agreement, SeenCalls, agreement
 from bench.environment import install, python_of
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from bench.place import PROJECT, CannotRunError, folder, say
 from coordinator.assess.sources import read_sources
 
@@ -45,7 +45,7 @@ PACKAGES: Mapping[str, Package] = {
 }
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     with folder() as place:
         for name, package in PACKAGES.items():
             say("call_sites", name)
@@ -53,13 +53,15 @@ def run() -> Iterator[Figure]:
             yield from _figures(name, package, _agreement(name, package, package_folder))
 
 
-def _figures(name: str, package: Package, result: Agreement) -> Iterator[Figure]:
+def _figures(name: str, package: Package, result: Agreement) -> Iterator[MeasuredFigure]:
     for figure, share, of, least, n in (
         ("recall", result.recall, "of the calls that ran", LEAST_RECALL, result.calls),
         ("precision", result.precision, "of the sites whose expression ran", LEAST_PRECISION, result.sites),
     ):
         detail = {"requirements": list(package.requirements)}
-        yield Figure(f"{figure}_{name}", share, of, target=f"{least:.0%}", met=share >= least, n=n, detail=detail)
+        yield MeasuredFigure(
+            f"{figure}_{name}", share, of, target=f"{least:.0%}", met=share >= least, n=n, detail=detail
+        )
 
 
 def _agreement(name: str, package: Package, package_folder: Path) -> Agreement:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 
 FRAMEWORKS = ("torch", "tensorflow", "jax")
 
 
-def run() -> Iterator[Figure]:
+def run() -> Iterator[MeasuredFigure]:
     frameworks = [framework for framework in FRAMEWORKS if importlib.util.find_spec(framework)]
     if not frameworks:
         from bench.truth import accusations, causes

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 
 LABELS = Path(__file__).with_name("labels") / "accusations.jsonl"
 RUNNERS = Path(__file__).resolve().parents[2] / "runners"
@@ -44,7 +44,7 @@ class Judgement(StrEnum):
 
 
 @dataclass(frozen=True)
-class Label:
+class JudgedAccusation:
     """An accusation with a person's judgement."""
 
     case: str
@@ -70,12 +70,12 @@ class Label:
         return f"{self.suite}_{self.framework}"
 
 
-def labels() -> list[Label]:
+def labels() -> list[JudgedAccusation]:
     rows = map(json.loads, LABELS.read_text().splitlines())
-    return [Label(**{**row, "label": Judgement(row["label"])}) for row in rows]
+    return [JudgedAccusation(**{**row, "label": Judgement(row["label"])}) for row in rows]
 
 
-def figures() -> Iterator[Figure]:
+def figures() -> Iterator[MeasuredFigure]:
     """Measure each draw, and each suite and framework within it."""
     every = labels()
     last = max(label.draw for label in every)
@@ -87,9 +87,9 @@ def figures() -> Iterator[Figure]:
             yield _share(f"accusations_{draw}_{stratum}", of_stratum, is_promised=False)
 
 
-def _share(name: str, labels: Sequence[Label], *, is_promised: bool) -> Figure:
+def _share(name: str, labels: Sequence[JudgedAccusation], *, is_promised: bool) -> MeasuredFigure:
     share = sum(label.label.holds for label in labels) / len(labels)
-    return Figure(
+    return MeasuredFigure(
         name,
         share,
         "share of accusations",
@@ -104,13 +104,13 @@ def _share(name: str, labels: Sequence[Label], *, is_promised: bool) -> Figure:
     )
 
 
-def _per_kind(labels: Sequence[Label]) -> dict[str, str]:
+def _per_kind(labels: Sequence[JudgedAccusation]) -> dict[str, str]:
     total = Counter(label.kind for label in labels)
     right_counts = Counter(label.kind for label in labels if label.label.holds)
     return {kind: f"{right_counts[kind]} of {count}" for kind, count in total.most_common()}
 
 
-def check_kept(framework: str) -> Figure:
+def check_kept(framework: str) -> MeasuredFigure:
     """Measure the share of a framework's labeled cases that are still in its suites, or that a rule has excluded since.
 
     A rule excludes cases whose result is not determined, whatever their label, and gives the reason in its list. If a
@@ -128,7 +128,7 @@ def check_kept(framework: str) -> Figure:
     gone = sorted(label.case for label in mine if label.label.holds and (label.suite, label.case) not in known_cases)
     reasons = removal_reasons(framework)
     lost_cases = [case for case in gone if case not in reasons]
-    return Figure(
+    return MeasuredFigure(
         f"accusations_kept_{framework}",
         1 - len(lost_cases) / len(mine),
         "share of labeled cases",

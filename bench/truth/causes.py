@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from coordinator.causes.rules import RULES_REVISION, classify
 from protocol.enums import Cause, Ending, Verdict
 from protocol.outcomes import Evidence, Outcome
@@ -30,7 +30,7 @@ MOST_WRONG = 0.03
 
 
 @dataclass(frozen=True)
-class Label:
+class LabeledFailure:
     """One failure as its issue thread describes it, and the cause that a reader assigned."""
 
     id: str
@@ -72,23 +72,23 @@ class Label:
         return cause == self.cause or cause in self.also
 
 
-def labels(name: str) -> list[Label]:
+def labels(name: str) -> list[LabeledFailure]:
     lines = (LABELS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [_label(json.loads(line)) for line in lines]
 
 
-def _label(row: dict[str, Any]) -> Label:
-    return Label(**{**row, "ending": Ending(row["ending"]), "also": tuple(row["also"])})
+def _label(row: dict[str, Any]) -> LabeledFailure:
+    return LabeledFailure(**{**row, "ending": Ending(row["ending"]), "also": tuple(row["also"])})
 
 
-def figures() -> Iterator[Figure]:
+def figures() -> Iterator[MeasuredFigure]:
     for name in SETS:
         examples = labels(name)
         yield accuracy(name, examples)
         yield accuracy(f"{name}_sure", [label for label in examples if label.sure])
 
 
-def accuracy(name: str, examples: Sequence[Label]) -> Figure:
+def accuracy(name: str, examples: Sequence[LabeledFailure]) -> MeasuredFigure:
     """The share of failures with the right cause. The detail has the number of wrong decisions for each pair of right
     and decided cause, and the failures' ids only for sets that authors of rules may read.
     """
@@ -108,7 +108,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
     target = TARGETS.get(name.removesuffix("_sure"))
     if target is None:
         detail["wrong"] = sorted(label.id for label in missed)
-    return Figure(
+    return MeasuredFigure(
         f"causes_{name}",
         right,
         "share of labeled failures",
@@ -121,7 +121,7 @@ def accuracy(name: str, examples: Sequence[Label]) -> Figure:
     )
 
 
-def _per_cause(examples: Sequence[Label], causes: Mapping[str, str]) -> dict[str, str]:
+def _per_cause(examples: Sequence[LabeledFailure], causes: Mapping[str, str]) -> dict[str, str]:
     """For each cause, the number of its failures with the right cause."""
     total = Counter(label.cause for label in examples)
     right = Counter(label.cause for label in examples if label.accepts(causes[label.id]))

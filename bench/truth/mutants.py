@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from typing import Any
 
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from bench.place import say
 
 WHOLE = "PORTOLAN_BENCH_WHOLE"
@@ -20,7 +20,7 @@ DRAWN = 60
 TARGET = 0.97
 
 
-def score(framework: str) -> Figure:
+def score(framework: str) -> MeasuredFigure:
     """Measure the share of mutants that are detected by a sample of the cases that check values, or with
     ``PORTOLAN_BENCH_WHOLE`` by all these cases."""
     seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
@@ -44,7 +44,7 @@ def score(framework: str) -> Figure:
             )
     total = sum(applied_counts.values())
     share = sum(noticed_counts.values()) / total
-    return Figure(
+    return MeasuredFigure(
         f"mutants_{framework}",
         share,
         "share of mutants",

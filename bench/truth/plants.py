@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-from bench.figure import Figure
+from bench.figure import MeasuredFigure
 from bench.place import PROJECT, CannotRunError, say
 
 TARGET = 0.97
@@ -24,7 +24,7 @@ SEEN, HONEST = "_is_seen", "_is_not_accused"
 """The endings of names of tests that plant a fallback, and of tests that make an honest call."""
 
 
-def shares(framework: str) -> Iterator[Figure]:
+def shares(framework: str) -> Iterator[MeasuredFigure]:
     """Measure two shares: of planted fallbacks, those that are detected; and of honest calls, those that are judged to
     run on the device."""
     say("truth", f"the plants and the honest calls of {framework}")
@@ -33,7 +33,7 @@ def shares(framework: str) -> Iterator[Figure]:
     yield _share(f"honest_{framework}", "honest calls", verdicts, HONEST)
 
 
-def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> Figure:
+def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> MeasuredFigure:
     mine = {test: has_passed for test, has_passed in verdicts.items() if is_one_of(test, ending)}
     if not mine:
         raise CannotRunError(
@@ -41,7 +41,7 @@ def _share(name: str, what: str, verdicts: Mapping[str, bool], ending: str) -> F
         )
     wrong = sorted(test for test, passed in mine.items() if not passed)
     share = 1 - len(wrong) / len(mine)
-    return Figure(
+    return MeasuredFigure(
         name,
         share,
         f"share of {what}",

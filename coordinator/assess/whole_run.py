@@ -31,7 +31,7 @@ class WholeEvent:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class UnmetPrediction:
     """A predicted fallback or failure that the whole run did not show."""
 
     function: str
@@ -73,10 +73,10 @@ class WholeRun:
         )
 
     @cached_property
-    def unmet(self) -> tuple[Prediction, ...]:
+    def unmet(self) -> tuple[UnmetPrediction, ...]:
         """The predictions that the run did not confirm."""
         return tuple(
-            Prediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
+            UnmetPrediction(*key, f"{finding.places[0].path}:{finding.places[0].line}")
             for key, finding in self.predicted.items()
             if not any(_is_shown(finding, event.function, event.kind) for event in self.events)
         )

@@ -38,8 +38,8 @@ async def check(
     """Check whether the runner keeps its contract. ``on_finding`` is called with each finding immediately.
 
     ``only`` names the clauses to check. ``seed`` chooses which of the runner's own cases are run. Without ``networks``,
-    the runner may have any address. Raises a ``RunnerError`` if the check cannot begin: nothing answers at the URL, the
-    runner refuses the secret, or another client uses the runner.
+    the runner may have any address. Raises an ``UnusableRunnerError`` if the check cannot begin: nothing answers at the
+    URL, the runner refuses the secret, or another client uses the runner.
     """
     async with connect(url, secret, times, networks) as (http, stranger):
         subject = await begin(http, stranger, secret, times)

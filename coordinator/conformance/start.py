@@ -46,7 +46,7 @@ async def connect(
 
 async def begin(http: httpx.AsyncClient, stranger: httpx.AsyncClient, secret: str, times: CheckTimes) -> Subject:
     """Read the runner's description, catalogue and event position, and return the ``Subject``. Raises a
-    ``RunnerError``."""
+    ``UnusableRunnerError``."""
     url = str(http.base_url).rstrip("/")
     try:
         info = await _read(http, "/v1/runner", url)

@@ -63,11 +63,11 @@ from coordinator.errors import (
     EventsAheadError,
     EventsTrimmedError,
     RunnerChangedError,
-    RunnerError,
     RunnerIdentityError,
     RunnerIncompatibleError,
     StreamClosedError,
     SuiteChangedError,
+    UnusableRunnerError,
 )
 from coordinator.process import metrics
 from coordinator.process.logs import get_logger
@@ -186,7 +186,7 @@ class RunnerSession:
                     self._feed(DisconnectedEvent(time.monotonic(), reason))
                     await self._flush_pending(client)
                     continue
-            except RunnerError as error:
+            except UnusableRunnerError as error:
                 reason = str(error)
                 fruitless = isinstance(error, FRUITLESS)
                 if isinstance(error, EventsAheadError):

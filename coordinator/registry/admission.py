@@ -18,7 +18,7 @@ from coordinator.configuration.settings import runner_networks
 from coordinator.configuration.times import DEFAULT_TIMES, Times
 from coordinator.conformance import ClauseFinding, ConformanceReport, Level, Result
 from coordinator.conformance.contract import CLAUSES
-from coordinator.errors import RunnerError
+from coordinator.errors import UnusableRunnerError
 from coordinator.registry import store
 from coordinator.registry.client import probe
 from coordinator.registry.models import RunnerRegistration
@@ -49,7 +49,7 @@ async def find_registered(
 ) -> int | None:
     """Probe the runner. Returns its id if it is already registered, at any address; otherwise None.
 
-    Raises a ``RunnerError`` if the runner does not respond, refuses the secret, or is not a runner.
+    Raises an ``UnusableRunnerError`` if the runner does not respond, refuses the secret, or is not a runner.
     """
     info, _ = await probe(registration.url, registration.secret, times)
     async with engine.connect() as connection:
@@ -60,7 +60,7 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding
     """Check the runner. Yields each finding immediately, and the report at the end. Closing the iterator ends the
     check.
 
-    Raises a ``RunnerError`` if the check cannot begin.
+    Raises an ``UnusableRunnerError`` if the check cannot begin.
     """
     # The check runs in a separate task: leaving the page cancels every await below, but the check must still stop
     # the jobs that it started on the runner.
@@ -85,5 +85,5 @@ async def check(registration: RunnerRegistration) -> AsyncIterator[ClauseFinding
         yield await checking
     finally:
         checking.cancel()
-        with suppress(asyncio.CancelledError, RunnerError):
+        with suppress(asyncio.CancelledError, UnusableRunnerError):
             await checking

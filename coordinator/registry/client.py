@@ -1,8 +1,8 @@
 """An HTTP client for one runner, for version 1 of the runner API.
 
 Each runner has its own httpx client, on a transport that checks addresses and limits responses
-(``runner_requests/transport.py``). Every failure is a kind of ``RunnerError``. Its message contains the runner's URL
-and the remedy.
+(``runner_requests/transport.py``). Every failure is a kind of ``UnusableRunnerError``. Its message contains the
+runner's URL and the remedy.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class RunnerClient:
     async def event_lines(self, boot_id: str, after: int) -> AsyncIterator[list[bytes]]:
         """Yield the raw lines of the event stream in the batches in which they arrive.
 
-        Ends when the runner ends the stream. Raises a ``RunnerError`` when the stream breaks.
+        Ends when the runner ends the stream. Raises an ``UnusableRunnerError`` when the stream breaks.
         """
         timeout = httpx.Timeout(self._times.answer_s, connect=CONNECT_S, read=self._times.stream_silence_s)
         parameters = {"boot_id": boot_id, "after": str(after)}
@@ -192,7 +192,7 @@ class RunnerClient:
 
 
 async def probe(url: str, secret: str, times: Times = DEFAULT_TIMES) -> tuple[RunnerInfo, Catalogue]:
-    """Read a runner's description and catalogue. Raises a ``RunnerError``."""
+    """Read a runner's description and catalogue. Raises an ``UnusableRunnerError``."""
     async with RunnerClient(url, secret, times=times) as client:
         try:
             async with asyncio.timeout(times.probe_s):

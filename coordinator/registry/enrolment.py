@@ -20,9 +20,9 @@ from coordinator.errors import (
     ConflictError,
     ForbiddenError,
     RequestError,
-    RunnerError,
     RunnerIdentityError,
     RunnerIncompatibleError,
+    UnusableRunnerError,
 )
 from coordinator.registry import store
 from coordinator.registry.client import RunnerClient, probe
@@ -119,8 +119,8 @@ async def enrol(
 ) -> RegistryEntry:
     """Probe the runner and store it under its name, with a new secret.
 
-    Raises a ``RunnerError`` if the runner cannot be probed, or if its suite differs from the stored one. Raises a
-    ``ConflictError`` if another runner has its name or URL. In both cases nothing is stored.
+    Raises an ``UnusableRunnerError`` if the runner cannot be probed, or if its suite differs from the stored one.
+    Raises a ``ConflictError`` if another runner has its name or URL. In both cases nothing is stored.
     """
     require_name(token, request.name)
     try:
@@ -164,7 +164,7 @@ async def _boot_at(registration: Registration, times: Times) -> str | None:
         async with RunnerClient(registration.url, registration.secret, times=times) as client:
             async with asyncio.timeout(times.answer_s):
                 return (await client.info()).boot_id
-    except (RunnerError, TimeoutError):
+    except (UnusableRunnerError, TimeoutError):
         return None
 
 

@@ -14,8 +14,8 @@ from protocol.recording import AcceptedRecording, Recording
 async def send(
     engine: AsyncEngine, runner_id: int, recording: Recording, times: Times = DEFAULT_TIMES
 ) -> AcceptedRecording:
-    """Send the recording, and return the suite that the runner will make from it. Raises a ``RunnerError`` if the
-    runner does not accept it.
+    """Send the recording, and return the suite that the runner will make from it. Raises an ``UnusableRunnerError`` if
+    the runner does not accept it.
 
     If the runner accepts, it begins a new boot, and the coordinator registers the new suite as after any restart.
     """

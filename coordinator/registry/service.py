@@ -22,8 +22,8 @@ from protocol.runner import RunnerInfo
 async def register(engine: AsyncEngine, registration: RunnerRegistration, times: Times = DEFAULT_TIMES) -> Runner:
     """Probe the runner and register it. Registering the same URL again updates the registration.
 
-    Raises a ``RunnerError`` if the runner does not respond, refuses the secret, is not a runner, or serves other cases
-    than those that are stored for the suite's revision. In these cases nothing is stored.
+    Raises an ``UnusableRunnerError`` if the runner does not respond, refuses the secret, is not a runner, or serves
+    other cases than those that are stored for the suite's revision. In these cases nothing is stored.
     """
     info, catalogue = await probe(registration.url, registration.secret, times)
     return await get(engine, await enter(engine, registration, info, catalogue))
@@ -47,9 +47,9 @@ async def refresh(engine: AsyncEngine, runner: OwnedRunner, info: RunnerInfo, ca
     """Update a registration to a new boot, which may have another version, environment or suite revision.
 
     The registered address does not change, because the runner may meanwhile have enrolled again at another address.
-    Raises a ``RunnerError`` if the runner has another framework or device, has the boot id of another registration, or
-    serves other cases than those that are stored for the suite's revision. In these cases the registration and its old
-    boot do not change.
+    Raises an ``UnusableRunnerError`` if the runner has another framework or device, has the boot id of another
+    registration, or serves other cases than those that are stored for the suite's revision. In these cases the
+    registration and its old boot do not change.
     """
     was, now = f"{runner.framework}/{runner.device}", f"{info.framework}/{info.device}"
     if was != now:
@@ -74,7 +74,8 @@ async def put(
     """Store a runner's description and catalogue, and return the registration's id. ``runner_id`` is a locked
     registration; None creates a new one.
 
-    The suites are stored last, because the lock of their revision must be taken last. Raises a ``RunnerError``.
+    The suites are stored last, because the lock of their revision must be taken last. Raises an
+    ``UnusableRunnerError``.
     """
     twin = await store.find_twin(connection, info.boot_id, runner_id)
     if twin is not None:

@@ -51,7 +51,7 @@ SELECT :suite, name, function, host_only, CAST(tags AS jsonb), :start + number -
 
 
 async def store_suites(connection: AsyncConnection, framework: str, catalogue: Catalogue) -> list[int]:
-    """Store the suites of a runner's catalogue and return their ids. Raises a ``RunnerError``."""
+    """Store the suites of a runner's catalogue and return their ids. Raises an ``UnusableRunnerError``."""
     if (reason := await asyncio.to_thread(ambiguity, catalogue)) is not None:
         raise RunnerIncompatibleError(f"the runner cannot be used: {reason}")
     # Suites are stored in the order of names, so that two transactions that store suites do not deadlock.

@@ -36,7 +36,7 @@ def _reason_of(error: Exception) -> str:
 
 
 def raise_for_status(response: httpx.Response, url: str) -> None:
-    """Raise the ``RunnerError`` that fits a response which is not a success."""
+    """Raise the ``UnusableRunnerError`` that fits a response which is not a success."""
     if response.is_success:
         return
     if response.status_code in (401, 403):

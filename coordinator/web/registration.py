@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from coordinator.access.caller import needs
 from coordinator.access.roles import Role
 from coordinator.conformance import ClauseFinding, ConformanceReport
-from coordinator.errors import RunnerError, RunnerRefusedError
+from coordinator.errors import RunnerRefusedError, UnusableRunnerError
 from coordinator.http.context import Context, HandlerContext
 from coordinator.http.routers import PageRouter
 from coordinator.http.storable import Text
@@ -50,7 +50,7 @@ class RunningCheck:
                 else:
                     self.report = part
                 part = await anext(self.others, None)
-        except RunnerError as error:
+        except UnusableRunnerError as error:
             self.error = str(error)
 
     async def conclude(self) -> RunningCheck:
@@ -64,7 +64,7 @@ class RunningCheck:
         try:
             self.runner = await service.register(self.context.engine, self.registration, self.context.times)
             await self.context.announce("runners")
-        except RunnerError as error:
+        except UnusableRunnerError as error:
             self.error = str(error)
         return self
 
@@ -91,7 +91,7 @@ async def send(
             return await _update(context, registration, runner_id)
         findings = aiter(admission.check(registration))
         check = RunningCheck(context, registration, bool(anyway), await anext(findings), findings)
-    except (ValidationError, RunnerError, UnicodeError) as error:
+    except (ValidationError, UnusableRunnerError, UnicodeError) as error:
         return _page(request, url, anyway=bool(anyway), errors=problems(error))
     return stream_page(
         request,
@@ -116,13 +116,13 @@ async def _update(context: HandlerContext, registration: RunnerRegistration, run
     return RedirectResponse(f"/runners/{runner_id}?registered={where}", status.HTTP_303_SEE_OTHER)
 
 
-def problems(error: ValidationError | RunnerError | UnicodeError) -> dict[str, str]:
+def problems(error: ValidationError | UnusableRunnerError | UnicodeError) -> dict[str, str]:
     """An error sentence for each invalid field."""
     if isinstance(error, UnicodeError):
         return {
             "secret": "the secret has characters outside of ASCII: restart the runner with a secret of ASCII characters"
         }
-    if isinstance(error, RunnerError):
+    if isinstance(error, UnusableRunnerError):
         return {"secret" if isinstance(error, RunnerRefusedError) else "url": str(error)}
     return {str(problem["loc"][0]): words_of(problem) for problem in error.errors()}
 

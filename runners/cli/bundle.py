@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from protocol.bundle import BundledOutcome, BundleEnd, BundleHeader
 from protocol.enums import Verdict
 from protocol.model import Message
-from runners.errors import BundleError
+from runners.errors import BundleWriteError
 
 Run = tuple[str, int]
 """The id of a case, and the number of a run."""
@@ -44,22 +44,24 @@ class BundleWriter:
         try:
             stream = os.fdopen(os.open(self.part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b")
         except OSError as error:
-            raise BundleError(f"{self.part} cannot be written: {error.strerror}; choose another --out") from error
+            raise BundleWriteError(f"{self.part} cannot be written: {error.strerror}; choose another --out") from error
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Another run may have completed the bundle before this one got the lock.
             self._require_free()
         except BlockingIOError:
             stream.close()
-            raise BundleError(f"another run is writing {self.part}: wait for it, or choose another --out") from None
-        except BundleError:
+            raise BundleWriteError(
+                f"another run is writing {self.part}: wait for it, or choose another --out"
+            ) from None
+        except BundleWriteError:
             stream.close()
             raise
         return stream
 
     def _require_free(self) -> None:
         if self.path.exists():
-            raise BundleError(f"{self.path} exists already and is never overwritten: choose another --out")
+            raise BundleWriteError(f"{self.path} exists already and is never overwritten: choose another --out")
 
     def begin(self, header: BundleHeader) -> None:
         """Write the header. If the file already begins with the same header, continue after its last complete
@@ -86,12 +88,12 @@ class BundleWriter:
         try:
             earlier = BundleHeader.model_validate_json(first)
         except ValidationError:
-            raise BundleError(
+            raise BundleWriteError(
                 f"{self.part} is not an unfinished bundle of this version: remove this file, or choose another --out"
             ) from None
         changes = differences(earlier, header)
         if changes:
-            raise BundleError(
+            raise BundleWriteError(
                 f"{self.part} was begun with other settings ({'; '.join(changes)}): "
                 "remove this file, choose another --out, or repeat the command with the settings of the file"
             )
@@ -144,7 +146,7 @@ class BundleWriter:
             self._stream.write(line)
             self._stream.flush()
         except OSError as error:
-            raise BundleError(
+            raise BundleWriteError(
                 f"{self.part} cannot be written: {error.strerror}; its outcomes are kept: repeat the command"
             ) from error
         self._digest.update(line)

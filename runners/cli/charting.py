@@ -28,7 +28,7 @@ from protocol.model import first_fault
 from protocol.runner import RunnerInfo
 from runners.cli.bundle import BundleWriter
 from runners.cli.foreground import open_supervisor, read_finishes
-from runners.errors import BundleError, FrameworkBrokenError
+from runners.errors import BundleWriteError, FrameworkBrokenError
 from runners.http.description import describe
 from runners.isolation import scratch
 from runners.isolation.attempts import Task
@@ -66,7 +66,7 @@ class ChartingOptions:
 
 async def chart(order: ChartingOptions) -> None:
     """Run the suite. If an earlier, interrupted run has written a part of the bundle, only the missing cases run.
-    Raises ``BundleError``."""
+    Raises ``BundleWriteError``."""
     with BundleWriter(order.out) as bundle:
         scratch.sweep()
         target = order.framework, order.device
@@ -88,7 +88,7 @@ async def chart(order: ChartingOptions) -> None:
                 bundle.begin(header)
                 progress = Progress(bundle, header.outcomes)
                 await _run(supervisor, log, bundle, header, progress)
-        except (asyncio.CancelledError, FrameworkBrokenError, BundleError):
+        except (asyncio.CancelledError, FrameworkBrokenError, BundleWriteError):
             if progress is not None:
                 progress.say_stopped()
             raise
@@ -97,7 +97,7 @@ async def chart(order: ChartingOptions) -> None:
 
 
 def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo) -> BundleHeader:
-    """Make the header of the bundle. Raises ``BundleError`` for a value that a bundle cannot contain."""
+    """Make the header of the bundle. Raises ``BundleWriteError`` for a value that a bundle cannot contain."""
     try:
         return BundleHeader(
             portolan=_version(),
@@ -111,7 +111,7 @@ def header_of(order: ChartingOptions, suite: CatalogueSuite, runner: RunnerInfo)
             timed_cases=order.timed_cases or suite.timed_cases or DEFAULT_TIMED_CASES,
         )
     except ValidationError as error:
-        raise BundleError(f"no valid bundle can be written ({first_fault(error)}): correct this option") from error
+        raise BundleWriteError(f"no valid bundle can be written ({first_fault(error)}): correct this option") from error
 
 
 async def _run(
@@ -157,18 +157,18 @@ def tasks(header: BundleHeader, bundle: BundleWriter) -> Iterator[Task]:
 def select(catalogue: Catalogue, suite: str, functions: Sequence[str]) -> tuple[CatalogueSuite, tuple[str, ...]]:
     """Return the suite with only the cases of these functions, and the globs that match nothing.
 
-    Raises ``BundleError`` if no glob matches.
+    Raises ``BundleWriteError`` if no glob matches.
     """
     offer = next((candidate for candidate in catalogue.suites if candidate.name == suite), None)
     if offer is None:
         names = ", ".join(candidate.name for candidate in catalogue.suites)
-        raise BundleError(
+        raise BundleWriteError(
             f"there is no suite {suite!r}; choose one of {names}, or, for your own suite, write its path as ./{suite}"
         )
     known_names = {case.function for case in offer.cases}
     choice = choose_functions(functions, known_names)
     if not choice.functions:
-        raise BundleError(f"{no_function_matches(choice.unknown, known_names)} in the suite {suite!r}")
+        raise BundleWriteError(f"{no_function_matches(choice.unknown, known_names)} in the suite {suite!r}")
     cases = [case for case in offer.cases if case.function in choice.functions]
     return offer.model_copy(update={"cases": cases}), choice.unknown
 

@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 
 from protocol.recording import AcceptedRecording, Recording
-from runners.errors import BusyError, RequestError
+from runners.errors import BusyError, RefusedRequestError
 from runners.suite.recording import rule
 
 MAX_RECORDING = 16 << 20
@@ -35,19 +35,19 @@ class RecordingInbox:
         """Set when a recording is accepted, and cleared when a boot with the recording has begun."""
 
     def take(self, recording: Recording, *, is_busy: bool) -> AcceptedRecording:
-        """Accept a recording for the next boot. Raises ``RequestError`` if the recording is refused."""
+        """Accept a recording for the next boot. Raises ``RefusedRequestError`` if the recording is refused."""
         if recording.framework != self._framework:
-            raise RequestError(
+            raise RefusedRequestError(
                 f"this runner serves {self._framework}, but the recording is of {recording.framework}: "
                 f"send it to a runner of {recording.framework}"
             )
         for call in recording.calls:
             if (refusal := rule.call_refusal(self._framework, call.function, call.call)) is not None:
-                raise RequestError(
+                raise RefusedRequestError(
                     f"a recording may not contain the call {call.case} ({refusal}): remove it from the recording"
                 )
         if not recording.calls:
-            raise RequestError(
+            raise RefusedRequestError(
                 "the recording has no calls to replay: read the reasons in left_out of its file, "
                 "or record another command"
             )
@@ -60,7 +60,7 @@ class RecordingInbox:
         if self.accepted.is_set():
             raise BusyError("the runner is starting with another recording: send the recording again later")
         if len(self._served) >= MOST_RECORDINGS:
-            raise RequestError(f"the runner has {MOST_RECORDINGS} recordings: restart it to remove them")
+            raise RefusedRequestError(f"the runner has {MOST_RECORDINGS} recordings: restart it to remove them")
         self._file(suite).write_bytes(content)
         self._accepted = suite
         self.accepted.set()

@@ -27,9 +27,9 @@ from protocol.runner import RunnerInfo
 from runners.errors import (
     AnotherBootError,
     AnotherRevisionError,
+    BodyTooLargeError,
     ClosedDoorError,
-    RequestError,
-    TooLargeError,
+    RefusedRequestError,
     TooSlowError,
     TrimmedError,
 )
@@ -273,13 +273,13 @@ async def _read(request: Request, model: type[_Body], most: int = MAX_BODY) -> _
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise TooLargeError(f"the body is over {most} bytes; send less at once")
+                    raise BodyTooLargeError(f"the body is over {most} bytes; send less at once")
     except TimeoutError as error:
         raise TooSlowError(f"the body did not arrive within {BODY_S:.0f} s; send it again") from error
     try:
         return model.model_validate_json(bytes(body), strict=True)
     except ValidationError as error:
-        raise RequestError(_summary(error.errors()), errors=_without_input(error.errors())) from error
+        raise RefusedRequestError(_summary(error.errors()), errors=_without_input(error.errors())) from error
 
 
 def receipts_json(receipts: Sequence[Receipt]) -> str:
@@ -289,8 +289,8 @@ def receipts_json(receipts: Sequence[Receipt]) -> str:
 
 
 def _answer_with_problems(app: FastAPI) -> None:
-    @app.exception_handler(RequestError)
-    async def answer_known(request: Request, error: RequestError) -> Response:
+    @app.exception_handler(RefusedRequestError)
+    async def answer_known(request: Request, error: RefusedRequestError) -> Response:
         return problem(error.status, error.title, str(error), **error.members)
 
     @app.exception_handler(RequestValidationError)

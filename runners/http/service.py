@@ -124,7 +124,7 @@ async def serve(options: ServeOptions) -> int:
                 access.tell_secrets(boot.supervisor.redaction.hide)
                 service = Service(info, offer, boot.log, boot.supervisor, access, options.heartbeat_s, inbox)
                 # Each boot listens on a copy of the socket. Between two boots, connections wait at the original.
-                async with Listener(build(service), listening.dup()):
+                async with HttpServer(build(service), listening.dup()):
                     if refusal is None:
                         announce(options, secret, info, listening)
                         refusal = asyncio.create_task(_refusal(options.enrolment, listening, access))
@@ -197,7 +197,7 @@ async def _start(options: ServeOptions, boot: Boot) -> tuple[RunnerInfo, Offer]:
         raise UnservableError(str(error)) from error
 
 
-class Listener:
+class HttpServer:
     """The HTTP server. It runs inside an ``async with`` block, and the caller handles signals."""
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
@@ -214,7 +214,7 @@ class Listener:
             )
         )
 
-    async def __aenter__(self) -> Listener:
+    async def __aenter__(self) -> HttpServer:
         self._task = asyncio.create_task(self._server.serve(sockets=[self._listening]))
         up = asyncio.create_task(self._server.up.wait())
         await asyncio.wait({self._task, up}, return_when=asyncio.FIRST_COMPLETED)

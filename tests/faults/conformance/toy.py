@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from protocol.events import Acknowledgement
 from protocol.jobs import JobBatch
-from runners.http.service import Listener, bind, url_of
+from runners.http.service import HttpServer, bind, url_of
 
 SECRET = "the toy's secret"
 REVISION = "1"
@@ -369,7 +369,7 @@ def _without_unknown(body: bytes) -> bytes:
 async def toy_server(toy: Toy) -> AsyncIterator[str]:
     """Serve the toy over HTTP in the current event loop, and yield its URL."""
     listening = bind("127.0.0.1", 0)
-    async with toy, Listener(application(toy), listening):
+    async with toy, HttpServer(application(toy), listening):
         yield url_of(listening)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.truth import accusations, drawing
-from bench.truth.accusations import Judgement, Label
+from bench.truth.accusations import JudgedAccusation, Judgement
 
 
 def row(function: str, name: str = "0", **changes: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_a_line_to_be_labelled_becomes_a_label() -> None:
     fallback = {**FELL_BACK, "fallbacks": {"aten::exp": 1}, "cause_on_device": "p"}
     line = drawing.without_label(row("torch.exp", **fallback))
     assert (line["target"], line["cause"], line["said"]) == ("torch@2.9.0/xla", "p", "aten::exp")
-    label = Label(**json.loads(json.dumps(line)), label=Judgement.true, why="it does", draw=1)
+    label = JudgedAccusation(**json.loads(json.dumps(line)), label=Judgement.true, why="it does", draw=1)
     assert (label.function, label.stratum, label.label.holds) == ("torch.exp", "library_torch", True)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from bench.figure import Figure, here
+from bench.figure import MeasuredFigure, here
 from bench.timing import pick_spaced, within
 
 
 def test_a_figure_is_one_line_with_all_that_is_promised() -> None:
-    figure = Figure("stored_jobs", 1234.567, "jobs/s", "at least half", True, "SQL", 2000.0, 0.61728)
+    figure = MeasuredFigure("stored_jobs", 1234.567, "jobs/s", "at least half", True, "SQL", 2000.0, 0.61728)
     line = figure.line("dispatch", here())
     assert "\n" not in line
     figure_line = json.loads(line)

@@ -14,7 +14,7 @@ from bench.assess.models import draw, read_models
 from bench.assess.scoring import (
     COMMAND,
     VALUES,
-    Event,
+    ModelEvent,
     Prediction,
     events_of,
     plain,
@@ -56,7 +56,7 @@ def test_events_and_predictions_of_one_function_and_kind_match() -> None:
     events = events_of(whole(("torch.sort", "fell_back"), ("torch.mm", "raised")), has_wrong_values=False)
     unmet_predictions = {prediction("torch.mm", Kind.falls_back), prediction("torch.sin")}
     result = score(events, {prediction("torch.Tensor.sort", Kind.falls_back), *unmet_predictions}, ended_early=False)
-    assert result.missed_events == {Event("torch.mm", Kind.fails)}
+    assert result.missed_events == {ModelEvent("torch.mm", Kind.fails)}
     assert result.unmet_predictions == unmet_predictions
     assert (result.predicted, len(result.events), result.met, len(result.predictions)) == (1, 2, 1, 3)
 
@@ -71,9 +71,9 @@ def test_after_an_early_end_only_predictions_that_came_true_count() -> None:
 @pytest.mark.parametrize("exit_code", [1, -11])
 def test_an_early_end_that_no_call_raised_is_an_event_of_its_own(exit_code: int) -> None:
     events = events_of(whole(("torch.sort", "fell_back"), exit_code=exit_code), has_wrong_values=False)
-    assert Event(COMMAND, Kind.fails) in events
+    assert ModelEvent(COMMAND, Kind.fails) in events
     raising = events_of(whole(("torch.mm", "raised"), exit_code=exit_code), has_wrong_values=False)
-    assert raising == {Event("torch.mm", Kind.fails)}
+    assert raising == {ModelEvent("torch.mm", Kind.fails)}
 
 
 def test_an_event_of_the_backward_pass_is_met_by_a_prediction_for_a_gradient() -> None:

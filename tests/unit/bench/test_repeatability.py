@@ -8,18 +8,18 @@ import psutil
 import pytest
 
 from bench.busy import busy
-from bench.repeatability import FEWEST_FOUND, PLANTED, Campaign, Trial, between_loads, judge, planted_among
+from bench.repeatability import FEWEST_FOUND, PLANTED, CampaignLatencies, LoadTrial, between_loads, judge, planted_among
 from tests.unit.coordinator.results.noisy_host import CORES, Host
 
 
-def trial(loops: int, factor: float = 1.5, runs: int = 3) -> Trial:
+def trial(loops: int, factor: float = 1.5, runs: int = 3) -> LoadTrial:
     """A trial with this many loops on each of the two cores of the simulated host."""
     host = Host(CORES * loops, functions=44, runs=runs)
     first, again = (host.campaign(seed) for seed in (1, 2))
     planted_functions = planted_among([f"f{number}" for number in range(host.functions)], seed=3)
     slower = host.campaign(4, planted_functions, factor)
-    campaigns = (Campaign(levels, levels) for levels in (first, again, slower))
-    return Trial(loops, *campaigns, planted_functions)
+    campaigns = (CampaignLatencies(levels, levels) for levels in (first, again, slower))
+    return LoadTrial(loops, *campaigns, planted_functions)
 
 
 @pytest.mark.parametrize("loops", [0, 2])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.truth.causes import SETS, TARGETS, Label, accuracy, labels
+from bench.truth.causes import SETS, TARGETS, LabeledFailure, accuracy, labels
 from bench.truth.plants import HONEST, SEEN, is_one_of, verdicts_of
 from protocol.enums import Cause
 from tests.frameworks.common.host_work import HONEST as HONEST_CALLS
@@ -28,7 +28,7 @@ def normalize(message: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"0x[0-9a-f]+|\d+", "N", message.lower())).strip()
 
 
-EVERY: list[tuple[str, Label]] = [(name, label) for name in SETS for label in labels(name)]
+EVERY: list[tuple[str, LabeledFailure]] = [(name, label) for name in SETS for label in labels(name)]
 
 
 def test_no_label_gets_lost() -> None:
@@ -42,7 +42,7 @@ def test_ids_are_unique_and_no_message_that_may_be_read_is_kept_apart_too() -> N
 
 
 @pytest.mark.parametrize("label", [label for _, label in EVERY], ids=lambda label: label.id)
-def test_a_label_says_what_where_and_why(label: Label) -> None:
+def test_a_label_says_what_where_and_why(label: LabeledFailure) -> None:
     assert label.framework in ("torch", "tensorflow", "jax")
     assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", label.source)
     assert {label.cause, *label.also} <= {*Cause, *NEW_CAUSES}

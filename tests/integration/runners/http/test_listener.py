@@ -9,7 +9,7 @@ from contextlib import suppress
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
-from runners.http.service import Listener, bind
+from runners.http.service import HttpServer, bind
 from tests.waiting import LIMIT_S
 
 
@@ -35,7 +35,7 @@ def endless(end: asyncio.Event) -> FastAPI:
 async def test_a_client_that_reads_an_endless_answer_is_let_go_when_the_server_ends() -> None:
     end = asyncio.Event()
     listening = bind("127.0.0.1", 0)
-    async with Listener(endless(end), listening):
+    async with HttpServer(endless(end), listening):
         reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
         writer.write(b"GET /lines HTTP/1.1\r\nHost: here\r\n\r\n")
         assert await reader.readuntil(b"a line\n")

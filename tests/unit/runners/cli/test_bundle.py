@@ -20,7 +20,7 @@ from protocol.enums import Ending, Verdict
 from protocol.outcomes import Outcome
 from runners.cli.bundle import BundleWriter, differences
 from runners.cli.charting import progress_line, select, tasks
-from runners.errors import BundleError
+from runners.errors import BundleWriteError
 from tests.runner_info import runner_info
 
 NAMES = ("f/a", "f/b", "g/a")
@@ -112,7 +112,7 @@ def test_a_file_of_somebody_elses_stays_as_it_is(content: bytes, tmp_path: Path)
     part = tmp_path / "b.part"
     part.write_bytes(content)
     with (
-        pytest.raises(BundleError, match="not an unfinished bundle of this version"),
+        pytest.raises(BundleWriteError, match="not an unfinished bundle of this version"),
         BundleWriter(tmp_path / "b") as each,
     ):
         each.begin(_header())
@@ -128,7 +128,7 @@ def test_another_machine_or_order_does_not_continue_it(tmp_path: Path) -> None:
     )
     with (
         pytest.raises(
-            BundleError, match=r"begun with other settings \(environment abc, now xyz; driver None, now 550\):"
+            BundleWriteError, match=r"begun with other settings \(environment abc, now xyz; driver None, now 550\):"
         ),
         BundleWriter(tmp_path / "b") as writer,
     ):
@@ -148,14 +148,14 @@ def test_what_makes_two_bundles_different() -> None:
 
 def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"mine")
-    with pytest.raises(BundleError, match="never overwritten"):
+    with pytest.raises(BundleWriteError, match="never overwritten"):
         BundleWriter(tmp_path / "b")
     (tmp_path / "b").unlink()
     with BundleWriter(tmp_path / "b") as writer:
         writer.begin(_header())
         writer.add(_outcome("f/a", 1))
         (tmp_path / "b").write_bytes(b"mine")
-        with pytest.raises(BundleError, match="never overwritten"):
+        with pytest.raises(BundleWriteError, match="never overwritten"):
             writer.complete()
     assert (tmp_path / "b").read_bytes() == b"mine"
     assert (tmp_path / "b.part").exists()
@@ -163,7 +163,7 @@ def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_two_at_once_do_not_write_one_file(tmp_path: Path) -> None:
     with BundleWriter(tmp_path / "b") as writer:
-        with pytest.raises(BundleError, match="another run is writing"):
+        with pytest.raises(BundleWriteError, match="another run is writing"):
             BundleWriter(tmp_path / "b")
         writer.begin(_header())
         writer.add(_outcome("f/a", 1))
@@ -184,10 +184,10 @@ def test_what_is_selected() -> None:
     ):
         suite, not_charted = select(catalogue, "paper", functions)
         assert ([case.id for case in suite.cases], not_charted) == (cases, unknown)
-    with pytest.raises(BundleError, match=r"no suite 'library'; choose one of paper, or, for your own suite"):
+    with pytest.raises(BundleWriteError, match=r"no suite 'library'; choose one of paper, or, for your own suite"):
         select(catalogue, "library", ["*"])
     with pytest.raises(
-        BundleError, match=r"no function matches 'nothing\*'; no function matches 'h'.* in the suite 'paper'"
+        BundleWriteError, match=r"no function matches 'nothing\*'; no function matches 'h'.* in the suite 'paper'"
     ):
         select(catalogue, "paper", ["nothing*", "h"])
 
