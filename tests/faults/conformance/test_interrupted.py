@@ -11,7 +11,7 @@ import pytest
 
 from coordinator.conformance import ClauseFinding, Level, Result, check
 from coordinator.conformance.contract import CLAUSES
-from coordinator.errors import RunnerError
+from coordinator.errors import UnusableRunnerError
 from protocol.enums import ConformanceTag
 from tests.faults.conformance.toy import REVISION, SECRET, Toy, toy_server
 from tests.runner_process import RunnerProcess
@@ -72,7 +72,7 @@ async def test_a_runner_with_somebody_elses_events_is_refused_and_they_stay() ->
         body = {"boot_id": toy.boot_id, "suite": "toy", "revision": REVISION, "jobs": [job]}
         assert (await owner.post("/v1/jobs", json=body)).is_success
         await _until(lambda: toy.last == 2, "its job is finished")
-        with pytest.raises(RunnerError, match=r"job 17, which another client posted"):
+        with pytest.raises(UnusableRunnerError, match=r"job 17, which another client posted"):
             await check(url, SECRET)
         assert [event["id"] for _, event in toy.events] == ["17", "17"]
         assert toy.acknowledged == 0
@@ -90,7 +90,7 @@ async def test_a_runner_that_runs_a_job_of_somebody_else_is_refused() -> None:
         await _until(lambda: toy.last == 1, "its job runs")
         # Its owner has stored that it started, so that only the heartbeat tells of it.
         assert (await owner.post("/v1/events/ack", json={"boot_id": toy.boot_id, "n": 1})).is_success
-        with pytest.raises(RunnerError, match=r"job 17, which another client posted"):
+        with pytest.raises(UnusableRunnerError, match=r"job 17, which another client posted"):
             await check(url, SECRET)
         assert toy.current is not None
         assert toy.current["id"] == "17"

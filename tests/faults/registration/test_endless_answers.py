@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import pytest
 
 from coordinator.configuration.times import DEFAULT_TIMES, Times
-from coordinator.errors import RunnerAddressError, RunnerError, RunnerIncompatibleError, RunnerUnreachableError
+from coordinator.errors import RunnerAddressError, RunnerIncompatibleError, RunnerUnreachableError, UnusableRunnerError
 from coordinator.registry.client import RunnerClient, probe
 from coordinator.runner_requests.addresses import RunnerNetworks
 from tests.faults.registration.hostile_server import Pieces, answering, head
@@ -37,9 +37,9 @@ INFO = json.dumps(
 ).encode()
 
 
-async def failure(pieces: Pieces, *, pause_s: float = 0.0, times: Times = DEFAULT_TIMES) -> RunnerError:
+async def failure(pieces: Pieces, *, pause_s: float = 0.0, times: Times = DEFAULT_TIMES) -> UnusableRunnerError:
     async with answering(pieces, pause_s=pause_s) as url, asyncio.timeout(ENDS_WITHIN_S * 8):
-        with pytest.raises(RunnerError) as excinfo:
+        with pytest.raises(UnusableRunnerError) as excinfo:
             await probe(url, "secret", times)
     return excinfo.value
 
@@ -69,12 +69,12 @@ async def test_a_packed_answer_is_refused_before_it_is_unpacked(coding: str) -> 
 
 PROBE = """
 import asyncio, resource, sys
-from coordinator.errors import RunnerError
+from coordinator.errors import UnusableRunnerError
 from coordinator.registry.client import probe
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     asyncio.run(probe(sys.argv[1], "secret"))
-except RunnerError:
+except UnusableRunnerError:
     pass
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
@@ -150,7 +150,7 @@ async def test_headers_are_bounded(lines: list[str]) -> None:
 
 
 async def test_headers_that_no_memory_holds_are_not_collected() -> None:
-    assert isinstance(await failure(headers_without_end), RunnerError)
+    assert isinstance(await failure(headers_without_end), UnusableRunnerError)
 
 
 @pytest.mark.parametrize("status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent"])
