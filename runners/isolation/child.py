@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 
+from runners.isolation import memory
 from runners.isolation.channel import Message
 from runners.isolation.loop_channel import LoopChannel, OutputPipe
 from runners.isolation.slot_events import ChannelLostEvent, ExitedEvent, MessageEvent, Output
@@ -34,6 +35,8 @@ class Child:
         """The wait status after its end; None if its zygote died with it."""
         self.channel = LoopChannel(connection, self._take, self._lose)
         self._hear = hear
+        self._kernel_kills: int | None = None
+        """How many processes the kernel had killed for lack of memory before this child's first case."""
         # Two pipes, because the next case may already print while the output of the current case is read.
         self._outputs = [OutputPipe(output, KEEP_OUTPUT) for output in outputs]
 
@@ -46,12 +49,18 @@ class Child:
 
     def give(self, order: Message, turn: int) -> None:
         """Send the order for the case of this turn, and discard old output in the turn's pipe."""
+        if turn == 0:
+            self._kernel_kills = memory.kernel_kills()
         self._outputs[turn % 2].take()
         self.channel.send(order)
 
     def take_output(self, turn: int) -> Output:
         """Return the output of this turn since the last call."""
         return self._outputs[turn % 2].take()
+
+    def kernel_has_killed(self) -> bool:
+        """Whether the kernel has killed processes for lack of memory since the first case, possibly this one."""
+        return self._kernel_kills is not None and memory.kernel_kills() > self._kernel_kills
 
     def note_end(self, status: int | None) -> None:
         """Report the end of the process, after reading all messages that it had sent."""

@@ -1,12 +1,13 @@
 """The event log: the numbered events of this boot. Each event is kept until it is acknowledged.
 
 Each event is serialized once, when it happens. Any number of streams can read it. The size of the log is limited: if
-nobody acknowledges events, the execution waits for ``room``, and no event is dropped.
+nobody acknowledges events, the log reports that it is full, the execution waits, and no event is dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from protocol.events import Heartbeat, Running
 from protocol.outcomes import Outcome
@@ -28,6 +29,10 @@ class EventLog:
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_BYTES) -> None:
         self.acknowledged = 0
         self.closed = False
+        self.on_full: Callable[[], None] = lambda: None
+        """Called when the log has no room for another attempt's events."""
+        self.on_room: Callable[[], None] = lambda: None
+        """Called when a full log has room again."""
         self._entries: list[_Entry] = []
         self._bytes = 0
         self._max_events = max_events
@@ -84,11 +89,13 @@ class EventLog:
         count = n - self.acknowledged
         if count <= 0:
             return []
+        was_full = not self.has_room
         entries = self._entries[:count]
         del self._entries[:count]
         self.acknowledged = n
         self._bytes -= sum(len(line) for line, _ in entries)
-        self._changed.set()
+        if was_full and self.has_room:
+            self.on_room()
         return [attempt for _, attempt in entries if attempt]
 
     async def wait_for_event(self, after: int, timeout_s: float) -> bool:
@@ -103,18 +110,15 @@ class EventLog:
             pass
         return self.last > after
 
-    async def room(self) -> None:
-        """Wait until the log has room for another attempt's events."""
-        while not self.has_room:
-            self._changed.clear()
-            await self._changed.wait()
-
     def close(self) -> None:
         """End all waits for events, because the service is stopping."""
         self.closed = True
         self._changed.set()
 
     def _append(self, line: bytes, attempt: tuple[str, int] | None) -> None:
+        had_room = self.has_room
         self._entries.append((line, attempt))
         self._bytes += len(line)
         self._changed.set()
+        if had_room and not self.has_room:
+            self.on_full()

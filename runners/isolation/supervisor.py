@@ -7,7 +7,6 @@ and the HTTP server serves the outcomes.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import Any
 from protocol.events import Running
 from runners.isolation import memory, processes
 from runners.isolation.attempts import Task
+from runners.isolation.background_tasks import BackgroundTasks
 from runners.isolation.events import EventLog
 from runners.isolation.fork_server import Interpreter
 from runners.isolation.offer import Offer
@@ -53,7 +53,7 @@ class Supervisor:
         """Set when nothing can be executed any more: the service should stop."""
         self._state = SupervisorState()
         self._driver = SlotDriver(self._state, log, self._fork_server, self.redaction, self.broken)
-        self._memory_watch: asyncio.Task[None] | None = None
+        self._memory_watch = BackgroundTasks(self.broken)
 
     async def open(self) -> Offer:
         """Import the framework and return the catalogue. Does not touch the device. Raises ``FrameworkError``."""
@@ -66,8 +66,7 @@ class Supervisor:
         slots = self._most_slots if self._fork_server.overlap else 1
         threads = None if slots == 1 else max(1, (os.cpu_count() or 1) // slots)
         self._driver.handle(OpenedEvent(time.monotonic(), slots, threads, self._fork_server.overlap))
-        self._memory_watch = asyncio.create_task(self._watch_memory())
-        self._memory_watch.add_done_callback(self._break)
+        self._memory_watch.begin(self._watch_memory())
         return description
 
     @property
@@ -98,16 +97,8 @@ class Supervisor:
         self._driver.handle(CancelledEvent(time.monotonic(), id, attempt))
 
     async def close(self) -> None:
-        if self._memory_watch is not None:
-            self._memory_watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._memory_watch
+        await self._memory_watch.cancel()
         await self._driver.close()
-
-    def _break(self, task: asyncio.Task[None]) -> None:
-        """Stop the service if the memory watch fails, because cases would have no memory limit."""
-        if not task.cancelled():
-            self.broken.set()
 
     async def _watch_memory(self) -> None:
         while True:

@@ -69,13 +69,16 @@ def test_what_is_gone_or_not_there_yet_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize("log", [EventLog(max_events=1), EventLog(max_bytes=10)])
-async def test_a_full_log_makes_the_execution_wait_until_it_is_acknowledged(log: EventLog) -> None:
+def test_a_log_reports_once_that_it_is_full_and_that_it_has_room_again(log: EventLog) -> None:
+    reports: list[str] = []
+    log.on_full, log.on_room = lambda: reports.append("full"), lambda: reports.append("room")
     log.record_finish("a", 1, PASSED)
-    waiting = asyncio.create_task(log.room())
-    await asyncio.sleep(0)
-    assert not waiting.done()
+    log.record_finish("b", 1, PASSED)
+    assert reports == ["full"]
     log.acknowledge(1)
-    await asyncio.wait_for(waiting, 1)
+    assert reports == ["full"]
+    log.acknowledge(2)
+    assert reports == ["full", "room"]
 
 
 async def test_waiting_ends_with_an_event_with_the_time_or_with_the_service() -> None:
