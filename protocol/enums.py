@@ -69,82 +69,107 @@ class Verdict(StrEnum):
     """The verdict on an outcome."""
 
     passed = "passed"
+    """The case ran, and every value was right."""
     failed = "failed"
+    """The case raised an error, returned a wrong result, took too long, used too much memory, or crashed."""
     skipped = "skipped"
+    """This version of the framework does not have the function, or the case has nothing to test on this target."""
     incomplete = "incomplete"
+    """The environment or the infrastructure failed, or the job was cancelled. The outcome says nothing about the
+    device."""
 
 
 class Ending(StrEnum):
     """How an attempt ended, as the runner observed it. The cause is decided later."""
 
     returned = "returned"
-    """The case ran and its values were right."""
+    """The case ran, and all values are right."""
     raised = "raised"
     """The function raised an error."""
     mismatched = "mismatched"
-    """The function returned, but a value, shape or dtype was wrong."""
+    """The function returned, and a value, shape or dtype was wrong."""
     accepted = "accepted"
-    """The function returned a result, but the case expects an error."""
+    """The call returned a result, but the case expects an error."""
     timed_out = "timed_out"
+    """The case was killed at its deadline."""
     out_of_memory = "out_of_memory"
-    """The processes of the case exceeded the runner's memory limit and were killed."""
+    """The case's processes exceeded the runner's memory limit, or the kernel killed a process for lack of memory."""
     exited = "exited"
-    """The process ended by itself before the case had reported a result."""
+    """The process exited before the case reported."""
     signalled = "signalled"
-    """The process was killed by a signal that the runner did not send."""
+    """The process died of a signal that the runner did not send."""
     removed = "removed"
-    """This version of the framework no longer has the function."""
+    """This version of the framework does not have the function."""
     not_applicable = "not_applicable"
-    """The case declares that it tests nothing on this target."""
+    """The case declares that it has nothing to test on this target."""
     lowered = "lowered"
-    """All programs of the case were lowered for the target's platform and not run."""
+    """All programs of the case were lowered for the target's platform; nothing ran on the device."""
     not_lowered = "not_lowered"
-    """A program of the case has no lowering for the target's platform."""
+    """An operation of the case has no lowering for the target's platform; nothing ran on the device."""
     harness_failed = "harness_failed"
-    """Portolan's own code, or the environment, failed before the function was called."""
+    """An error of Portolan's code or of the environment occurred before the function was called."""
     cancelled = "cancelled"
+    """A client stopped the job."""
 
 
 class Cause(StrEnum):
     """The reason why a case did not pass. The first five causes are the study's own."""
 
     type = "type"
+    """The dtype is not supported, or the result has a wrong dtype."""
     not_implemented = "not_implemented"
+    """The device has no kernel, derivative or feature for the function, for any dtype."""
     timeout = "timeout"
+    """The case exceeded its deadline, or the framework or device timed out."""
     memory = "memory"
+    """Host or device ran out of memory."""
     precision = "precision"
+    """Wrong values that differ from the right values only by rounding."""
     assertion = "assertion"
+    """Another wrong value, shape or structure, a failed assertion of the framework, or another violated property."""
     silently_accepted = "silently_accepted"
-    """The call returned a result where the host raises an error. This cause is counted separately, because the outcome
-    is neither a pass nor a wrong value."""
+    """The call returned a result on the device, but raises an error on the host. Such a case is neither a pass nor a
+    wrong value, so counts list it separately."""
     placement = "placement"
+    """The function needs host memory, mixes devices, or ran on the host instead of the device."""
     host_work = "host_work"
-    """The work belongs to the host: data sets, strings, tables, files and prints. No accelerator or compiler is made
-    for such work."""
+    """The function works with data sets, strings, tables, files, prints or Python code, which devices and compilers do
+    not support by design."""
     compile = "compile"
+    """The framework's compiler rejected the function or failed."""
     crash = "crash"
+    """The process or a kernel on the device crashed, or the process ended without a report."""
     unknown = "unknown"
+    """The case failed, and no rule matches."""
     removed = "removed"
+    """This version of the framework does not have the function."""
     not_applicable = "not_applicable"
+    """There is nothing to test on this target."""
     not_this_device = "not_this_device"
-    """The same call fails in the same way on the host, so the cause is the framework itself."""
+    """The case fails in the same way on the host, so the device is not the reason."""
     lowered = "lowered"
-    """All programs were lowered for the device but not run. No obstacle to a port was observed, and no value was
-    checked."""
+    """All programs were lowered for the device and not run; no problem was found, and no value was checked."""
     not_lowered = "not_lowered"
-    """A program has no lowering for the device. This was determined without a device."""
+    """An operation has no lowering for the device. No device is needed to find this."""
     environment = "environment"
+    """A package or driver is missing, or Portolan's harness failed."""
     infrastructure = "infrastructure"
+    """The runner was lost, or its report is invalid (rule ``unstorable``)."""
     cancelled = "cancelled"
+    """A client stopped the job."""
 
 
 class Placement(StrEnum):
     """Where a case was executed."""
 
     on_device = "on_device"
+    """Something was executed on the device, all observed arrays stayed on the device, and no fallback was detected."""
     fell_back = "fell_back"
+    """Something ran on the host although the target is a device."""
     host_only = "host_only"
+    """The runner's catalogue declares that the function touches no device."""
     unknown = "unknown"
+    """There is no proof of where the case ran. On-device counts exclude the case."""
 
 
 class Unproven(StrEnum):
@@ -209,22 +234,26 @@ class Repetition(StrEnum):
     """The result when a failed call was repeated on another device or in another dtype."""
 
     passed = "passed"
+    """The repetition passed."""
     failed_alike = "failed_alike"
-    """The repetition failed with the same exception or the same wrong values."""
+    """The same exception and text (device names may differ), or the same wrong values."""
     failed_otherwise = "failed_otherwise"
+    """Another failure."""
 
 
 class TimingPolicy(StrEnum):
     """The policy by which a case is timed."""
 
     off = "off"
+    """Nothing is timed. It is the fastest policy, because cases do not wait for each other."""
     quick = "quick"
-    """The same as ``steady``, with a tenth of the time budget. It is fast enough for thousands of cases, but its
-    measurements vary more."""
+    """As ``steady``, but with only 0.02 s of warm-up and 0.02 s of samples. It is fast enough for thousands of cases,
+    but its times vary more."""
     steady = "steady"
-    """A cold call, then warm-up calls, then an adaptive number of samples within a time budget."""
+    """The first call, then warm-up calls, then samples of later calls within a time budget."""
     paper = "paper"
-    """The study's rule: one call in one process, and the mean over runs."""
+    """One call, with one case per process, as in the study. To compare with the study, compute the mean of ``cold_ms``
+    over 3 runs."""
 
     @property
     def takes_samples(self) -> bool:
@@ -295,9 +324,11 @@ class ConformanceTag(StrEnum):
     behavior."""
 
     passes = "conformance:passes"
+    """Passes immediately."""
     slow = "conformance:slow"
     """Takes 2 to 6 seconds, and passes."""
     hangs = "conformance:hangs"
+    """Never ends by itself."""
     prints = "conformance:prints"
     """Prints more than 1 MiB, then the line ``conformance: the end``, and passes."""
 

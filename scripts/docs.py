@@ -12,21 +12,26 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from coordinator.causes.rules import verdict_of
 from coordinator.configuration.bounds import Bounds
 from coordinator.configuration.times import Times
 from coordinator.conformance.contract import CLAUSES
 from coordinator.conformance.times import CheckTimes
+from coordinator.conformance.validity import VERDICTS
 from coordinator.database.views import VIEWS, View
 from coordinator.figures.counting import RULES
 from protocol import catalogue, events, jobs, outcomes, problems, runner
+from protocol.enums import Cause, ConformanceTag, Ending, Placement, Repetition, TimingPolicy, Verdict
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
@@ -107,6 +112,28 @@ def clauses() -> Iterator[str]:
 
 def reasons_without_proof() -> Iterator[str]:
     yield from (f"| {reason} | {reason.sentence} |" for reason in Unproven)
+
+
+def members(
+    vocabulary: type[StrEnum], verdicts: Mapping[Any, Verdict] | None = None, *, as_code: bool = False
+) -> Iterator[str]:
+    """A row for each member of an enumeration, with the text below it, and with its verdict if ``verdicts`` has it."""
+    for name, text in texts_below(vocabulary):
+        assert text, f"write a docstring below {vocabulary.__name__}.{name}"
+        member = vocabulary[name]
+        cells = [f"`{member}`" if as_code else member, _cell(text), *([verdicts[member]] if verdicts else [])]
+        yield f"| {' | '.join(cells)} |"
+
+
+def texts_below(kind: type) -> Iterator[tuple[str, str]]:
+    """The members of an enumeration, or the fields of a dataclass, each with the text below it, or with none."""
+    (definition,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(definition, ast.ClassDef)
+    for statement, next_statement in zip_longest(definition.body, definition.body[1:]):
+        match statement:
+            case ast.AnnAssign(target=ast.Name(name)) | ast.Assign(targets=[ast.Name(name)]):
+                is_text = isinstance(next_statement, ast.Expr)
+                yield name, " ".join(ast.literal_eval(next_statement.value).split()) if is_text else ""
 
 
 def limits() -> Iterator[str]:
@@ -211,20 +238,15 @@ class SettingRow:
 
 def settings_of(kind: type) -> list[SettingRow]:
     """The fields of a settings dataclass in order, each with the text below it."""
-    (definition,) = ast.parse(inspect.getsource(kind)).body
-    assert isinstance(definition, ast.ClassDef)
     default_settings = kind()
     settings: list[SettingRow] = []
-    for statement, text in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
-            continue
-        name, default = f"`{statement.target.id}`", f"{getattr(default_settings, statement.target.id):,.10g}"
-        match text:
-            case ast.Expr(value=ast.Constant(value=str(words))):
-                settings.append(SettingRow(name, default, " ".join(words.split())))
-            case _:
-                first = settings.pop()
-                settings.append(SettingRow(f"{first.names}, {name}", f"{first.defaults}, {default}", first.text))
+    for field, text in texts_below(kind):
+        name, default = f"`{field}`", f"{getattr(default_settings, field):,.10g}"
+        if text:
+            settings.append(SettingRow(name, default, text))
+        else:
+            first = settings.pop()
+            settings.append(SettingRow(f"{first.names}, {name}", f"{first.defaults}, {default}", first.text))
     return settings
 
 
@@ -240,6 +262,19 @@ def _number(value: float | None) -> str:
 
 
 TABLES = (
+    GeneratedTable("reference/words.md", "| verdict of an outcome | meaning |", partial(members, Verdict)),
+    GeneratedTable("reference/words.md", "| placement | meaning |", partial(members, Placement)),
+    GeneratedTable(
+        "reference/runner-api.md", "| ending | meaning | verdict |", partial(members, Ending, verdicts=VERDICTS)
+    ),
+    GeneratedTable("reference/runner-api.md", "| tag | the case |", partial(members, ConformanceTag, as_code=True)),
+    GeneratedTable(
+        "reference/causes.md",
+        "| cause | meaning | verdict |",
+        partial(members, Cause, verdicts={cause: verdict_of(cause) for cause in Cause}),
+    ),
+    GeneratedTable("reference/causes.md", "| repetition | meaning |", partial(members, Repetition, as_code=True)),
+    GeneratedTable("explanation/timing.md", "| policy | meaning |", partial(members, TimingPolicy, as_code=True)),
     GeneratedTable("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
     GeneratedTable("reference/conformance.md", "| id | sentence | level |", clauses),
     GeneratedTable("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),

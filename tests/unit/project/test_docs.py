@@ -7,11 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
-from protocol.enums import Cause, Ending, Placement, Verdict
 from scripts.command_options import command_options
 from tests.each import check_each
 
@@ -134,14 +130,6 @@ def test_every_option_is_in_the_reference() -> None:
     text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     options = {option for of_command in COMMANDS.values() for option in of_command if option.startswith("--")}
     assert sorted(option for option in options if option not in text) == []
-
-
-@pytest.mark.parametrize(
-    ("vocabulary", "page"), [(Verdict, "words"), (Placement, "words"), (Ending, "runner-api"), (Cause, "causes")]
-)
-def test_every_word_of_the_vocabularies_is_explained(vocabulary: Any, page: str) -> None:
-    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text()
-    assert [word for word in vocabulary if f"| {word} |" not in text] == []
 
 
 def test_every_file_that_is_named_exists() -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.enums import DeviceClass
 from scripts import docs
 
 
 @pytest.mark.parametrize("table", docs.TABLES, ids=lambda table: f"{table.page} {table.section}")
-def test_a_table_is_as_the_code_makes_it(table: docs.Table) -> None:
+def test_a_table_is_as_the_code_makes_it(table: docs.GeneratedTable) -> None:
     text = (docs.DOCS / table.page).read_text()
     assert table.rewrite(text) == text, f"run make docs: {table.page} differs from the code"
 
 
 def test_tables_with_one_heading_are_told_by_their_sections() -> None:
-    table = docs.Table("page.md", "| name | meaning |", lambda: iter(["| a | new |"]), "## Second")
+    table = docs.GeneratedTable("page.md", "| name | meaning |", lambda: iter(["| a | new |"]), "## Second")
     text = "# Page\n\n## First\n\n| name | meaning |\n| --- | --- |\n| a | old |\n"
     text += text.replace("# Page\n\n", "").replace("First", "Second")
     first, second = text.split("## Second")
@@ -22,7 +23,7 @@ def test_tables_with_one_heading_are_told_by_their_sections() -> None:
 
 
 def test_an_outdated_table_is_rewritten_and_nothing_else() -> None:
-    table = docs.Table("page.md", "| name | meaning |", lambda: iter(["| a | first |", "| b | second |"]))
+    table = docs.GeneratedTable("page.md", "| name | meaning |", lambda: iter(["| a | first |", "| b | second |"]))
     text = "# Page\n\n| name | meaning |\n| --- | --- |\n| a | old |\n\nText.\n"
     assert table.rewrite(text) == text.replace("| a | old |", "| a | first |\n| b | second |")
 
@@ -30,4 +31,9 @@ def test_an_outdated_table_is_rewritten_and_nothing_else() -> None:
 @pytest.mark.parametrize("text", ["# Page\n", "\n| name | meaning |\n| --- |\n\n| name | meaning |\n| --- |\n"])
 def test_a_table_must_stand_once_on_its_page(text: str) -> None:
     with pytest.raises(ValueError, match="exactly one table"):
-        docs.Table("page.md", "| name | meaning |", lambda: iter(())).rewrite(text)
+        docs.GeneratedTable("page.md", "| name | meaning |", lambda: iter(())).rewrite(text)
+
+
+def test_a_member_without_a_text_is_an_error() -> None:
+    with pytest.raises(AssertionError, match=r"write a docstring below DeviceClass\.cpu"):
+        list(docs.members(DeviceClass))
