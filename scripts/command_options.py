@@ -1,4 +1,4 @@
-"""Lists every command of ``portolan`` and ``portolan-runner`` with its options, their defaults and their meanings."""
+"""Reads every command of ``portolan`` and ``portolan-runner`` from its parser: usage, purpose and options."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 import click
@@ -31,16 +32,39 @@ class Option:
     """The sentence in ``--help``."""
 
 
-def command_options() -> Mapping[str, Sequence[Option]]:
+@dataclass(frozen=True)
+class Command:
+    name: str
+    usage: str
+    """The command with its arguments and required options: ``portolan results CAMPAIGN``."""
+    purpose: str
+    """The sentences in ``--help``."""
+    options: Sequence[Option]
+
+
+@cache
+def commands() -> Mapping[str, Command]:
     return {**dict(_coordinator_commands(typer.main.get_command(app), "portolan")), **dict(_runner_commands())}
 
 
-def _coordinator_commands(command: click.Command, name: str) -> Iterator[tuple[str, Sequence[Option]]]:
-    yield name, [_option(parameter) for parameter in command.params if parameter.opts[0].startswith("-")]
+def _coordinator_commands(command: click.Command, name: str) -> Iterator[tuple[str, Command]]:
+    options = [_option(parameter) for parameter in command.params if parameter.opts[0].startswith("-")]
+    arguments = [_argument(parameter) for parameter in command.params if not parameter.opts[0].startswith("-")]
+    yield name, Command(name, " ".join([name, *arguments]), " ".join((command.help or "").split()), options)
     for below, member in getattr(command, "commands", {}).items():
         yield from _coordinator_commands(
             member.load() if isinstance(member, LazyCommand) else member, f"{name} {below}"
         )
+
+
+def _argument(parameter: click.Parameter) -> str:
+    name = str(parameter.metavar or (parameter.name or "").upper()).strip("[]{}.…")  # type: ignore[attr-defined]
+    return _as_usage(name, is_required=parameter.required, is_many=parameter.nargs == -1)
+
+
+def _as_usage(name: str, *, is_required: bool, is_many: bool) -> str:
+    name += " …" if is_many else ""
+    return name if is_required else f"[{name}]"
 
 
 def _option(parameter: click.Parameter) -> Option:
@@ -63,13 +87,26 @@ def _choices(annotation: Any) -> Iterator[str]:
             yield from _choices(part)
 
 
-def _runner_commands() -> Iterator[tuple[str, Sequence[Option]]]:
-    yield "portolan-runner", []
-    for action in make_parser()._actions:
+def _runner_commands() -> Iterator[tuple[str, Command]]:
+    parser = make_parser()
+    yield "portolan-runner", Command("portolan-runner", "portolan-runner", parser.description or "", [])
+    for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, parser in action.choices.items():
-                options = [_runner_option(parser, member) for member in parser._actions if member.option_strings]
-                yield f"portolan-runner {name}", [option for option in options if "--help" not in option.names]
+                yield f"portolan-runner {name}", _runner_command(f"portolan-runner {name}", parser)
+
+
+def _runner_command(name: str, parser: argparse.ArgumentParser) -> Command:
+    options = [action for action in parser._actions if action.option_strings and action.dest != "help"]
+    usage = [name, *(f"{option.option_strings[0]} {option.metavar}" for option in options if option.required)]
+    for action in parser._actions:
+        if not action.option_strings:
+            is_required, is_many = action.nargs not in ("?", "*"), action.nargs in ("*", "+")
+            usage.append(_as_usage(str(action.metavar), is_required=is_required, is_many=is_many))
+    purpose = parser.description or ""
+    return Command(
+        name, " ".join(usage), purpose[:1].upper() + purpose[1:], [_runner_option(parser, option) for option in options]
+    )
 
 
 def _runner_option(parser: argparse.ArgumentParser, action: argparse.Action) -> Option:

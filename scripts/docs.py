@@ -35,7 +35,7 @@ from protocol.enums import Cause, ConformanceTag, Ending, Placement, Repetition,
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
-from scripts.command_options import Option, command_options
+from scripts.command_options import Command, Option, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -56,20 +56,12 @@ POWERS = {
     1e9: "10⁹",
     1e12: "10¹²",
 }
-OPTION_TABLES: dict[str, tuple[str, ...]] = {
-    "up": ("portolan up",),
-    "assess": ("portolan assess",),
-    "submit": ("portolan submit",),
-    "table`, `figure` and `report": ("portolan table", "portolan figure", "portolan report"),
-    "runner check": ("portolan runner check",),
-    "fleet": ("portolan fleet up", "portolan fleet status", "portolan fleet down", "portolan fleet logs"),
-    "portolan-runner serve": ("portolan-runner serve",),
-    "portolan-runner run": ("portolan-runner run",),
-    "portolan-runner record": ("portolan-runner record",),
-}
-"""The commands whose options have a table. The keys are the names in the tables' headings."""
-COMMON_OPTIONS = {"--url", "--data-dir", "--python"}
+OPTION_HEADING = "| option | meaning |"
+COMMON_OPTIONS = {"--url", "--data-dir", "--python", "--json"}
 """Options that the page of the command line explains once for all commands."""
+COMMAND_LINE = "reference/command-line.md"
+"""The page with a section for each command, or for a few commands: ``### status, results, cancel``."""
+_OPTION_OR_VARIABLE = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*|\$PORTOLAN_\w+)(?!\w*`)")
 _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 
 
@@ -81,25 +73,38 @@ class GeneratedTable:
     """The first line of the table."""
     rows: Callable[[], Iterator[str]]
     """A function that yields the lines below the heading and its rule."""
-    section: str = ""
-    """The heading of the table's section, if another section has a table with the same heading."""
+    sections: tuple[str, ...] = ()
+    """The headings of the sections that contain the table, the outer first, if other sections have a table with the
+    same heading."""
 
     def rewrite(self, text: str) -> str:
         """The text of the page, with the table's rows replaced by those from the code.
 
         Raises ``ValueError`` if the heading does not occur exactly once on the page, or in the section.
         """
-        start = text.find(f"\n{self.section}\n") if self.section else 0
-        end = text.find("\n## ", start + 1) if self.section else len(text)
-        section = text[start:] if end < 0 else text[start:end]
+        start, end = 0, len(text)
+        for section_heading in self.sections:
+            start, end = section_bounds(text, section_heading, start, end)
+        section = text[start:end]
         before, heading, after = section.partition(f"\n{self.heading}\n")
-        if start < 0 or not heading or heading in after:
-            where = f" in {self.section}" if self.section else ""
+        if not heading or heading in after:
+            where = f" in {' and '.join(self.sections)}" if self.sections else ""
             raise ValueError(f"give docs/{self.page} exactly one table with the heading {self.heading}{where}")
         rule, *lines = after.split("\n")
         rest = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
         new_section = "\n".join([before, self.heading, rule, *self.rows(), *lines[rest:]])
-        return text[:start] + new_section + text[start + len(section) :]
+        return text[:start] + new_section + text[end:]
+
+
+def section_bounds(text: str, heading: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+    """The bounds of the section with this heading: up to the next heading of the same or a higher level."""
+    end = len(text) if end is None else end
+    section_start = text.find(f"\n{heading}\n", start, end)
+    if section_start < 0:
+        raise ValueError(f"add the heading {heading} to the page")
+    level = len(heading) - len(heading.lstrip("#"))
+    next_heading = re.compile(rf"\n#{{1,{level}}} ").search(text, section_start + 1, end)
+    return section_start, next_heading.start() if next_heading else end
 
 
 def counting_rules() -> Iterator[str]:
@@ -207,17 +212,51 @@ def times(kind: type) -> Iterator[str]:
         yield f"| {setting.names} | {setting.defaults} | {_cell(sentence)} |"
 
 
-def options_of(commands: Sequence[str]) -> Iterator[str]:
+def command_tables() -> Iterator[GeneratedTable]:
+    """A table of the commands of each section, and a table of their options if the section has its heading."""
+    text = (DOCS / COMMAND_LINE).read_text()
+    for program in ("portolan", "portolan-runner"):
+        start, end = section_bounds(text, f"## {program}")
+        for heading in re.findall(r"^### .+$", text[start:end], re.MULTILINE):
+            own_commands = commands_of(program, heading.removeprefix("### ").split(", "))
+            if not own_commands:
+                continue
+            sections = (f"## {program}", heading)
+            yield GeneratedTable(COMMAND_LINE, "| command | purpose |", partial(purposes_of, own_commands), sections)
+            section_start, section_end = section_bounds(text, heading, start, end)
+            if OPTION_HEADING in text[section_start:section_end]:
+                yield GeneratedTable(COMMAND_LINE, OPTION_HEADING, partial(options_of, own_commands), sections)
+
+
+def commands_of(program: str, names: Sequence[str]) -> Sequence[Command]:
+    """The commands with these names. A group of commands is replaced by its commands."""
+    return [
+        command
+        for name, command in commands().items()
+        if any(f"{name} ".startswith(f"{program} {own_name} ") for own_name in names)
+        and not any(other.startswith(f"{name} ") for other in commands())
+    ]
+
+
+def purposes_of(own_commands: Sequence[Command]) -> Iterator[str]:
+    yield from (f"| `{command.usage}` | {_in_code(command.purpose)} |" for command in own_commands)
+
+
+def options_of(own_commands: Sequence[Command]) -> Iterator[str]:
     """A row for each option of these commands. Options that the page explains for all commands are not included."""
     takers: dict[Option, list[str]] = defaultdict(list)
-    for command in commands:
-        for option in command_options()[command]:
+    for command in own_commands:
+        for option in command.options:
             if COMMON_OPTIONS.isdisjoint(option.names):
-                takers[option].append(command.rpartition(" ")[2])
+                takers[option].append(command.name.rpartition(" ")[2])
     for option, own_takers in takers.items():
         names = ", ".join(f"`{name}`" for name in option.names)
-        only = "" if len(own_takers) == len(commands) else ", ".join(f"`{name}`" for name in own_takers) + ": "
+        only = "" if len(own_takers) == len(own_commands) else ", ".join(f"`{name}`" for name in own_takers) + ": "
         yield f"| {names} | {only}{_meaning(option)} |"
+
+
+def _in_code(text: str) -> str:
+    return _OPTION_OR_VARIABLE.sub(r"`\1`", text).removesuffix(".").replace("|", "\\|")
 
 
 def _meaning(option: Option) -> str:
@@ -280,17 +319,14 @@ TABLES = (
     GeneratedTable("explanation/verdicts.md", "| `unproven` | meaning |", reasons_without_proof),
     GeneratedTable("reference/runner-api.md", "| members | allowed values | if left out |", limits),
     GeneratedTable("reference/settings.md", "| name | default | limits | beyond it |", bounds),
-    GeneratedTable("reference/settings.md", "| name | default | time |", partial(times, Times), "## Times"),
+    GeneratedTable("reference/settings.md", "| name | default | time |", partial(times, Times), ("## Times",)),
     GeneratedTable(
-        "reference/settings.md", "| name | default | time |", partial(times, CheckTimes), "## Times of a check"
+        "reference/settings.md", "| name | default | time |", partial(times, CheckTimes), ("## Times of a check",)
     ),
-    *(
-        GeneratedTable("reference/command-line.md", f"| option of `{name}` | meaning |", partial(options_of, commands))
-        for name, commands in OPTION_TABLES.items()
-    ),
+    *command_tables(),
     *(
         GeneratedTable(
-            "reference/database.md", "| column | type | meaning |", partial(columns, view), f"## {view.name}"
+            "reference/database.md", "| column | type | meaning |", partial(columns, view), (f"## {view.name}",)
         )
         for view in VIEWS
     ),

@@ -32,7 +32,7 @@ def url(
     role: Annotated[
         DatabaseRole,
         typer.Option(
-            help="migration owns the tables (for backups and alembic); application may change rows; reading may read."
+            help="Role: migration owns the tables (for backups and alembic), application changes rows, reading reads."
         ),
     ] = DatabaseRole.reading,
 ) -> None:

@@ -35,7 +35,7 @@ Format = Literal["table", "csv", "json", "parquet"]
 def results(
     client: Client,
     campaign_id: CampaignId,
-    format: Annotated[Format, typer.Option(help="table shows the matrix and the failures.")] = "table",
+    format: Annotated[Format, typer.Option(help="Output format; table shows the matrix and the failures.")] = "table",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     verdict: Annotated[
         Verdict | None, typer.Option(help="Only outcomes with this verdict; without it, the table lists failed ones.")

@@ -27,7 +27,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="portolan-runner", description=DESCRIPTION)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    serve = commands.add_parser("serve", help="serve one device of one framework, and run jobs that arrive over HTTP")
+    serve = _command(commands, "serve", "serve one device of one framework, and run jobs that arrive over HTTP")
     _target(serve)
     serve.add_argument("--host", default="127.0.0.1", help="address of the runner (default: %(default)s)")
     serve.add_argument(
@@ -78,7 +78,7 @@ def make_parser() -> argparse.ArgumentParser:
         "runner enrolls, and the runner's port (default: auto)",
     )
 
-    run = commands.add_parser("run", help="run one case in the foreground, or a whole suite into a file")
+    run = _command(commands, "run", "run one case in the foreground, or a whole suite into a file")
     _target(run)
     run.add_argument("case", metavar="CASE", nargs="?", help="id of the case, from 'portolan-runner cases'")
     _suites(run, "SUITE", f"name of a suite, or path of your own (default: {DEFAULT_SUITE})")
@@ -115,19 +115,19 @@ def make_parser() -> argparse.ArgumentParser:
     _timeout(run, "a case")
     run.add_argument("--memory-limit", type=_size, help="memory limit of a case's processes, as for serve")
 
-    cases = commands.add_parser("cases", help="list the cases of a framework")
+    cases = _command(commands, "cases", "list the cases of a framework")
     cases.add_argument("framework", metavar="FRAMEWORK")
     cases.add_argument("device", metavar="DEVICE", nargs="?", default="cpu")
     _python(cases)
     _suites(cases, "SUITE", "only the cases of this suite; a name, or the path of your own suite (default: all)")
     cases.add_argument("--match", default="*", help="only cases whose id matches this glob")
 
-    targets = commands.add_parser("targets", help="list the targets for which a runner can be started")
+    targets = _command(commands, "targets", "list the targets for which a runner can be started")
     targets.add_argument(
         "names", metavar="TARGET", nargs="*", help="only check that these names exist: FRAMEWORK/DEVICE"
     )
 
-    record = commands.add_parser("record", help="run a command of yours, and record which functions it calls and how")
+    record = _command(commands, "record", "run a command of yours, and record which functions it calls and how")
     record.add_argument("framework", metavar="FRAMEWORK")
     _python(record)
     record.add_argument(
@@ -149,13 +149,13 @@ def make_parser() -> argparse.ArgumentParser:
     _words(record)
     record.set_defaults(device="cpu")
 
-    watch = commands.add_parser("watch", help="run a command of yours on a device, and note what falls back or raises")
+    watch = _command(commands, "watch", "run a command of yours on a device, and note what falls back or raises")
     _target(watch)
     watch.add_argument("--out", metavar="FILE", type=Path, required=True, help="output file")
     _timeout(watch, "the command")
     _words(watch)
 
-    surface = commands.add_parser("enumerate", help="list every public function and class of a framework")
+    surface = _command(commands, "enumerate", "list every public function and class of a framework")
     surface.add_argument("framework", metavar="FRAMEWORK")
     _python(surface)
     surface.add_argument(
@@ -163,7 +163,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     surface.set_defaults(device="cpu")
 
-    setup = commands.add_parser("setup", help="install a framework into an environment of its own")
+    setup = _command(commands, "setup", "install a framework into an environment of its own")
     setup.add_argument("framework", metavar="FRAMEWORK", help="torch; or one release of it, torch==2.15.0")
     setup.add_argument(
         "devices", metavar="DEVICE", nargs="*", help="devices that the environment is for (default: cpu)"
@@ -182,6 +182,11 @@ def make_parser() -> argparse.ArgumentParser:
         help="also install the packages that only torch/cuda uses, whatever the device",
     )
     return parser
+
+
+def _command(commands: argparse._SubParsersAction[_Parser], name: str, purpose: str) -> argparse.ArgumentParser:
+    """Add a command whose purpose stands in the list of the commands and in the command's own help."""
+    return commands.add_parser(name, help=purpose, description=f"{purpose[:1].upper()}{purpose[1:]}.")
 
 
 def _target(parser: argparse.ArgumentParser) -> None:

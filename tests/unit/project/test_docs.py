@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from scripts.command_options import command_options
+from scripts.command_options import commands
 from tests.each import check_each
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -90,8 +90,8 @@ def _calls(page: Path) -> Iterator[list[str]]:
 
 
 COMMANDS = {
-    command: {"--help", *(name for option in options for name in option.names)}
-    for command, options in command_options().items()
+    name: {"--help", *(option_name for option in command.options for option_name in option.names)}
+    for name, command in commands().items()
 }
 """The options of every command."""
 

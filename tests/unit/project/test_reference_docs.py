@@ -8,14 +8,14 @@ from protocol.enums import DeviceClass
 from scripts import docs
 
 
-@pytest.mark.parametrize("table", docs.TABLES, ids=lambda table: f"{table.page} {table.section}")
+@pytest.mark.parametrize("table", docs.TABLES, ids=lambda table: f"{table.page} {table.sections}")
 def test_a_table_is_as_the_code_makes_it(table: docs.GeneratedTable) -> None:
     text = (docs.DOCS / table.page).read_text()
     assert table.rewrite(text) == text, f"run make docs: {table.page} differs from the code"
 
 
 def test_tables_with_one_heading_are_told_by_their_sections() -> None:
-    table = docs.GeneratedTable("page.md", "| name | meaning |", lambda: iter(["| a | new |"]), "## Second")
+    table = docs.GeneratedTable("page.md", "| name | meaning |", lambda: iter(["| a | new |"]), ("## Second",))
     text = "# Page\n\n## First\n\n| name | meaning |\n| --- | --- |\n| a | old |\n"
     text += text.replace("# Page\n\n", "").replace("First", "Second")
     first, second = text.split("## Second")
