@@ -4,6 +4,7 @@ page says."""
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,29 @@ import pytest
 from tests.checkout import Checkout, copy_project, files_of
 
 FIXTURES = "tests/unit/coordinator/causes/fixtures"
+HAZARDS = "tests/hazards/hazards"
+SCHEDULER = '''\
+"""A scheduler of one container, which has a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from coordinator.fleet.scheduler import Capability, Container
+
+
+class OneContainer:
+    capabilities: frozenset[Capability] = frozenset()
+
+    def __init__(self, fleet: str) -> None:
+        self.fleet = fleet
+
+    def list(self, *, usage: bool = False) -> Sequence[Container]:
+        return [Container("1", "first", "torch/cpu", "http://127.0.0.1:1", "running", "healthy", None)]
+
+    def logs(self, container: Container, *, follow: bool = False, tail: int | None = None) -> Iterator[bytes]:
+        yield f"the log of {container.name}".encode()
+'''
 
 
 @pytest.fixture
@@ -86,3 +110,50 @@ def test_another_way_to_sign_in(checkout: Checkout) -> None:
     )
     assert checkout.run("-c", request).split() == ["200", "ada"]
     assert len(checkout.changes()) == files_of("Another way to sign in")
+
+
+def test_a_framework_in_portolan(checkout: Checkout) -> None:
+    """The hazards become a framework of Portolan, with the files that CONTRIBUTING.md names."""
+    declaration = checkout.root / "runners/hazards/__init__.py"
+    for name, target in (
+        ("__init__.py", declaration),
+        ("device.py", declaration.with_name("devices.py")),
+        ("functions.py", declaration.with_name("functions.py")),
+        ("cases/__init__.py", declaration.parent / "suites/hazards.py"),
+    ):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = (checkout.root / HAZARDS / name).read_text()
+        target.write_text(text.replace("hazards.functions", "runners.hazards.functions"))
+    declaration.write_text(
+        declaration.read_text()
+        .replace('"hazards.device:', '"runners.hazards.devices:')
+        .replace('{"hazards": "hazards.cases"}', '{"hazards": "runners.hazards.suites.hazards"}')
+    )
+    frameworks = "runners/frameworks.py"
+    checkout.replace(
+        frameworks,
+        "from runners.jax import",
+        "from runners.hazards import FRAMEWORK as HAZARDS\nfrom runners.jax import",
+    )
+    checkout.replace(frameworks, "for framework in (JAX, ", "for framework in (HAZARDS, JAX, ")
+
+    assert "hazards/cpu" in checkout.run("-m", "runners", "targets").split()
+    case = ("run", "hazards", "cpu", "hazards.add/0", "--suite", "hazards", "--python", sys.executable)
+    assert checkout.run("-m", "runners", *case).startswith("passed (returned)")
+    changes = {name for name in checkout.changes() if not name.startswith("runners/hazards/")}
+    assert len(changes) == files_of("A framework in Portolan")
+
+
+def test_a_scheduler(checkout: Checkout) -> None:
+    (checkout.root / "coordinator/fleet/one_container.py").write_text(SCHEDULER)
+    checkout.replace(
+        "coordinator/cli/fleet_commands.py",
+        "    try:\n        # Imported by",
+        "    from coordinator.fleet.one_container import OneContainer\n\n"
+        "    yield OneContainer(name)\n    return\n    try:\n        # Imported by",
+    )
+    logs = ("-m", "coordinator", "fleet", "logs", "torch/cpu")
+    assert checkout.run(*logs) == "the log of first"
+    with pytest.raises(AssertionError, match="cannot follow a log while it is written: omit --follow"):
+        checkout.run(*logs, "--follow")
+    assert len(checkout.changes()) == files_of("A scheduler")
