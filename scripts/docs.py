@@ -1,7 +1,8 @@
-"""Writes the tables of the documentation that come from the code into their pages: ``make docs``.
+"""Writes the parts of the documentation that come from the code into their pages: ``make docs``.
 
 With ``--check`` nothing is written, and the exit code is 1 if a page differs from the code. A table is identified by
-its first line, which is unique on its page or in its section. The rest of the page is written by hand.
+its first line, which is unique on its page or in its section. Some sections begin with a paragraph from the code. The
+rest of a page is written by hand.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,6 +64,7 @@ COMMON_OPTIONS = {"--url", "--data-dir", "--python", "--json"}
 COMMAND_LINE = "reference/command-line.md"
 """The page with a section for each command, or for a few commands: ``### status, results, cancel``."""
 _OPTION_OR_VARIABLE = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*|\$PORTOLAN_\w+)(?!\w*`)")
+_COLUMN_OR_VIEW = re.compile(r"(?<!`)\b([a-z]+(?:_[a-z]+)+)\b")
 _QUOTATION = re.compile(r"(?<=[ (])'([^' ][^']*)'(?=[ ;.,)])")
 
 
@@ -94,6 +97,23 @@ class GeneratedTable:
         rest = next((number for number, line in enumerate(lines) if not line.startswith("|")), len(lines))
         new_section = "\n".join([before, self.heading, rule, *self.rows(), *lines[rest:]])
         return text[:start] + new_section + text[end:]
+
+
+@dataclass(frozen=True)
+class GeneratedParagraph:
+    """The first paragraph of a section."""
+
+    page: str
+    sections: tuple[str, ...]
+    words: str
+
+    def rewrite(self, text: str) -> str:
+        start, end = section_bounds(text, *self.sections)
+        heading, _, rest = text[start + 1 : end].partition("\n\n")
+        _, _, others = rest.partition("\n\n")
+        words = _COLUMN_OR_VIEW.sub(r"`\1`", " ".join(self.words.split()))
+        paragraph = textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False)
+        return f"{text[: start + 1]}{heading}\n\n{paragraph}\n\n{others}{text[end:]}"
 
 
 def section_bounds(text: str, heading: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
@@ -300,7 +320,7 @@ def _number(value: float | None) -> str:
     return POWERS.get(value, f"{value:,.0f}")
 
 
-TABLES = (
+GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
     GeneratedTable("reference/words.md", "| verdict of an outcome | meaning |", partial(members, Verdict)),
     GeneratedTable("reference/words.md", "| placement | meaning |", partial(members, Placement)),
     GeneratedTable(
@@ -324,6 +344,7 @@ TABLES = (
         "reference/settings.md", "| name | default | time |", partial(times, CheckTimes), ("## Times of a check",)
     ),
     *command_tables(),
+    *(GeneratedParagraph("reference/database.md", (f"## {view.name}",), view.comment) for view in VIEWS),
     *(
         GeneratedTable(
             "reference/database.md", "| column | type | meaning |", partial(columns, view), (f"## {view.name}",)
@@ -335,12 +356,12 @@ TABLES = (
 
 def main(arguments: list[str]) -> int:
     outdated_pages: list[str] = []
-    for table in TABLES:
-        page = DOCS / table.page
+    for part in GENERATED:
+        page = DOCS / part.page
         text = page.read_text()
-        current = table.rewrite(text)
+        current = part.rewrite(text)
         if current != text:
-            outdated_pages.append(table.page)
+            outdated_pages.append(part.page)
             if "--check" not in arguments:
                 page.write_text(current)
     for name in outdated_pages:

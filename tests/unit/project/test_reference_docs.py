@@ -1,4 +1,4 @@
-"""Tables in the documentation agree with the code. ``make docs`` writes them."""
+"""Generated parts of the documentation agree with the code. ``make docs`` writes them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from protocol.enums import DeviceClass
 from scripts import docs
 
 
-@pytest.mark.parametrize("table", docs.TABLES, ids=lambda table: f"{table.page} {table.sections}")
-def test_a_table_is_as_the_code_makes_it(table: docs.GeneratedTable) -> None:
-    text = (docs.DOCS / table.page).read_text()
-    assert table.rewrite(text) == text, f"run make docs: {table.page} differs from the code"
+@pytest.mark.parametrize("part", docs.GENERATED, ids=lambda part: f"{part.page} {part.sections}")
+def test_a_generated_part_is_as_the_code_makes_it(part: docs.GeneratedTable | docs.GeneratedParagraph) -> None:
+    text = (docs.DOCS / part.page).read_text()
+    assert part.rewrite(text) == text, f"run make docs: {part.page} differs from the code"
+
+
+def test_the_first_paragraph_of_a_section_is_rewritten_and_nothing_else() -> None:
+    text = "# Page\n\n## First\n\nOld text.\n\n## Second\n\nOld\ntext.\n\nMore.\n"
+    paragraph = docs.GeneratedParagraph("page.md", ("## Second",), "One row of\n  outcome_rows.")
+    assert paragraph.rewrite(text) == text.replace("Old\ntext.", "One row of `outcome_rows`.")
 
 
 def test_tables_with_one_heading_are_told_by_their_sections() -> None:
