@@ -24,6 +24,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from coordinator.atlas.marks import Mark
 from coordinator.causes.rules import verdict_of
 from coordinator.configuration.bounds import Bounds
 from coordinator.configuration.times import Times
@@ -333,6 +334,7 @@ GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
         partial(members, Cause, verdicts={cause: verdict_of(cause) for cause in Cause}),
     ),
     GeneratedTable("reference/causes.md", "| repetition | meaning |", partial(members, Repetition, as_code=True)),
+    GeneratedTable("how-to/publish-an-atlas.md", "| mark | meaning |", partial(members, Mark)),
     GeneratedTable("explanation/timing.md", "| policy | meaning |", partial(members, TimingPolicy, as_code=True)),
     GeneratedTable("explanation/verdicts.md", "| rule | what it counts |", counting_rules),
     GeneratedTable("reference/conformance.md", "| id | sentence | level |", clauses),

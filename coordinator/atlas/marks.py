@@ -18,15 +18,16 @@ class Mark(StrEnum):
     fails = "fails"
     """Every case fails."""
     falls_back = "falls back"
-    """No case runs on the device: the passing cases silently ran on the host instead."""
+    """No case runs on the device: the framework silently runs the passing cases on the host."""
     partly = "works in part"
-    """Some cases run on the device, and others fail or fall back."""
+    """Some cases run on the device, the other cases fail or fall back. The function's page says on which inputs."""
     unproven = "unproven"
-    """No case fails, but no case has proof that it ran on the device."""
+    """No case fails, and no case is proven to have run on the device."""
     works = "works"
-    """No case fails or falls back, and some cases have proof that they ran on the device."""
+    """No case fails or falls back (silently runs on the host), and it is proven that cases ran on the device."""
     host_work = "work of the host"
-    """All failing cases use data sets, strings, tables, files or prints, which no accelerator supports."""
+    """Every failing case uses data sets, strings, tables, files or prints, which accelerators do not support. Rates
+    exclude such functions."""
 
     @property
     def letter(self) -> str:
