@@ -32,15 +32,18 @@ class JobBatch(Message):
 
 class JobStatus(StrEnum):
     queued = "queued"
+    """The job is accepted."""
     known = "known"
-    """The runner already has this attempt. Posting it again changes nothing."""
+    """The runner already has this attempt, or the request has this attempt twice. Nothing changes."""
     stale_attempt = "stale_attempt"
     """The runner has a newer attempt of the job."""
     other_case = "other_case"
-    """The runner has a job with this id and another suite, case or run. It rejects the new job, and the existing job
-    continues."""
+    """The runner has a job with this id, but with another suite, case or run. The new job is not accepted, and the
+    existing job continues."""
     unknown_case = "unknown_case"
+    """The case or its suite is not in the catalogue."""
     full = "full"
+    """``queue_limit`` jobs are waiting. Running and starting jobs do not count."""
 
 
 class JobReceipt(Message):

@@ -24,6 +24,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from coordinator.access.roles import Role
 from coordinator.atlas.marks import Mark
 from coordinator.causes.rules import verdict_of
 from coordinator.configuration.bounds import Bounds
@@ -33,8 +34,11 @@ from coordinator.conformance.times import CheckTimes
 from coordinator.conformance.validity import VERDICTS
 from coordinator.database.views import VIEWS, View
 from coordinator.figures.counting import RULES
+from coordinator.reports.table import Missing
+from coordinator.results.comparison.models import ComparisonGate
 from protocol import catalogue, events, jobs, outcomes, problems, runner
 from protocol.enums import Cause, ConformanceTag, Ending, Placement, Repetition, TimingPolicy, Verdict
+from protocol.jobs import JobStatus
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
@@ -334,6 +338,16 @@ GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
         partial(members, Cause, verdicts={cause: verdict_of(cause) for cause in Cause}),
     ),
     GeneratedTable("reference/causes.md", "| repetition | meaning |", partial(members, Repetition, as_code=True)),
+    GeneratedTable(
+        "reference/runner-api.md", "| status of a job | meaning |", partial(members, JobStatus, as_code=True)
+    ),
+    GeneratedTable("reference/rest.md", "| text | reason |", partial(members, Missing, as_code=True)),
+    GeneratedTable(
+        COMMAND_LINE,
+        "| `--fail-on` | exit with code 1 if there is this change |",
+        partial(members, ComparisonGate, as_code=True),
+    ),
+    GeneratedTable("explanation/security.md", "| role | does |", partial(members, Role)),
     GeneratedTable("how-to/publish-an-atlas.md", "| mark | meaning |", partial(members, Mark)),
     GeneratedTable("explanation/timing.md", "| policy | meaning |", partial(members, TimingPolicy, as_code=True)),
     GeneratedTable("explanation/verdicts.md", "| rule | what it counts |", counting_rules),

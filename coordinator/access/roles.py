@@ -9,13 +9,14 @@ class Role(StrEnum):
     """The role of a caller."""
 
     viewer = "viewer"
-    """Reads all results."""
+    """Reads all results, and has scripts assessed."""
     submitter = "submitter"
-    """Submits campaigns, and cancels their own campaigns."""
+    """Submits campaigns, and cancels campaigns that were submitted under the name of its token."""
     operator = "operator"
-    """Manages runners, bundles, causes, and all campaigns."""
+    """Registers and removes runners, imports bundles, trusts and revokes keys that sign bundles, overrides causes of
+    failures, reclassifies stored outcomes, deletes campaigns and suites, and cancels any campaign."""
     admin = "admin"
-    """Manages tokens and reads the audit log."""
+    """Makes and revokes tokens, and reads the audit."""
 
     def includes(self, other: Role) -> bool:
         return _RANK[self] >= _RANK[other]

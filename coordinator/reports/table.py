@@ -17,13 +17,13 @@ class Missing(StrEnum):
     """The reason why a cell has no number."""
 
     not_published = "not published"
-    """The reference does not give the number."""
+    """The reference has no value."""
     not_measured = "not measured"
-    """No timed run passed with the required placement."""
+    """No timed run passed on the target's device."""
     none_counted = "none counted"
-    """The denominator is empty."""
+    """No case or function is counted, so there is no rate."""
     host_only = "host only"
-    """The function never uses a device, so it has no ratio."""
+    """The function never touches a device, so there is no ratio."""
 
 
 Cell: TypeAlias = str | int | float | Rate | Estimate | Missing | None

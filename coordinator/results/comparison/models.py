@@ -224,9 +224,13 @@ class ComparisonGate(StrEnum):
     """A kind of change that a pipeline can fail on."""
 
     regression = "regression"
+    """A case got worse."""
     change = "change"
+    """A case changed in any way."""
     slower = "slower"
+    """A function, or one of its cases, became slower."""
     lost = "lost"
+    """A case that counts in A has no result in B, or B has no target that corresponds to a target of A."""
 
 
 class Comparison(Pairing):
