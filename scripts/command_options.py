@@ -33,7 +33,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandHelp:
     name: str
     usage: str
     """The command with its arguments and required options: ``portolan results CAMPAIGN``."""
@@ -43,14 +43,14 @@ class Command:
 
 
 @cache
-def commands() -> Mapping[str, Command]:
+def commands() -> Mapping[str, CommandHelp]:
     return {**dict(_coordinator_commands(typer.main.get_command(app), "portolan")), **dict(_runner_commands())}
 
 
-def _coordinator_commands(command: click.Command, name: str) -> Iterator[tuple[str, Command]]:
+def _coordinator_commands(command: click.Command, name: str) -> Iterator[tuple[str, CommandHelp]]:
     options = [_option(parameter) for parameter in command.params if parameter.opts[0].startswith("-")]
     arguments = [_argument(parameter) for parameter in command.params if not parameter.opts[0].startswith("-")]
-    yield name, Command(name, " ".join([name, *arguments]), " ".join((command.help or "").split()), options)
+    yield name, CommandHelp(name, " ".join([name, *arguments]), " ".join((command.help or "").split()), options)
     for below, member in getattr(command, "commands", {}).items():
         yield from _coordinator_commands(
             member.load() if isinstance(member, LazyCommand) else member, f"{name} {below}"
@@ -87,16 +87,16 @@ def _choices(annotation: Any) -> Iterator[str]:
             yield from _choices(part)
 
 
-def _runner_commands() -> Iterator[tuple[str, Command]]:
+def _runner_commands() -> Iterator[tuple[str, CommandHelp]]:
     parser = make_parser()
-    yield "portolan-runner", Command("portolan-runner", "portolan-runner", parser.description or "", [])
+    yield "portolan-runner", CommandHelp("portolan-runner", "portolan-runner", parser.description or "", [])
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, parser in action.choices.items():
                 yield f"portolan-runner {name}", _runner_command(f"portolan-runner {name}", parser)
 
 
-def _runner_command(name: str, parser: argparse.ArgumentParser) -> Command:
+def _runner_command(name: str, parser: argparse.ArgumentParser) -> CommandHelp:
     options = [action for action in parser._actions if action.option_strings and action.dest != "help"]
     usage = [name, *(f"{option.option_strings[0]} {option.metavar}" for option in options if option.required)]
     for action in parser._actions:
@@ -104,7 +104,7 @@ def _runner_command(name: str, parser: argparse.ArgumentParser) -> Command:
             is_required, is_many = action.nargs not in ("?", "*"), action.nargs in ("*", "+")
             usage.append(_as_usage(str(action.metavar), is_required=is_required, is_many=is_many))
     purpose = parser.description or ""
-    return Command(
+    return CommandHelp(
         name, " ".join(usage), purpose[:1].upper() + purpose[1:], [_runner_option(parser, option) for option in options]
     )
 

@@ -42,7 +42,7 @@ from protocol.jobs import JobStatus
 from protocol.limits import NO_SLASH
 from protocol.option_limits import MAX_VALUE
 from runners.suite.placement import Unproven
-from scripts.command_options import Command, Option, commands
+from scripts.command_options import CommandHelp, Option, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -253,7 +253,7 @@ def command_tables() -> Iterator[GeneratedTable]:
                 yield GeneratedTable(COMMAND_LINE, OPTION_HEADING, partial(options_of, own_commands), sections)
 
 
-def commands_of(program: str, names: Sequence[str]) -> Sequence[Command]:
+def commands_of(program: str, names: Sequence[str]) -> Sequence[CommandHelp]:
     """The commands with these names. A group of commands is replaced by its commands."""
     return [
         command
@@ -263,11 +263,11 @@ def commands_of(program: str, names: Sequence[str]) -> Sequence[Command]:
     ]
 
 
-def purposes_of(own_commands: Sequence[Command]) -> Iterator[str]:
+def purposes_of(own_commands: Sequence[CommandHelp]) -> Iterator[str]:
     yield from (f"| `{command.usage}` | {_in_code(command.purpose)} |" for command in own_commands)
 
 
-def options_of(own_commands: Sequence[Command]) -> Iterator[str]:
+def options_of(own_commands: Sequence[CommandHelp]) -> Iterator[str]:
     """A row for each option of these commands. Options that the page explains for all commands are not included."""
     takers: dict[Option, list[str]] = defaultdict(list)
     for command in own_commands:
