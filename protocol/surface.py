@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from io import BytesIO
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -49,3 +51,11 @@ class SurfaceEntry(Message):
     signature: LongText | None
     documented: bool
     deprecated: bool
+
+
+def pack(content: bytes) -> bytes:
+    """Compress the content. The result contains no time and no file name, so that equal content gives equal bytes."""
+    sink = BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
+        stream.write(content)
+    return sink.getvalue()

@@ -19,10 +19,11 @@ from typing import Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from coordinator.assess.evidence import EvidenceSet, TargetEvidence
-from coordinator.catalogue.surfaces import pack, unpack
+from coordinator.catalogue.surfaces import unpack
 from coordinator.errors import AssessmentError
 from coordinator.operating_system.free_memory import return_free_memory
 from protocol.model import first_fault
+from protocol.surface import pack
 
 FORMAT: Literal[3] = 3
 """The version of the format. It is increased when older versions of Portolan cannot read new files. Version 2 added

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from io import BytesIO
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -169,14 +168,6 @@ def unpack(content: bytes) -> bytes:
     if decompressor.unconsumed_tail or not decompressor.eof:
         raise ValueError("too large, or cut off")
     return plain
-
-
-def pack(content: bytes) -> bytes:
-    """Compress the content. The result contains no time and no file name, so that equal content gives equal bytes."""
-    sink = BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
-        stream.write(content)
-    return sink.getvalue()
 
 
 def array_methods() -> dict[str, frozenset[str]]:

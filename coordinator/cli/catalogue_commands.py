@@ -18,7 +18,7 @@ from coordinator.catalogue.coverage import coverage, remark, rows_of, suites_cov
 from coordinator.catalogue.models import FunctionSample, SuiteList
 from coordinator.catalogue.releases import make_release
 from coordinator.catalogue.sample import draw, population, with_aliases
-from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, pack, shipped_releases
+from coordinator.catalogue.surfaces import array_methods, compare_surfaces, open_surface, shipped_releases
 from coordinator.catalogue.usage.counting import count_corpus
 from coordinator.catalogue.usage.counts import Tally, UsageCounts, open_counts
 from coordinator.catalogue.usage.state import CountState
@@ -29,6 +29,7 @@ from coordinator.figures.formats import plural
 from protocol.host_only import load_host_only
 from protocol.model import first_fault
 from protocol.redaction import without_own_secrets
+from protocol.surface import pack
 
 LISTED = 20
 """The maximum number of printed names of one kind; --json has all."""

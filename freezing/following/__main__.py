@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from coordinator.catalogue.surfaces import ARRAYS, ROOTS, Surface, array_methods, open_surface, pack, shipped_releases
+from coordinator.catalogue.surfaces import ARRAYS, ROOTS, Surface, array_methods, open_surface, shipped_releases
 from coordinator.catalogue.usage.sources import sources
 from coordinator.catalogue.usage.workers import UNPARSABLE, bound_parser
 from freezing.following.counts import FILE, MOST_KEPT
 from freezing.following.resolver import Pair, pairs_in
+from protocol.surface import pack
 
 
 def canonical(name: str, surfaces: Mapping[str, Surface]) -> str | None:

@@ -309,14 +309,15 @@ def _targets(options: argparse.Namespace) -> int:
 
 
 def _enumerate(options: argparse.Namespace) -> int:
-    from runners.cli.enumeration import compress, enumerate_surface
+    from protocol.surface import pack
+    from runners.cli.enumeration import enumerate_surface
 
     lines = enumerate_surface(options.framework, _interpreter(options))
     if options.out is None:
         sys.stdout.write(lines.decode())
         return 0
     try:
-        options.out.write_bytes(compress(lines) if options.out.suffix == ".gz" else lines)
+        options.out.write_bytes(pack(lines) if options.out.suffix == ".gz" else lines)
     except OSError as error:
         raise UsageError(f"--out {options.out}: {error.strerror}; name a file that can be written") from error
     return 0

@@ -6,7 +6,6 @@ reported, and a new child skips it. So only the entries of this module are missi
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import select
@@ -15,7 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import BytesIO
 from typing import Any
 
 from pydantic import ValidationError
@@ -171,11 +169,3 @@ def _lines(framework: str, walk: Walk) -> bytes:
             f"the list of the names of {framework} cannot be read ({problem}): name another environment with --python"
         ) from error
     return b"".join(f"{model.model_dump_json()}\n".encode() for model in (header, *entries))
-
-
-def compress(lines: bytes) -> bytes:
-    """Compress the lines. The result contains neither a time nor a file name, so that equal lines give equal bytes."""
-    sink = BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as stream:
-        stream.write(lines)
-    return sink.getvalue()
