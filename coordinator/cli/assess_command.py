@@ -94,7 +94,9 @@ def assess(
     ] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file.")] = None,
-    is_full: Annotated[bool, typer.Option("--all", help="List all notes, conditions and unknown functions.")] = False,
+    is_full: Annotated[
+        bool, typer.Option("--all", help="Also list notes, findings under a condition, and unknown functions.")
+    ] = False,
     with_values: Annotated[
         bool,
         typer.Option(
@@ -113,8 +115,9 @@ def assess(
         str | None,
         typer.Option(
             metavar="KINDS",
-            help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
-            "falls-back, slow. `slow:20` counts calls as slow from a factor of 20 (default: 10).",
+            help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts "
+            "(returns a result where the CPU raises an error), falls-back, slow. `slow:20` counts calls as slow "
+            "from a factor of 20 (default: 10).",
         ),
     ] = None,
     chart: Annotated[
