@@ -62,8 +62,8 @@ def submit(
     timing: Annotated[
         TimingPolicy | None,
         typer.Option(
-            help="How calls are timed. Default: as the suite declares, or steady if it declares nothing. docs, library, "
-            "library_quick and pairs declare off."
+            help="How calls are timed. Default: as the suite declares, or steady if it declares nothing. docs, "
+            "library, library_quick and pairs declare off."
         ),
     ] = None,
     timed_cases: Annotated[
