@@ -42,6 +42,7 @@ from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
+from protocol.enums import HOST
 from protocol.garbage import garbage_collection_paused
 from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
@@ -287,8 +288,9 @@ def _one_target(selector: Selector) -> Selector:
 
 
 def _require_name(selector: Selector, evidence: Callable[[], EvidenceSet]) -> None:
-    """Raise ``AssessmentError`` if neither the runners nor the evidence have a target with this name."""
-    if complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
+    """Raise ``AssessmentError`` if neither the runners nor the evidence have a target with this name, or if it is the
+    host."""
+    if selector.device == HOST or complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
         choose(evidence(), selector, None)
 
 
