@@ -152,8 +152,8 @@ class CallReader(ExpressionReader):
         return any(self._knowledge.told_by_name(function.attr, root) for root in self.frameworks)
 
     def _is_of_global(self, function: ast.expr) -> bool:
-        """Whether a call goes through a global name that may hold a module: ``cp.unique(x)`` after an import of ``cp``
-        that may fail, or ``lib.unique(x)`` after ``lib = cp``."""
+        """Whether a call uses a global variable that may be a module: ``cp.unique(x)`` after an import of ``cp`` that
+        may fail, or ``lib.unique(x)`` after ``lib = cp``."""
         if not (self._within and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
             return False
         owner = function.value

@@ -1,7 +1,7 @@
 """Releases: the surface of a framework's release (the list of its public names), with the number of uses of each name.
 
-Samples are drawn from a release, and coverage is the share of a release. Each release that ships with Portolan is read
-only once.
+Samples are drawn from a release, and coverage is the share of a release's names that have cases. Each release that
+ships with Portolan is read only once.
 """
 
 from __future__ import annotations

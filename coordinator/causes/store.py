@@ -31,7 +31,8 @@ class ClassifiedOutcome(NamedTuple):
 
 
 async def lock_exclusively(connection: AsyncConnection) -> None:
-    """Lock out other transactions that change causes. Two concurrent transactions would both count a change."""
+    """Lock out other transactions that change causes. Otherwise two concurrent transactions could count the same
+    change twice."""
     await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
 
 

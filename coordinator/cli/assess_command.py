@@ -42,6 +42,7 @@ from coordinator.configuration.variables import variables
 from coordinator.errors import AssessmentError
 from coordinator.figures.formats import plural
 from coordinator.targets.selectors import Selector
+from protocol.enums import HOST
 from protocol.garbage import garbage_collection_paused
 from protocol.host_only import load_host_only
 from protocol.watched_run import WatchedRun
@@ -94,7 +95,9 @@ def assess(
     ] = None,
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file.")] = None,
-    is_full: Annotated[bool, typer.Option("--all", help="List all notes, conditions and unknown functions.")] = False,
+    is_full: Annotated[
+        bool, typer.Option("--all", help="Also list notes, findings under a condition, and unknown functions.")
+    ] = False,
     with_values: Annotated[
         bool,
         typer.Option(
@@ -113,8 +116,9 @@ def assess(
         str | None,
         typer.Option(
             metavar="KINDS",
-            help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts, "
-            "falls-back, slow. `slow:20` counts calls as slow from a factor of 20 (default: 10).",
+            help="Exit with code 1 if there are findings of these kinds, separated by commas: wrong, fails, accepts "
+            "(returns a result where the CPU raises an error), falls-back, slow. `slow:20` counts calls as slow "
+            "from a factor of 20 (default: 10).",
         ),
     ] = None,
     chart: Annotated[
@@ -284,8 +288,9 @@ def _one_target(selector: Selector) -> Selector:
 
 
 def _require_name(selector: Selector, evidence: Callable[[], EvidenceSet]) -> None:
-    """Raise ``AssessmentError`` if neither the runners nor the evidence have a target with this name."""
-    if complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
+    """Raise ``AssessmentError`` if neither the runners nor the evidence have a target with this name, or if it is the
+    host."""
+    if selector.device == HOST or complaint_about([f"{selector.framework}/{selector.device}"]) is not None:
         choose(evidence(), selector, None)
 
 

@@ -62,23 +62,23 @@ def submit(
     timing: Annotated[
         TimingPolicy | None,
         typer.Option(
-            help="How calls are timed. Default: the policy that the suite declares (off for docs, library, "
-            "library_quick and pairs), otherwise steady."
+            help="How calls are timed. Default: as the suite declares, or steady if it declares nothing. docs, "
+            "library, library_quick and pairs declare off."
         ),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
-            help="Time all cases of a function, or one. Default: what the suite declares (representative for docs, "
-            "library, library_quick and pairs), otherwise all."
+            help="Time all cases of a function, or one. Default: as the suite declares, or all if it declares "
+            "nothing. docs, library, library_quick and pairs declare representative."
         ),
     ] = None,
     verdicts_first: Annotated[
         bool | None,
         typer.Option(
             "--verdicts-first/--timed-from-the-start",
-            help="Run 1 is untimed and comes first, so that all verdicts are available before anything is timed. "
-            "Needs 2 runs or more. By default run 1 is timed too.",
+            help="With --verdicts-first, run 1 is untimed and comes first, so that all verdicts are available before "
+            "anything is timed; needs 2 runs or more. With --timed-from-the-start (default), run 1 is timed too.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the campaign.")] = None,
@@ -90,8 +90,8 @@ def submit(
         tuple[LeftOver, int] | None,
         typer.Option(
             metavar="failed|incomplete CAMPAIGN",
-            help="Run only the failed or the incomplete cases of this campaign again; other options "
-            "default to those of the campaign.",
+            help="Run only the failed or the incomplete cases of the campaign CAMPAIGN again; other options "
+            "default to those of CAMPAIGN.",
         ),
     ] = None,
     dry_run: Annotated[

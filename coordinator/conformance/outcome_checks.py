@@ -72,8 +72,8 @@ async def lines(subject: Subject) -> None:
 
 
 async def valid(subject: Subject) -> None:
-    """An outcome has its defined members, valid values, the verdict that belongs to its ending, and the requested
-    times."""
+    """An outcome has its defined members, valid values, the verdict that belongs to its ending, and the
+    measured times that the job requested."""
     await subject.run()
     for event in subject.history.outcomes:
         if fault := subject.find_fault(event):

@@ -52,7 +52,7 @@ def _rows(name: str) -> Iterator[Row]:
 
 
 def _own_framework_name(row: Mapping[str, Any]) -> Row:
-    """The row with the framework's name replaced by Portolan's name for it."""
+    """The row, with Portolan's name of the framework in place of the name in the file."""
     return {name: _OURS.get(value, value) if name == "framework" else value for name, value in row.items()}
 
 

@@ -51,7 +51,7 @@ class ReportOptions:
         Query(
             max_length=20,
             json_schema_extra={"enum": [*MEASURES, "", None]},
-            description="which latency is compared; default: as the campaign was timed",
+            description="which latency is compared; default: the one that the campaign measured",
         ),
     ] = None
 

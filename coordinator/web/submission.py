@@ -52,7 +52,7 @@ Typed = Annotated[str, Form(max_length=MOST_TYPED)]
 
 @dataclass(frozen=True)
 class Filled:
-    """The form as a person filled it in, with every value as text. An empty value stands for the default of REST."""
+    """The form as a person filled it in, with every value as text. An empty value means the default of the REST API."""
 
     name: Typed = ""
     suite: Typed = DEFAULT_SUITE

@@ -174,7 +174,8 @@ def _agrees(session: Session, statement: Statement, output: str) -> bool | None:
 
 
 def _write_values(session: Session, device: Device, dialect: Dialect, pack: PackWriter) -> Mapping[str, str]:
-    """Add every value that can be stored to the pack. Return the reasons for the others by label."""
+    """Add to the pack each value that can be stored. For every other value, return by its label why it cannot be
+    stored."""
     unwritten: dict[str, str] = {}
     for label, value in session.results().items():
         if isinstance(value, NO_VALUES):

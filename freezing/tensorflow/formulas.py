@@ -154,7 +154,8 @@ def combined_non_max_suppression(
 def _windows(
     shape: Sequence[int], ksize: Sequence[int], strides: Sequence[int], padding: str
 ) -> tuple[tuple[int, ...], Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]]:
-    """Return the shape of a pool's result, and for each place its window: slices of the input without the padding."""
+    """Return the shape of a pooling's result, and the window of each element of the result: slices of the input
+    without the padding."""
     before, counts = [], []
     for size, width, step in zip(shape, ksize, strides):
         count = -(-size // step) if padding == "SAME" else (size - width) // step + 1

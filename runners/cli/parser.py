@@ -95,7 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
         "representative for docs, library, library_quick and pairs; otherwise all)",
     )
     run.add_argument(
-        "--run", type=int, help="number of the run to repeat; it does not change how the case runs (default: 1)"
+        "--run", type=int, help="number of the run that the output names; the case runs in the same way (default: 1)"
     )
     run.add_argument(
         "--out",

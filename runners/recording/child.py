@@ -24,6 +24,7 @@ from runners.suite.recording.book import Book
 
 FORKED = "It forked processes, such as workers of a DataLoader: their calls are not recorded."
 STARTED = "It started other programs: their calls are not recorded."
+OTHER_FRAMEWORK = "It also imported {0}, whose calls are not recorded: record them separately, with a target of {0}."
 
 
 def main(arguments: list[str]) -> int:
@@ -39,10 +40,13 @@ def main(arguments: list[str]) -> int:
     pipe.tell({"version": str(import_module(framework).__version__).partition("+")[0]})
     book = Book(pipe.tell)
     sys.argv = [target, *own]
+    imported_before = frozenset(sys.modules)
     with seeing(book, os.getcwd()) as stop:
         _watch_processes(pipe, stop)
         code = _run(kind, target)
         book.tell_counts()
+    for name in sorted(frameworks.OURS.keys() & (sys.modules.keys() - imported_before)):
+        pipe.note(OTHER_FRAMEWORK.format(name))
     return code
 
 

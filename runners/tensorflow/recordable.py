@@ -1,7 +1,5 @@
-"""The TensorFlow functions that a recording may name: functions that compute or create arrays.
-
-These are functions of public modules, operators of tensors, and methods that assign to variables. The rule in
-``suite/recording/rule.py`` decides which of them are allowed.
+"""The TensorFlow functions that compute or create arrays: functions of public modules, operators of tensors, and
+methods that assign to variables. The rule in ``suite/recording/rule.py`` decides which of them a recording may call.
 """
 
 from __future__ import annotations

@@ -202,6 +202,7 @@ def test_the_evidence_that_ships_can_be_named_beside_a_coordinator(tmp_path: Pat
         (("--on", "torch/xlaa"), "did you mean torch/xla?"),
         (("--on", "tourch/xla"), "did you mean torch/xla?"),
         (("--on", "torch/*"), "--on torch/* is not one target: name one, such as torch/xla"),
+        (("--on", "torch/cpu"), "torch/cpu is the host, to which other targets are compared"),
         (("--on", "torch/xla", "--output", "/no/such/report"), "there is no folder /no/such: make it, or name another"),
         (("--on", "torch/xla", "--write-baseline", "/no/such/baseline"), "there is no folder /no/such"),
         (("--on", "torch/xla", "--baseline", "/none"), "there is no file /none: check its name"),

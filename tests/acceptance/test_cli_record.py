@@ -19,6 +19,7 @@ from protocol.bundle import BundledOutcome
 from protocol.enums import Ending, Placement, Verdict
 from protocol.recording import Recording
 from protocol.watched_run import WatchedRun
+from runners.cli import environments
 from tests.portolan_process import COMMAND
 from tests.runner_process import environment
 from tests.waiting import until
@@ -190,6 +191,20 @@ def test_what_a_command_called_before_it_failed_is_kept(
     assert recording.exit_code == exit_code
     assert [call.function for call in recording.calls] == ["torch.ones", "torch.sin"]
     assert ("mine" in stderr) == (exit_code == 1)
+
+
+def test_another_framework_that_the_command_imports_is_named(tmp_path: Path) -> None:
+    environment_of_jax = environments.find("jax", "cpu")
+    assert environment_of_jax is not None
+    (packages,) = environment_of_jax.glob("lib/python*/site-packages")
+    script = (
+        f"import sys, torch\ntorch.sin(torch.ones(2, device='cpu'))\nsys.path.append({str(packages)!r})\n"
+        "import jax.numpy\njax.numpy.sin(jax.numpy.ones(2))"
+    )
+    code, _, stderr = record(tmp_path, script)
+    assert code == 0, stderr
+    assert "It also imported jax, whose calls are not recorded" in stderr
+    assert [call.function for call in read(tmp_path).calls] == ["torch.ones", "torch.sin"]
 
 
 def test_a_command_that_hangs_is_killed_at_its_deadline_and_what_it_called_is_kept(tmp_path: Path) -> None:

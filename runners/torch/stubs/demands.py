@@ -55,8 +55,8 @@ class LibraryTables:
 
 
 def demands(folder: Path) -> list[Stub]:
-    """Return the stubs for libraries that the shared libraries in a folder need and that neither the folder nor the
-    system has.
+    """Find the libraries that the shared libraries in a folder need, but that are neither in the folder nor on the
+    system. Return a stub for each of them.
 
     Raise ``StubError`` for files that are not shared libraries for this kind of machine.
     """

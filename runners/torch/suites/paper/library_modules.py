@@ -1,10 +1,10 @@
 """PyTorch's own samples of modules and optimizers: ModuleInfo and OptimizerInfo.
 
 ``modules.json`` beside this file contains the samples with which PyTorch tests itself: constructor options, and the
-shapes of the arguments of ``forward``. Floating values are drawn from the case's seed. Masks and other values that
-decide something are kept. The file names the version of torch from which it was taken. So the suite is the same for
-every version, and running cases does not import ``torch.testing``. To take the samples again: ``python -m
-runners.torch.suites.paper.library_modules``.
+shapes of the arguments of ``forward``. Floating values are drawn from the case's seed. Masks, indices and other values
+that decide a result are stored as they are. So the suite is the same for every version of torch, and running cases does
+not import ``torch.testing``. The file names the version of torch from which it was taken. To take the samples again:
+``python -m runners.torch.suites.paper.library_modules``.
 """
 
 from __future__ import annotations
