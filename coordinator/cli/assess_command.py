@@ -96,7 +96,8 @@ def assess(
     format: Annotated[Format, typer.Option(help="Output format.")] = "text",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file.")] = None,
     is_full: Annotated[
-        bool, typer.Option("--all", help="Also list notes, findings under a condition, and unknown functions.")
+        bool,
+        typer.Option("--all", help="Also list notes, findings that only some arguments meet, and unknown functions."),
     ] = False,
     with_values: Annotated[
         bool,

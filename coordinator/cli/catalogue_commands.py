@@ -165,7 +165,9 @@ def sample(
         ),
     ] = None,
     members: Annotated[bool, typer.Option("--members", help="Draw also from members of classes.")] = False,
-    with_guesses: Annotated[bool, typer.Option("--guessed", help="Count also uses that were guessed.")] = False,
+    with_guesses: Annotated[
+        bool, typer.Option("--guessed", help="Also count uses whose function is only guessed from its name.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Write the sample to this file, to submit it.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the sample; default: that of the file.")] = None,
     as_json: AsJson = False,

@@ -1,5 +1,5 @@
-"""Begin a freezing tool. It restarts itself with other variables, such as a fixed hash seed: sample generators iterate
-over sets of names."""
+"""Restarts a freezing tool with fixed environment variables. For example, it needs a fixed hash seed, because sample
+generators iterate over sets of names."""
 
 from __future__ import annotations
 

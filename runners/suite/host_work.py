@@ -6,9 +6,9 @@ fallbacks. ``docs/explanation/host-work.md`` explains the rule and what it canno
 - An operation that ran **elsewhere** than on the device is a fallback.
 - Reading an **array** on the host is a fallback if the device gets work or values afterwards.
 - Reading a **single number** is not a fallback: the program may only decide something with it. A watch cannot tell a
-  loss that the program inspects from a factor that it multiplies by. But many single numbers count as an array: those
-  picked one by one from one array, and those that return to the device as an array of as many numbers, or of at least
-  half as many.
+  loss that the program inspects from a factor that it multiplies by. Many single numbers count as an array if they
+  are picked one by one from one array. N numbers also count as an array if an array of at least N/2 of them returns to
+  the device.
 - Reading numbers that the **result** of the call holds on the host is not a fallback: the caller asked for them.
 - Reading whole numbers in the **framework's own code** is not a fallback: they are shapes, axes and indices. Whole
   numbers that return to the device are no fallback either.

@@ -194,7 +194,7 @@ def _parts(
 
 
 def _worst(rows: Rows, where: str | None) -> str:
-    """A sentence part with the largest share of each target."""
+    """Return, for each target, the row with the largest percentage of failed functions, as part of a sentence."""
     sentences = []
     for target in distinct(rows, "who"):
         worst = max((row for row in rows if row["who"] == target), key=lambda row: float(row["failed"]))

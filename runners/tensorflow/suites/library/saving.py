@@ -97,8 +97,8 @@ class Scale(tf.Module):  # type: ignore[misc]
 def saved_and_loaded(save: Callable[[Any], Any], load: Callable[[Any], Any]) -> Prepare:
     """Return a ``prepare`` that saves and loads a model.
 
-    ``save`` and ``load`` take the charted function. ``save`` returns the function that saves the model, and ``load``
-    returns the function that loads it: one of the two is the charted function, the other is TensorFlow's own.
+    ``save(charted)`` returns the function that saves the model, and ``load(charted)`` the function that loads it. One
+    of the two is the charted function itself. The other is a fixed function of TensorFlow.
     """
 
     def prepare(context: Context, values: Any, factors: Any) -> Callable[[], Any]:
