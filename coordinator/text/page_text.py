@@ -2,7 +2,8 @@
 the text around it.
 
 Templates escape markup. They do not handle text that looks different from what it is, such as an escape sequence hidden
-in a name, or a mark that reverses the direction of writing. Each such character is shown as a backslash, ``u`` and four hexadecimal digits.
+in a name, or a mark that reverses the direction of writing. Each such character is shown as a backslash, ``u`` and four
+hexadecimal digits.
 """
 
 from __future__ import annotations
