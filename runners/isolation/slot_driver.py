@@ -121,8 +121,9 @@ class SlotDriver:
                 if turn == 0:
                     self._kernel_kills[number] = memory.kernel_kills()
                 self._children[number].give(message, turn)
-            case Prime(number, threads):
-                self._children[number].send({"type": "prime", "threads": threads})
+            case Prime(number, threads, task):
+                case = {} if task is None else {"suite": task.suite, "case": task.job.case}
+                self._children[number].send({"type": "prime", "threads": threads, **case})
             case LookForProcesses(number, turn):
                 self._look_for_processes(self._children[number], turn)
             case Fork(number):
