@@ -3,8 +3,8 @@
 python -m freezing.common.deciding BUNDLE…
 
 Each bundle is a whole chart of ``library`` on one target. For each kind, the command prints how many functions have
-cases of it, how many fail in it, and how many fail in nothing else. The kinds in ``runners/suite/deciding.py`` are chosen
-by these numbers.
+cases of it, how many fail in it, and how many fail in nothing else. These numbers decide which kinds stand in
+``runners/suite/deciding.py``.
 """
 
 from __future__ import annotations
