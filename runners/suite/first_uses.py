@@ -2,7 +2,7 @@
 
 The runner uses the device before the cases of a process begin. Users need not: their program may compute on the host
 first, or use the device in another thread first. A framework may then set up its device wrongly. The copies compute the
-same as the cases from which they are made. They stand after the other cases of their function, so that as few processes
+same as the cases from which they are made, and all are in the quick form. They stand after the other cases of their function, so that as few processes
 as possible are made.
 """
 
@@ -25,9 +25,9 @@ def _with_first_uses(function: Function) -> Function:
     base = plainest_gradient(function.cases)
     if base is None:
         return function
+    tags = (*base.tags, *({QUICK} - set(base.tags)))
     cases = [
-        dataclasses.replace(base, id=f"{base.id}-{first_use}", tags=(*base.tags, first_use.value))
-        for first_use in FirstUse
+        dataclasses.replace(base, id=f"{base.id}-{first_use}", tags=(*tags, first_use.value)) for first_use in FirstUse
     ]
     return dataclasses.replace(function, cases=[*function.cases, *cases])
 

@@ -36,8 +36,9 @@ def test_the_plainest_gradient_of_a_function_is_taken(tags: list[tuple[str, ...]
     assert (case and case.id.rpartition("/")[2]) == chosen
 
 
-def test_a_function_gets_a_case_of_each_first_use_after_its_other_cases() -> None:
-    function = function_with(QUICK, FORWARD)
+@pytest.mark.parametrize("gradient", [PLAIN, QUICK])
+def test_a_function_gets_a_case_of_each_first_use_after_its_other_cases(gradient: tuple[str, ...]) -> None:
+    function = function_with(gradient, FORWARD)
     (extended,) = with_first_uses([function], {"one.two"})
     assert extended.cases[:2] == function.cases
     base = function.cases[0]
@@ -45,6 +46,7 @@ def test_a_function_gets_a_case_of_each_first_use_after_its_other_cases() -> Non
     for case in extended.cases[2:]:
         assert replace(case, id=base.id, tags=base.tags) == base
         assert len(FIRST_USES & set(case.tags)) == 1
+        assert case.tags.count("quick") == 1
 
 
 def test_other_functions_and_functions_without_a_gradient_stay_as_they_are() -> None:
