@@ -50,15 +50,15 @@ def kind_of(case_id: str, tags: Sequence[str]) -> str:
 
 def count(charts: Sequence[Chart]) -> list[tuple[str, int, int, int]]:
     """Return for each kind the numbers of functions: with it, failing in it, and failing only in it."""
-    having: Counter[str] = Counter()
-    failing: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     only: Counter[str] = Counter()
     for kinds in (kinds for chart in charts for kinds in chart.failing_by_kind().values()):
         failing_kinds = {kind for kind, fails in kinds.items() if fails}
-        having.update(list(kinds))
-        failing.update(failing_kinds)
+        totals.update(list(kinds))
+        failures.update(failing_kinds)
         only.update(failing_kinds if len(failing_kinds) == 1 else ())
-    rows = [(kind, having[kind], failing[kind], only[kind]) for kind in having]
+    rows = [(kind, totals[kind], failures[kind], only[kind]) for kind in totals]
     return sorted(rows, key=lambda row: row[3] / row[1], reverse=True)
 
 
@@ -67,8 +67,8 @@ def main(arguments: Sequence[str]) -> int:
         print("usage: python -m freezing.common.deciding BUNDLE…", file=sys.stderr)
         return 2
     charts = [Chart(Path(path).read_text(encoding="utf-8").splitlines()) for path in arguments]
-    for kind, having, failing, only in count(charts):
-        print(f"{kind:28} {having:5} functions, {failing:4} fail in it, {only:4} only in it ({only / having:.1%})")
+    for kind, total, failures, only in count(charts):
+        print(f"{kind:28} {total:5} functions, {failures:4} fail in it, {only:4} only in it ({only / total:.1%})")
     return 0
 
 

@@ -304,11 +304,11 @@ def _draw_wrong(base: BaseFunction, base_cases: FrozenCases, pack: PackWriter) -
     for case in [case for case in base.cases if case["dtype"] == DTYPE][:MOST_BASES]:
         call = base_cases.call(case)
         sample = base_cases.sample(case, call, case["name"], (), pack)
-        changed_calls = [(variant, variant.of(call)) for variant in OF_TAILS]
+        new_calls = [(variant, variant.of(call)) for variant in OF_TAILS]
         samples = [
-            base_cases.sample(case, changed, f"{case['name']}-{variant.name}", variant.tags, pack)
-            for variant, changed in changed_calls
-            if changed is not None
+            base_cases.sample(case, new_call, f"{case['name']}-{variant.name}", variant.tags, pack)
+            for variant, new_call in new_calls
+            if new_call is not None
         ]
         calls.append((sample, samples))
     cases, reasons = search(base.subject, calls, pack)

@@ -79,8 +79,8 @@ class Search:
 
     def of(self, base: Sample, variants: Sequence[Sample]) -> Iterator[WrongElements]:
         """Yield the calls with wrong elements: variants of ``base``, and ``base`` with swept numbers."""
-        swept = self._swept(base)
-        for sample in (*variants, *([] if swept is None else [swept])):
+        swept_sample = self._swept(base)
+        for sample in (*variants, *([] if swept_sample is None else [swept_sample])):
             try:
                 wrong = self._wrong_of(sample, base)
             except UnjudgedError:
@@ -101,11 +101,17 @@ class Search:
             "dtype": sample.dtype,
             "arrays": list(sample.arrays),
             "call": sample.call,
+            **({"in_place": [0]} if self._subject.in_place else {}),
             "kind": "value",
             "result": result,
             "expected": digests,
             "tolerance": [tolerance.relative, tolerance.absolute],
-            "tags": [*sample.kinds, f"{JUDGED_BY}{judge}", WRONG_ON_HOST],
+            "tags": [
+                *sample.kinds,
+                f"{JUDGED_BY}{judge}",
+                *(["changes-inputs"] if self._subject.in_place else []),
+                WRONG_ON_HOST,
+            ],
         }
 
     def _swept(self, base: Sample) -> Sample | None:
@@ -138,10 +144,10 @@ class Search:
             f"at {', '.join(str(array[place]) for array in inputs)}: {reference[place]}, and the CPU {own[place]}"
             for place in places[:3]
         )
-        restricted = self._restricted(sample, base, wrong)
-        if self._is_outside(restricted, expected) or not self._is_wrong(restricted):
+        wrong_sample = self._restricted(sample, base, wrong)
+        if self._is_outside(wrong_sample, expected) or not self._is_wrong(wrong_sample):
             return None
-        return WrongElements(restricted, judge, difference)
+        return WrongElements(wrong_sample, judge, difference)
 
     def _restricted(self, sample: Sample, base: Sample, wrong: Array) -> Sample:
         """Keep the wrong elements of the inputs, at most as many as ``base`` has elements."""
@@ -151,21 +157,27 @@ class Search:
         for place in inputs_of(sample):
             values, own = (self._pack.array(one.arrays[place]) for one in (sample, base))
             if values.shape == own.shape:
-                kept = np.where(wrong, values, own)
+                new_values = np.where(wrong, values, own)
             else:
-                found = values[wrong]
-                kept = found[np.linspace(0, found.size - 1, own.size).astype(int)].reshape(own.shape)
-            arrays[place] = self._pack.add(kept, sample.dtype)
+                wrong_values = values[wrong]
+                new_values = wrong_values[np.linspace(0, wrong_values.size - 1, own.size).astype(int)].reshape(
+                    own.shape
+                )
+            arrays[place] = self._pack.add(new_values, sample.dtype)
         for place in set(range(len(arrays))) - set(inputs_of(sample)):
             arrays[place] = base.arrays[place]
         return replace(sample, arrays=tuple(arrays))
 
     def _is_wrong(self, sample: Sample) -> bool:
-        """Whether an element is still wrong. If elements depend on each other, other elements may be wrong now."""
+        """Whether an element is still wrong, and all others are well conditioned. If elements depend on each other,
+        other elements may be wrong now."""
         host_result = self._observe(sample)
         _, expected = self._expect(sample, host_result)
         tolerance = self._subject.tolerance(sample.dtype, host_result)
-        return bool(clearly_differ(_only_array(host_result)[0], _only_array(expected)[0], tolerance).any())
+        (own,), (reference,) = (_only_array(tree) for tree in (host_result, expected))
+        nearby_results = [_only_array(self._expect(nearby, host_result)[1])[0] for nearby in self._neighbors(sample)]
+        is_conditioned = all(is_close(nearby, reference, tolerance).all() for nearby in nearby_results)
+        return is_conditioned and bool(clearly_differ(own, reference, tolerance).any())
 
     def _is_outside(self, sample: Sample, expected: Any) -> bool:
         arrays = [self._pack.array(digest) for digest in sample.arrays]

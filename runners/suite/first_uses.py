@@ -2,8 +2,8 @@
 
 The runner uses the device before the cases of a process begin. Users need not: their program may compute on the host
 first, or use the device in another thread first. A framework may then set up its device wrongly. The copies compute the
-same as the cases from which they are made, and all are in the quick form. They stand after the other cases of their function, so that as few processes
-as possible are made.
+same as the cases from which they are made, and all are in the quick form. They stand after the other cases of their
+function, so that as few processes as possible are made.
 """
 
 from __future__ import annotations
