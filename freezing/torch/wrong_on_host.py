@@ -1,6 +1,6 @@
 """Search for elements that torch computes wrongly on the CPU, and make cases of them that fail there.
 
-The values from the tails are tried that ``freezing.common.variants`` makes, and, for a function of one array, 6,000
+The values from the tails are tried that ``freezing.common.variants`` makes, and, for a function of one array, 8,000
 further numbers. An element is wrong if the first independent reference, or float64 for a gradient, clearly differs from
 it, and if the reference gives the same for the next larger and the next smaller input.
 
@@ -43,19 +43,34 @@ REVIEWED: Mapping[str, Collection[str]] = {
     Judge.numpy: {
         "torch.Tensor.fmod",
         "torch.Tensor.fmod_",
+        "torch.Tensor.i0",
+        "torch.Tensor.i0_",
         "torch.Tensor.remainder",
         "torch.Tensor.remainder_",
         "torch.Tensor.round",
         "torch.Tensor.round_",
         "torch.Tensor.sinc",
         "torch.Tensor.sinc_",
+        "torch.Tensor.sinh",
+        "torch.Tensor.sinh_",
         "torch.fmod",
+        "torch.i0",
         "torch.nn.functional.gelu",
         "torch.remainder",
         "torch.round",
         "torch.sinc",
+        "torch.sinh",
+        "torch.special.i1",
+        "torch.special.modified_bessel_i0",
+        "torch.special.modified_bessel_i1",
     },
-    Judge.float64: {"torch.logcumsumexp", "torch.nn.functional.soft_margin_loss"},
+    Judge.float64: {
+        "torch.logcumsumexp",
+        "torch.nn.functional.gelu",
+        "torch.nn.functional.soft_margin_loss",
+        "torch.sinc",
+        "torch.special.i1",
+    },
 }
 """The functions that are wrong on the CPU, by the reference from which they differ. ``float64`` judges gradients."""
 
@@ -115,7 +130,7 @@ class Search:
         }
 
     def _swept(self, base: Sample) -> Sample | None:
-        """Return ``base`` with 6,000 numbers in place of its only input of floats; None if it has other inputs."""
+        """Return ``base`` with 8,000 numbers in place of its only input of floats; None if it has other inputs."""
         places = inputs_of(base)
         if len(places) != 1 or self._pack.array(base.arrays[places[0]]).dtype.kind != "f":
             return None
@@ -245,10 +260,11 @@ def inputs_of(sample: Sample) -> list[int]:
 
 
 def swept_numbers(dtype: str) -> Array:
-    """Return 2,000 numbers of both signs over all orders of magnitude of a dtype, and 4,000 between -40 and 40."""
+    """Return 2,000 numbers of both signs over all orders of magnitude of a dtype, and 6,000 between -120 and 120, where
+    exponentials become infinite."""
     most = int(np.log10(MOST[dtype]))
     magnitudes = np.logspace(1 - most, most, 1_000)
-    return np.concatenate([magnitudes, -magnitudes, np.linspace(-40, 40, 4_000)]).astype(np.float32)
+    return np.concatenate([magnitudes, -magnitudes, np.linspace(-120, 120, 6_000)]).astype(np.float32)
 
 
 def _only_array(tree: Any) -> list[Array]:
