@@ -24,7 +24,7 @@ def function_with(*tags: Sequence[str]) -> Function:
 
 
 @pytest.mark.parametrize(("tags", "chosen"), [
-    ([FORWARD, (GRADIENT, "empty"), PLAIN, QUICK], "3"),
+    ([FORWARD, (GRADIENT, "empty"), (*QUICK, "offset"), PLAIN, QUICK], "3"),
     ([FORWARD, PLAIN, PLAIN], "1"),
     ([QUICK, (GRADIENT, "plain", "real")], "1"),
     ([FORWARD, (GRADIENT, "empty")], "1"),
