@@ -28,7 +28,8 @@ DECIDING: Sequence[str] = (
 )
 """The kinds, as the ends of the names of their cases. On torch/xla and tensorflow/xla together, at least 2 % of the
 functions with the kind fail only in it, or at least a third fail in it. Kinds of dtypes and sizes decide less often: a
-function that fails in one of them mostly fails in others too. A case with the last ending fails on the host's CPU by a reviewed defect."""
+function that fails in one of them mostly fails in others too. A case with the last ending fails on the host's CPU by a
+reviewed defect."""
 
 
 def quick_and_deciding(functions: Sequence[Function]) -> list[Function]:
