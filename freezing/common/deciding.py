@@ -22,7 +22,7 @@ from protocol.enums import GRADIENT, Verdict
 PLAIN = "not a variant"
 
 
-class Chart:
+class BundleOutcomes:
     """The cases of a bundle by function and kind, and the ids of those that failed."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -48,7 +48,7 @@ def kind_of(case_id: str, tags: Sequence[str]) -> str:
     return f"{GRADIENT} " * (GRADIENT in tags) + (end[1] if end else PLAIN)
 
 
-def count(charts: Sequence[Chart]) -> list[tuple[str, int, int, int]]:
+def count(charts: Sequence[BundleOutcomes]) -> list[tuple[str, int, int, int]]:
     """Return for each kind the numbers of functions: with it, failing in it, and failing only in it."""
     totals: Counter[str] = Counter()
     failures: Counter[str] = Counter()
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     if not arguments:
         print("usage: python -m freezing.common.deciding BUNDLE…", file=sys.stderr)
         return 2
-    charts = [Chart(Path(path).read_text(encoding="utf-8").splitlines()) for path in arguments]
+    charts = [BundleOutcomes(Path(path).read_text(encoding="utf-8").splitlines()) for path in arguments]
     for kind, total, failures, only in count(charts):
         print(f"{kind:28} {total:5} functions, {failures:4} fail in it, {only:4} only in it ({only / total:.1%})")
     return 0

@@ -48,9 +48,9 @@ def variants_of(function: str, call: Call) -> Iterator[tuple[str, Call]]:
         yield f"without-{name}-{sign}", dataclasses.replace(one_signed, written=without(call.written, name))
 
 
-def without(written: Mapping[str, Any], option: str) -> dict[str, Any]:
+def without(call_tree: Mapping[str, Any], option: str) -> dict[str, Any]:
     """Return a written call without one of its options."""
-    tree: dict[str, Any] = json.loads(json.dumps(written))
+    tree: dict[str, Any] = json.loads(json.dumps(call_tree))
     options = tree["tuple"][1]
     options["mapping"] = [pair for pair in options["mapping"] if pair[0] != option]
     return tree
@@ -69,9 +69,9 @@ def _with_sign(call: Call, sign: str) -> Call | None:
     return call.having({number: change(call.arrays[number]) for number in numbers}) if numbers else None
 
 
-def _takes_minimum(function: str, written: Mapping[str, Any]) -> bool:
+def _takes_minimum(function: str, call_tree: Mapping[str, Any]) -> bool:
     last_name = function.rpartition(".")[2].rstrip("_").lower()
-    return any(_MINIMA.fullmatch(word) for word in (last_name, *_texts(written)))
+    return any(_MINIMA.fullmatch(word) for word in (last_name, *_texts(call_tree)))
 
 
 def _texts(tree: Any) -> Iterator[str]:

@@ -94,7 +94,7 @@ class Search:
 
     def of(self, base: Sample, variants: Sequence[Sample]) -> Iterator[WrongElements]:
         """Yield the calls with wrong elements: variants of ``base``, and ``base`` with swept numbers."""
-        swept_sample = self._swept(base)
+        swept_sample = self._sweep(base)
         for sample in (*variants, *([] if swept_sample is None else [swept_sample])):
             try:
                 wrong = self._wrong_of(sample, base)
@@ -107,8 +107,8 @@ class Search:
         """Make the case of a call. It expects the result of the reference."""
         sample = wrong.sample
         host_result = self._observe(sample)
-        judge, expected = self._expect(sample, host_result)
-        result, digests = self._pack.add_tree(expected)
+        judge, reference_result = self._expect(sample, host_result)
+        result, digests = self._pack.add_tree(reference_result)
         tolerance = self._subject.tolerance(sample.dtype, host_result)
         return {
             "function": self._subject.name,
@@ -129,7 +129,7 @@ class Search:
             ],
         }
 
-    def _swept(self, base: Sample) -> Sample | None:
+    def _sweep(self, base: Sample) -> Sample | None:
         """Return ``base`` with 8,000 numbers in place of its only input of floats; None if it has other inputs."""
         places = inputs_of(base)
         if len(places) != 1 or self._pack.array(base.arrays[places[0]]).dtype.kind != "f":
@@ -144,9 +144,9 @@ class Search:
     def _wrong_of(self, sample: Sample, base: Sample) -> WrongElements | None:
         """Return the call with only the wrong elements of a sample. The other inputs have the values of ``base``."""
         host_result = self._observe(sample)
-        judge, expected = self._expect(sample, host_result)
+        judge, reference_result = self._expect(sample, host_result)
         tolerance = self._subject.tolerance(sample.dtype, host_result)
-        (own,), (reference,) = (_only_array(tree) for tree in (host_result, expected))
+        (own,), (reference,) = (_only_array(tree) for tree in (host_result, reference_result))
         wrong = clearly_differ(own, reference, tolerance)
         for neighbor in self._neighbors(sample):
             _, nearby = self._expect(neighbor, host_result)
@@ -159,12 +159,12 @@ class Search:
             f"at {', '.join(str(array[place]) for array in inputs)}: {reference[place]}, and the CPU {own[place]}"
             for place in places[:3]
         )
-        wrong_sample = self._restricted(sample, base, wrong)
-        if self._is_outside(wrong_sample, expected) or not self._is_wrong(wrong_sample):
+        wrong_sample = self._restrict(sample, base, wrong)
+        if self._is_outside(wrong_sample, reference_result) or not self._is_wrong(wrong_sample):
             return None
         return WrongElements(wrong_sample, judge, difference)
 
-    def _restricted(self, sample: Sample, base: Sample, wrong: Array) -> Sample:
+    def _restrict(self, sample: Sample, base: Sample, wrong: Array) -> Sample:
         """Keep the wrong elements of the inputs, at most as many as ``base`` has elements."""
         arrays = list(sample.arrays)
         if len(sample.arrays) != len(base.arrays):
@@ -187,16 +187,18 @@ class Search:
         """Whether an element is still wrong, and all others are well conditioned. If elements depend on each other,
         other elements may be wrong now."""
         host_result = self._observe(sample)
-        _, expected = self._expect(sample, host_result)
+        _, reference_result = self._expect(sample, host_result)
         tolerance = self._subject.tolerance(sample.dtype, host_result)
-        (own,), (reference,) = (_only_array(tree) for tree in (host_result, expected))
+        (own,), (reference,) = (_only_array(tree) for tree in (host_result, reference_result))
         nearby_results = [_only_array(self._expect(nearby, host_result)[1])[0] for nearby in self._neighbors(sample)]
         is_conditioned = all(is_close(nearby, reference, tolerance).all() for nearby in nearby_results)
         return is_conditioned and bool(clearly_differ(own, reference, tolerance).any())
 
-    def _is_outside(self, sample: Sample, expected: Any) -> bool:
+    def _is_outside(self, sample: Sample, reference_result: Any) -> bool:
         arrays = [self._pack.array(digest) for digest in sample.arrays]
-        return domain.is_outside(self._subject.name, sample.call, arrays, [leaf.values for leaf in leaves(expected)])
+        return domain.is_outside(
+            self._subject.name, sample.call, arrays, [leaf.values for leaf in leaves(reference_result)]
+        )
 
     def _neighbors(self, sample: Sample) -> Iterator[Sample]:
         """Yield copies of the sample. In each, one input is moved to the next larger or the next smaller number."""

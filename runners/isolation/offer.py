@@ -118,8 +118,9 @@ class OfferBuilder:
         if self._suite is not None:
             self._write(b"]}")
             suite, self._suite = self._suite, None
-            unprimed = frozenset(suite.unprimed)
-            self._suites[suite.name] = SuiteIndex(suite.revision, suite.functions, suite.timing, unprimed)
+            self._suites[suite.name] = SuiteIndex(
+                suite.revision, suite.functions, suite.timing, frozenset(suite.unprimed)
+            )
 
     def _write(self, text: bytes) -> None:
         self._size += len(text)

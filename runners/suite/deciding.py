@@ -35,10 +35,10 @@ reviewed defect."""
 def quick_and_deciding(functions: Sequence[Function]) -> list[Function]:
     """Return the functions with only the cases of the quick form, and one case of each deciding kind that has none
     there. The further cases keep their tags, because tags are part of their digests."""
-    return [dataclasses.replace(function, cases=_chosen(function.cases)) for function in functions]
+    return [dataclasses.replace(function, cases=_choose(function.cases)) for function in functions]
 
 
-def _chosen(cases: Sequence[Case]) -> list[Case]:
+def _choose(cases: Sequence[Case]) -> list[Case]:
     ids = {case.id for case in cases if QUICK in case.tags}
     for kind in DECIDING:
         of_kind = [case for case in cases if kind_of(case.id) == kind]

@@ -23,7 +23,7 @@ def function_with(*tags: Sequence[str]) -> Function:
     return function
 
 
-@pytest.mark.parametrize(("tags", "chosen"), [
+@pytest.mark.parametrize(("tags", "base_name"), [
     ([FORWARD, (GRADIENT, "empty"), (*QUICK, "offset"), PLAIN, QUICK], "3"),
     ([FORWARD, PLAIN, PLAIN], "1"),
     ([QUICK, (GRADIENT, "plain", "real")], "1"),
@@ -31,19 +31,19 @@ def function_with(*tags: Sequence[str]) -> Function:
     ([(*PLAIN, RECOMPILED), (GRADIENT, "strided")], "1"),
     ([FORWARD], None),
 ])  # fmt: skip
-def test_the_plainest_gradient_of_a_function_is_taken(tags: list[tuple[str, ...]], chosen: str | None) -> None:
+def test_the_plainest_gradient_of_a_function_is_taken(tags: list[tuple[str, ...]], base_name: str | None) -> None:
     case = plainest_gradient(function_with(*tags).cases)
-    assert (case and case.id.rpartition("/")[2]) == chosen
+    assert (case and case.id.rpartition("/")[2]) == base_name
 
 
 @pytest.mark.parametrize("gradient", [PLAIN, QUICK])
 def test_a_function_gets_a_case_of_each_first_use_after_its_other_cases(gradient: tuple[str, ...]) -> None:
     function = function_with(gradient, FORWARD)
-    (extended,) = with_first_uses([function], {"one.two"})
-    assert extended.cases[:2] == function.cases
+    (new_function,) = with_first_uses([function], {"one.two"})
+    assert new_function.cases[:2] == function.cases
     base = function.cases[0]
-    assert [case.id for case in extended.cases[2:]] == [f"one.two/0-{first_use}" for first_use in FirstUse]
-    for case in extended.cases[2:]:
+    assert [case.id for case in new_function.cases[2:]] == [f"one.two/0-{first_use}" for first_use in FirstUse]
+    for case in new_function.cases[2:]:
         assert replace(case, id=base.id, tags=base.tags) == base
         assert len(FIRST_USES & set(case.tags)) == 1
         assert case.tags.count("quick") == 1

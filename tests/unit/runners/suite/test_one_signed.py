@@ -15,8 +15,8 @@ PARTS = {"array": 0}
 
 
 def call(arrays: list[Any], inputs: set[int], **options: Any) -> Call:
-    written = {"tuple": [[PARTS], {"mapping": [[name, value] for name, value in options.items()]}]}
-    return Call("f/0", "float32", frozenset(), tuple(map(np.asarray, arrays)), written, frozenset(inputs))
+    tree = {"tuple": [[PARTS], {"mapping": [[name, value] for name, value in options.items()]}]}
+    return Call("f/0", "float32", frozenset(), tuple(map(np.asarray, arrays)), tree, frozenset(inputs))
 
 
 @pytest.mark.parametrize("name", [
@@ -58,8 +58,8 @@ def test_each_option_is_left_out_in_turn_except_arrays_and_none() -> None:
     options = {"padding_idx": 2, "mode": "max", "per_sample_weights": None, "offsets": {"array": 1}}
     variants = dict(variants_of("torch.nn.functional.embedding_bag", call([[1.0], [0]], {0, 1}, **options)))
     assert list(variants) == ["all-negative", "without-padding_idx-all-negative", "without-mode-all-negative"]
-    shortened = variants["without-padding_idx-all-negative"].written
-    assert [name for name, _ in shortened["tuple"][1]["mapping"]] == ["mode", "per_sample_weights", "offsets"]
+    new_tree = variants["without-padding_idx-all-negative"].written
+    assert [name for name, _ in new_tree["tuple"][1]["mapping"]] == ["mode", "per_sample_weights", "offsets"]
     assert variants["all-negative"].arrays[1].tolist() == [0]
 
 
@@ -70,6 +70,6 @@ def test_a_call_without_floats_among_its_inputs_changes_those_of_its_state() -> 
 
 
 def test_the_written_call_itself_stays_as_it_is() -> None:
-    written = call([[1.0]], {0}, mode="max").written
-    assert without(written, "mode")["tuple"][1] == {"mapping": []}
-    assert written["tuple"][1] == {"mapping": [["mode", "max"]]}
+    tree = call([[1.0]], {0}, mode="max").written
+    assert without(tree, "mode")["tuple"][1] == {"mapping": []}
+    assert tree["tuple"][1] == {"mapping": [["mode", "max"]]}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freezing.common.deciding import Chart, count
+from freezing.common.deciding import BundleOutcomes, count
 from freezing.common.kinds import LEAST_QUICK, mark_quick, plain_values
 from runners.suite.cases import Function
 from runners.suite.deciding import DECIDING, kind_of, quick_and_deciding
@@ -106,13 +106,13 @@ def test_a_chart_shows_in_how_many_functions_a_kind_alone_fails() -> None:
             ("g", "0-gradient-tails", ["gradient"]),
         )
     ]
-    failed = {"f/0-zeros", "g/1-zeros", "g/0-gradient-tails"}
+    failed_ids = {"f/0-zeros", "g/1-zeros", "g/0-gradient-tails"}
     outcomes = [
-        {"case": entry["id"], "outcome": {"verdict": "failed" if entry["id"] in failed else "passed"}}
+        {"case": entry["id"], "outcome": {"verdict": "failed" if entry["id"] in failed_ids else "passed"}}
         for entry in cases
     ]
-    chart = Chart(map(json.dumps, [{"suite": {"cases": cases}}, *outcomes]))
-    assert count([chart]) == [
+    outcomes_of_bundle = BundleOutcomes(map(json.dumps, [{"suite": {"cases": cases}}, *outcomes]))
+    assert count([outcomes_of_bundle]) == [
         ("zeros", 2, 2, 1),
         ("not a variant", 2, 0, 0),
         ("gradient tails", 1, 1, 0),

@@ -59,7 +59,7 @@ def half(array: Any) -> Any:
     return array / 2
 
 
-def searched(subject: Judged) -> tuple[PackWriter, list[dict[str, Any]], list[tuple[str, str, str]]]:
+def search_in(subject: Judged) -> tuple[PackWriter, list[dict[str, Any]], list[tuple[str, str, str]]]:
     pack = PackWriter()
     digest = pack.add(np.array([1, 2, 3, 4], np.float32), "float32")
     call = json.dumps({"tuple": [[{"array": 0}], {"mapping": []}]})
@@ -68,25 +68,25 @@ def searched(subject: Judged) -> tuple[PackWriter, list[dict[str, Any]], list[tu
 
 
 def test_a_reviewed_function_gets_a_case_of_its_wrong_elements_alone() -> None:
-    pack, (case,), left_out = searched(Judged(infinite_above_100, half))
+    pack, (case,), left_out = search_in(Judged(infinite_above_100, half))
     assert left_out == []
-    values, expected = pack.array(case["arrays"][0]), pack.array(case["expected"][0])
+    values, results = pack.array(case["arrays"][0]), pack.array(case["expected"][0])
     assert values.shape == (4,)
     assert (values > 100).all()
-    np.testing.assert_allclose(expected, values / 2)
+    np.testing.assert_allclose(results, values / 2)
     assert case["name"] == "float32-0-swept-wrong"
     assert case["tags"] == ["plain", "real", "tails", "judged-by-numpy", WRONG_ON_HOST]
     assert "in_place" not in case
 
 
 def test_a_method_in_place_may_change_its_array() -> None:
-    _, (case,), _ = searched(Judged(infinite_above_100, half, "torch.Tensor.sinc_"))
+    _, (case,), _ = search_in(Judged(infinite_above_100, half, "torch.Tensor.sinc_"))
     assert case["in_place"] == [0]
     assert "changes-inputs" in case["tags"]
 
 
 def test_an_unreviewed_function_is_listed_with_both_values() -> None:
-    _, cases, left_out = searched(Judged(infinite_above_100, half, "torch.add"))
+    _, cases, left_out = search_in(Judged(infinite_above_100, half, "torch.add"))
     assert cases == []
     assert [reason for _, reason, _ in left_out] == [DIFFERS]
     assert ", and the CPU inf" in left_out[0][2]
@@ -94,7 +94,7 @@ def test_an_unreviewed_function_is_listed_with_both_values() -> None:
 
 @pytest.mark.parametrize("function", [half, lambda array: array / 2 * (1 + 1e-4)])
 def test_a_right_or_nearly_right_function_has_no_wrong_elements(function: Formula) -> None:
-    assert searched(Judged(function, half))[1:] == ([], [])
+    assert search_in(Judged(function, half))[1:] == ([], [])
 
 
 def test_an_element_whose_last_digits_decide_its_result_is_not_wrong() -> None:
@@ -103,16 +103,16 @@ def test_an_element_whose_last_digits_decide_its_result_is_not_wrong() -> None:
     def parity(array: Any) -> Any:
         return np.asarray(array, np.float32).view(np.int32) % 2 * 1000.0
 
-    assert searched(Judged(lambda array: array * 0, parity))[1:] == ([], [])
+    assert search_in(Judged(lambda array: array * 0, parity))[1:] == ([], [])
 
 
 def test_a_function_whose_elements_depend_on_each_other_is_wrong_only_if_its_few_elements_are() -> None:
     """Of thousands of numbers the sum is infinite. Of four it is not."""
 
-    def centered(array: Any) -> Any:
+    def depend_on_size(array: Any) -> Any:
         return array / 2 if array.size < 10 else array * np.float32(np.inf)
 
-    assert searched(Judged(centered, half))[1:] == ([], [])
+    assert search_in(Judged(depend_on_size, half))[1:] == ([], [])
 
 
 def test_exponentials_become_infinite_among_the_swept_numbers() -> None:
