@@ -7,7 +7,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from protocol.enums import FORM_ONLY, GRADIENT, REAL, RECOMPILED, REFUSES, CaseKind, InputKind, TimedCases, TimingPolicy
+from protocol.enums import (
+    FIRST_USES,
+    FORM_ONLY,
+    GRADIENT,
+    REAL,
+    RECOMPILED,
+    REFUSES,
+    CaseKind,
+    InputKind,
+    TimedCases,
+    TimingPolicy,
+)
 from protocol.limits import MAX_CASES, MAX_SUITES, NO_NUL, CaseName, Count, Line, Lines, Name
 from protocol.model import Message
 from protocol.option_limits import MAX_ARGUMENTS, MAX_CALLS, MAX_DTYPES, MAX_KEYWORD, MAX_KEYWORDS, MAX_VALUE
@@ -130,7 +141,7 @@ def representatives(cases: Iterable[CatalogueCase]) -> frozenset[str]:
             recompiled_ids.add(case.id)
             continue
         missing = (InputKind.plain not in tags, REAL not in tags)
-        unusual = (REFUSES in tags, GRADIENT in tags, FORM_ONLY in tags, *missing)
+        unusual = (not FIRST_USES.isdisjoint(tags), REFUSES in tags, GRADIENT in tags, FORM_ONLY in tags, *missing)
         if case.function not in best or unusual < best[case.function][0]:
             best[case.function] = unusual, case.id
     return frozenset(id for _, id in best.values()) | recompiled_ids

@@ -54,6 +54,23 @@ random."""
 RECOMPILED = "recompiled"
 """The tag of a case that calls a function with a second shape, in a process that has just called it with another
 shape."""
+
+
+class FirstUse(StrEnum):
+    """How the process of a case first uses the device. The value is a tag of the case, which gets a process of its own.
+
+    In processes of other cases, the runner uses the device before the first case begins.
+    """
+
+    host_first = "host-first"
+    """The call of the case runs on the host before the device is used."""
+    thread_first = "thread-first"
+    """Another thread than that of the case uses the device first."""
+    unprimed = "unprimed"
+    """Nothing uses the device before the inputs of the case are moved there."""
+
+
+FIRST_USES = frozenset(map(str, FirstUse))
 WRONG_ON_HOST = "wrong-on-the-host"
 """The tag of a case that fails on the host's CPU because of a defect of the framework there."""
 REAL = "real"

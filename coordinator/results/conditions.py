@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from coordinator.figures.formats import join_words, plural
 from protocol.catalogue import CallOptions, CaseOptions
-from protocol.enums import GRADIENT, NON_FINITE, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
+from protocol.enums import FIRST_USES, GRADIENT, NON_FINITE, RECOMPILED, Cause, InputKind, Judge, Placement, Verdict
 
 MOST_OPTIONS = 4
 """The maximum number of options of a condition; with more, almost any set of cases could be separated."""
@@ -86,7 +86,7 @@ class EndedCase:
             Aspect.value: None if calls is None else frozenset(text for call in calls for text in values_of(call)),
             Aspect.without: keywords,
             Aspect.inputs: frozenset(kind for kind in INPUT_TAGS if kind in self.tags) or None,
-            Aspect.kind: frozenset(kinds | ({GRADIENT, RECOMPILED} & self.tags)) or None,
+            Aspect.kind: frozenset(kinds | ({GRADIENT, RECOMPILED, *FIRST_USES} & self.tags)) or None,
         }
 
 

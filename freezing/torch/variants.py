@@ -19,7 +19,7 @@ import re
 import resource
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -47,8 +47,10 @@ from freezing.common.variants import (
     in_dtype,
     slots,
 )
-from protocol.enums import GRADIENT, NON_FINITE, REFUSES, Judge
-from runners.suite.frozen import PACK, Pack, PackWriter
+from freezing.torch.one_signed import NEGATIVE, ONE_SIGNED, reduces
+from freezing.torch.one_signed import variants_of as one_signed_variants
+from protocol.enums import GRADIENT, NON_FINITE, REFUSES, WRONG_ON_HOST, Judge
+from runners.suite.frozen import Pack, PackWriter, packs_in
 from runners.torch import FRAMEWORK
 
 SUITE = Path(__file__).resolve().parents[2] / "runners" / FRAMEWORK.name / "suites" / "library"
@@ -91,6 +93,8 @@ KEPT: Mapping[str, tuple[int, int]] = {
     NAN_GRADIENT: (0, 1),
     OVERLAPPING_GRADIENT: (0, 1),
     INT16: (1, 0),
+    ONE_SIGNED: (4, 1),
+    WRONG_ON_HOST: (1, 1),
 }
 """The maximum numbers of cases of each kind: of the first public name of an operator, and of each other name and of the
 gradient."""
@@ -102,7 +106,7 @@ is a product of infinity and zero, so the order of operations decides."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
 """The references for NaN and infinity. The same function in float64 is not one of them, because it handles these values
 in the same way."""
-BY_MODE = (NON_FINITE, TAILS, SIZED_ODD)
+BY_MODE = (NON_FINITE, TAILS, SIZED_ODD, ONE_SIGNED)
 """The kinds in which each mode of a function has its own cases."""
 MOST_MODES = 4
 WAY_TAGS = frozenset({GRADIENT, "module", "optimizer", "train", "eval"})
@@ -141,8 +145,9 @@ class BaseFunction:
 class FrozenCases:
     """The frozen cases with compared values, by function."""
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: Pack, variants: Iterable[Mapping[str, Any]] = ()) -> None:
         self.pack = pack
+        self._variants = {(case["function"], case["name"]) for case in variants}
         self._by_function: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for case in pack.cases:
             if case["kind"] == "value":
@@ -153,6 +158,10 @@ class FrozenCases:
         cases = [case for case in self._by_function[function] if re.fullmatch(pattern, case["name"])]
         unusual = {"empty", "0-dim", "strided"}
         return sorted(cases, key=lambda case: (bool(unusual & set(case["tags"])), case["dtype"] != "float32"))
+
+    def has_negative(self, case: Mapping[str, Any]) -> bool:
+        """Whether the suite has the variant of a case in which all numbers are negative."""
+        return (case["function"], f"{case['name']}-negative") in self._variants
 
     def dtypes_of(self, base: BaseFunction) -> set[str]:
         """Return the dtypes of the function's cases. For a gradient, return the dtypes of its own cases, and the small
@@ -238,11 +247,19 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
     pack = PackWriter()
     left_out: list[Reason] = []
     for one in functions_of(kind, base_cases):
+        if kind == WRONG_ON_HOST:
+            left_out += _draw_wrong(one, base_cases, pack)
+            continue
         if kind == SIZED_LARGE and one.subject.name in NOT_LARGE:
+            continue
+        if kind == ONE_SIGNED and not reduces(one.subject.name):
             continue
         gate = SampleGate(one.subject, pack, large=kind in (SIZED_ODD, SIZED_LARGE), judges=_judges(kind, one))
         for of_mode in one.modes if kind in BY_MODE else [one]:
             most = len(gate.cases) + KEPT[kind][0 if one.is_first else 1]
+            if kind == ONE_SIGNED:
+                _admit_one_signed(gate, of_mode, most, base_cases, pack)
+                continue
             for place, variant in enumerate(variants_of(kind)):
                 if len(gate.cases) == most:
                     break
@@ -259,6 +276,44 @@ def freeze(kind: str, base_cases: FrozenCases, functions_of: Draw, path: Path) -
         pack.cases += gate.cases
         left_out += [(one.subject.name, *reason) for reason in gate.left_out]
     write_part(pack, left_out, path)
+
+
+def _admit_one_signed(
+    gate: SampleGate, base: BaseFunction, most: int, base_cases: FrozenCases, pack: PackWriter
+) -> None:
+    """Admit the one-signed variants of the function's first cases, one for each end of their names."""
+    ends: set[str] = set()
+    for case in base.cases[:MOST_TRIED]:
+        for end, new_call in one_signed_variants(base.subject.name, base_cases.call(case)):
+            name = f"{case['name']}-{end}"
+            # A variant from the tails has the same inputs.
+            if end in ends or (end == NEGATIVE and base_cases.has_negative(case)) or len(gate.cases) == most:
+                continue
+            samples = iter([base_cases.sample(case, new_call, name, (ONE_SIGNED,), pack)])
+            before = len(gate.cases)
+            gate.admit(list(with_one_result(gate, base.subject, samples, pack)), 1)
+            if len(gate.cases) > before:
+                ends.add(end)
+
+
+def _draw_wrong(base: BaseFunction, base_cases: FrozenCases, pack: PackWriter) -> list[Reason]:
+    """Add the case that the CPU gets wrong, if there is one, and return the reasons for calls that are left out."""
+    from freezing.torch.wrong_on_host import DTYPE, MOST_BASES, OF_TAILS, search
+
+    calls = []
+    for case in [case for case in base.cases if case["dtype"] == DTYPE][:MOST_BASES]:
+        call = base_cases.call(case)
+        sample = base_cases.sample(case, call, case["name"], (), pack)
+        new_calls = [(variant, variant.of(call)) for variant in OF_TAILS]
+        samples = [
+            base_cases.sample(case, new_call, f"{case['name']}-{variant.name}", variant.tags, pack)
+            for variant, new_call in new_calls
+            if new_call is not None
+        ]
+        calls.append((sample, samples))
+    cases, reasons = search(base.subject, calls, pack)
+    pack.cases += cases
+    return [(base.subject.name, *reason) for reason in reasons]
 
 
 def _judges(kind: str, base: BaseFunction) -> frozenset[Judge]:
@@ -367,7 +422,8 @@ def draw(folder: Path, kinds: Sequence[str], titles: str = "") -> None:
 
     torch.set_num_threads(1)
     every = parts()
-    base_cases = FrozenCases(Pack(SUITE / PACK))
+    packs = packs_in(SUITE)
+    base_cases = FrozenCases(packs.packs[0], packs.cases)
     # Read the arrays before this process forks, so that no child has to read them.
     base_cases.pack.arrays  # noqa: B018
     for kind in kinds:

@@ -22,6 +22,8 @@ class Task:
     job: Job
     suite: str
     function: str
+    uses_device_first: bool = False
+    """Whether the case decides how its process first uses the device. Such a process runs no other case."""
 
     @property
     def group(self) -> tuple[str, str, int]:

@@ -24,6 +24,8 @@ class ChildState:
     is_primed: bool = False
     prime_by: float | None = None
     """The deadline of its priming; None if it is not being primed."""
+    own_task: Task | None = None
+    """The only task that it may run, because it was primed as this task's case requires."""
     turn: int = -1
     """The number of its current case, from 0; -1 before its first case."""
     begun: int = 0
@@ -59,6 +61,9 @@ class ChildState:
 
     def admits(self, task: Task) -> bool:
         """Whether the task may run in this child after its earlier tasks."""
+        if task.uses_device_first or self.own_task is not None:
+            is_untouched = self.own_task is None and self.task is None and not self.is_primed
+            return self.own_task is task or is_untouched
         if self.task is None:
             return True
         if task.group == self.task.group:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter
 
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
-from protocol.enums import DEFAULT_TIMING, TimingPolicy
+from protocol.enums import DEFAULT_TIMING, FIRST_USES, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 
 CHUNK = 1 << 18
@@ -31,6 +31,8 @@ class SuiteIndex:
     revision: str
     functions: Mapping[str, str]
     timing: TimingPolicy = DEFAULT_TIMING
+    unprimed: frozenset[str] = frozenset()
+    """The cases that decide how their process first uses the device (``FirstUse``)."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class _OpenSuite:
     revision: str
     timing: TimingPolicy
     functions: dict[str, str] = field(default_factory=dict)
+    unprimed: set[str] = field(default_factory=set)
     size: int = 0
     """The number of cases. Cases with equal ids count separately."""
 
@@ -90,6 +93,7 @@ class OfferBuilder:
             raise ValueError(f"suite {piece.name!r} has more than {MAX_CASES:,} cases: make several suites of it")
         # Interned, so that all cases of a function share one string for its name.
         suite.functions.update((case.id, sys.intern(case.function)) for case in piece.cases)
+        suite.unprimed.update(case.id for case in piece.cases if not FIRST_USES.isdisjoint(case.tags))
         self._write(_CASES.dump_json(piece.cases)[1:-1])
         if self._size > MAX_CATALOGUE_BYTES:
             raise ValueError(f"it has more than {MAX_CATALOGUE_BYTES >> 20} MiB: offer fewer cases, or shorter tags")
@@ -113,8 +117,10 @@ class OfferBuilder:
     def _end(self) -> None:
         if self._suite is not None:
             self._write(b"]}")
-            self._suites[self._suite.name] = SuiteIndex(self._suite.revision, self._suite.functions, self._suite.timing)
-            self._suite = None
+            suite, self._suite = self._suite, None
+            self._suites[suite.name] = SuiteIndex(
+                suite.revision, suite.functions, suite.timing, frozenset(suite.unprimed)
+            )
 
     def _write(self, text: bytes) -> None:
         self._size += len(text)

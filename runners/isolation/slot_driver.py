@@ -109,8 +109,9 @@ class SlotDriver:
                 self._log.record_finish(*task.key, self._redaction.outcome(outcome))
             case Order(number, turn, message):
                 self._children[number].give(message, turn)
-            case Prime(number, threads):
-                self._children[number].send({"type": "prime", "threads": threads})
+            case Prime(number, threads, task):
+                case = {} if task is None else {"suite": task.suite, "case": task.job.case}
+                self._children[number].send({"type": "prime", "threads": threads, **case})
             case LookForProcesses(number, turn):
                 self._look_for_processes(self._children[number], turn)
             case Fork(number):

@@ -26,6 +26,8 @@ class Prime(SlotInstruction):
 
     number: int
     threads: int | None
+    task: Task | None = None
+    """The task whose case decides how the device is first used; None for the usual way."""
 
 
 @dataclass(frozen=True)

@@ -396,7 +396,11 @@ class SlotState:
         if not run.task.is_untimed and not shared_state.is_quiet:
             # While a timed case runs, no process may be forked, primed or killed.
             return [end for slot in shared_state.slots for end in slot.end_left()] or None
-        return self._start(run, child, now) if child.is_primed else self._prime(child, now)
+        if child.is_primed:
+            return self._start(run, child, now)
+        if run.task.uses_device_first:
+            child.own_task = run.task
+        return self._prime(child, now)
 
     def _suits(self, child: ChildState, run: Execution) -> bool:
         return child.admits(run.task) and child.is_fit(run.task) and child.on_share is self._shares_cores(run)
@@ -406,7 +410,8 @@ class SlotState:
 
     def _take_spare(self, run: Execution) -> list[SlotInstruction] | None:
         spare = self.spare
-        if spare is None or spare.on_share is not self._shares_cores(run):
+        # The spare is primed already.
+        if spare is None or spare.on_share is not self._shares_cores(run) or run.task.uses_device_first:
             self.present = run.child = self._new_child(on_share=self._shares_cores(run))
             return [Fork(self.present.number)]
         if spare.is_being_made:
@@ -540,7 +545,7 @@ class SlotState:
 
     def _prime(self, child: ChildState, now: float) -> list[SlotInstruction]:
         child.prime_by = now + PRIME_LIMIT_S
-        prime = Prime(child.number, self._shared.threads if child.on_share else None)
+        prime = Prime(child.number, self._shared.threads if child.on_share else None, child.own_task)
         return [prime, *self._read_inbox(child, now)]
 
     def _end_case(self, outcome: Outcome) -> list[SlotInstruction]:

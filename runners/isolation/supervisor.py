@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from protocol.events import Running
@@ -54,11 +55,13 @@ class Supervisor:
         self._state = SupervisorState()
         self._driver = SlotDriver(self._state, log, self._fork_server, self.redaction, self.broken)
         self._memory_watch = BackgroundTasks(self.broken)
+        self._offer: Offer | None = None
 
     async def open(self) -> Offer:
         """Import the framework and return the catalogue. Does not touch the device. Raises ``FrameworkError``."""
         await _start_threads()
-        return await self._fork_server.start()
+        self._offer = await self._fork_server.start()
+        return self._offer
 
     async def look(self) -> dict[str, Any]:
         """Look at the device, begin to execute tasks, and return the device's description."""
@@ -91,7 +94,13 @@ class Supervisor:
         return self._state.running(time.monotonic())
 
     def submit(self, tasks: Iterable[Task]) -> None:
-        self._driver.handle(SubmittedEvent(time.monotonic(), tuple(tasks)))
+        self._driver.handle(SubmittedEvent(time.monotonic(), tuple(map(self._with_first_use, tasks))))
+
+    def _with_first_use(self, task: Task) -> Task:
+        """Return the task, marked if its case decides how its process first uses the device."""
+        suite = None if self._offer is None else self._offer.suites.get(task.suite)
+        is_unprimed = suite is not None and task.job.case in suite.unprimed
+        return replace(task, uses_device_first=True) if is_unprimed else task
 
     def cancel(self, id: str, attempt: int) -> None:
         self._driver.handle(CancelledEvent(time.monotonic(), id, attempt))

@@ -28,6 +28,7 @@ from runners.isolation import processes, scratch
 from runners.isolation.attribution import accuses, attribute
 from runners.isolation.channel import CHANNEL_LOST, Channel, Message, encode
 from runners.isolation.explanation import EXPLAINED, explanations
+from runners.isolation.first_use import use_first
 from runners.isolation.harness import run_case
 from runners.isolation.installation import identity, stand_ins
 from runners.isolation.lowering import lower_case, lowers
@@ -131,7 +132,7 @@ class Worker:
             if kind == "describe":
                 self._channel.send(self._describe())
             elif kind == "prime":
-                self._channel.send(self._prime(message["threads"]))
+                self._channel.send(self._prime(message))
             elif kind == "case":
                 print_to(self._outputs[self._position % 2])
                 self._channel.send({"type": "begun", "at": monotonic()})
@@ -156,11 +157,16 @@ class Worker:
             return {"type": "unavailable", "reason": printable(f"{type(error).__name__}: {error}")}
         return description_message
 
-    def _prime(self, threads: int | None) -> Message:
+    def _prime(self, message: Message) -> Message:
+        """Prime the device, in the way that the case of the message requires if there is one."""
+        threads, own_case = message["threads"], self._cases.get((message.get("suite", ""), message.get("case", "")))
         began = perf_counter()
         try:
             if threads is not None and hasattr(self._device, "share_cores"):
                 cast(Sharing, self._device).share_cores(threads)
+            if own_case is not None:
+                self._init_ms = use_first(self._device, own_case)
+                return {"type": "primed", "ms": self._init_ms}
             self._device.prime()
         except Exception as error:
             traceback.print_exc()

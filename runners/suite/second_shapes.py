@@ -23,7 +23,7 @@ from runners.errors import UntestedError
 from runners.suite.cases import Case, Context, Function, Prepare
 from runners.suite.frozen import QUICK, FrozenArguments, pack_of, shape_in
 
-UNUSUAL_VALUES = frozenset({"non-finite", "tails"})
+UNUSUAL_VALUES = frozenset({"non-finite", "tails", "one-signed"})
 """The tags of variants with unusual values. Their failures could come from the values instead of the shape."""
 LARGE = frozenset({"sized-large", "sized-rows"})
 """The tags of variants with large arrays. Calling hundreds of them once more would take too long."""

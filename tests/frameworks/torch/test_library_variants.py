@@ -21,10 +21,12 @@ from freezing.common.parts import LISTED, LISTED_VARIANTS
 from freezing.common.variants import LARGE_ELEMENTS, OFFSET, SECOND_ORDER, SIZED_LARGE, Call
 from freezing.torch.gradients import SecondOrderGradient
 from freezing.torch.large import LONG
+from freezing.torch.one_signed import ONE_SIGNED
 from freezing.torch.operators import functions_of
 from freezing.torch.variants import INT16, NAN_GRADIENT, OVERLAPPING_GRADIENT, FrozenCases, freeze, operator
 from freezing.torch.views import OF_TORCH, ThroughView, overlap
-from protocol.enums import GRADIENT, Verdict
+from freezing.torch.wrong_on_host import REVIEWED
+from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending, Verdict
 from runners.suite.cases import Case, Context
 from runners.suite.checks import Tolerance
 from runners.suite.device import Device
@@ -357,3 +359,24 @@ def test_arrays_that_have_strides_of_their_own_are_in_no_view() -> None:
     call_tree = {"tuple": [[{"array": 0, "strides": [1, 3]}], {"mapping": []}]}
     call = Call("f/1", "float32", frozenset(), (np.zeros((3, 2)),), call_tree, frozenset({0}))
     assert [variant.name for variant in OF_TORCH if variant.of(call) is not None] == []
+
+
+def test_a_case_that_is_wrong_on_the_cpu_says_so_and_fails_there(cpu: Device, variants: list[Case]) -> None:
+    wrong = [case for case in variants if WRONG_ON_HOST in case.tags]
+    assert {case.function for case in wrong} == set().union(*REVIEWED.values())
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
+
+
+def test_one_signed_cases_expect_what_a_start_at_zero_would_hide(variants: list[Case]) -> None:
+    """A maximum of negative numbers is negative, and a minimum of positive numbers is positive."""
+    one_signed = {case.id: case for case in variants if ONE_SIGNED in case.tags}
+    assert len({case.function for case in one_signed.values()}) > 100
+    for name, sign in (
+        ("torch.nn.functional.embedding_bag/float32-45-without-padding_idx-all-negative", -1),
+        ("torch.amax/float32-11-without-dim-all-negative", -1),
+        ("torch.amin/float32-11-without-dim-all-positive", 1),
+    ):
+        reference = one_signed[name].reference
+        assert reference is not None
+        assert (np.sign(reference().values) == sign).all(), name

@@ -122,6 +122,11 @@ def test_inputs_and_gradients_are_options_too() -> None:
     assert fails(recompiled, *[case()] * 3) == "in recompiled cases (1 of 1, a single case), not otherwise (0 of 3)"
 
 
+def test_the_first_use_of_the_device_is_a_condition_too() -> None:
+    host_first = [case("failed", "float32", 1, "host-first")] * 2
+    assert fails(*host_first, *[case()] * 9) == "in host-first cases (2 of 2), not otherwise (0 of 9)"
+
+
 def test_several_keywords_are_told_as_one_or_the_other_and_missing_ones_alone() -> None:
     either = [case("failed", axis=0), case("failed", out=1)]
     assert fails(*either, case()) == "with axis or out (2 of 2), not otherwise (0 of 1)"

@@ -55,9 +55,15 @@ TIMEOUT_S = 100.0
 
 
 def make_task(
-    id: str, function: str = "f", timing: TimingPolicy = TimingPolicy.off, timeout_s: float = TIMEOUT_S
+    id: str,
+    function: str = "f",
+    timing: TimingPolicy = TimingPolicy.off,
+    timeout_s: float = TIMEOUT_S,
+    *,
+    uses_device_first: bool = False,
 ) -> Task:
-    return Task(Job(id=id, attempt=1, case=id, run=1, timeout_s=timeout_s, timing=timing), "suite", function)
+    job = Job(id=id, attempt=1, case=id, run=1, timeout_s=timeout_s, timing=timing)
+    return Task(job, "suite", function, uses_device_first)
 
 
 @dataclass
@@ -65,6 +71,8 @@ class WorldChild:
     """A forked process, as it is."""
 
     is_primed: bool = False
+    own_case: str | None = None
+    """The case that decided how the device was primed."""
     ordered: list[bool] = field(default_factory=list)
     """By turn: whether the case runs alone."""
     begun: int = 0
@@ -105,12 +113,15 @@ class World:
             case Fork(number):
                 assert number not in self.children
                 self.unanswered.append(instruction)
-            case Prime(number, _):
+            case Prime(number, _, task):
                 child = self.children[number]
                 assert not child.is_primed
+                child.own_case = None if task is None else task.job.case
                 assert instruction not in self.unanswered, "primed twice at once"
                 self.unanswered.append(instruction)
             case Order(number, turn, message):
+                own_case = self.children[number].own_case
+                assert own_case in (None, message["case"]), "the process belongs to another case"
                 self._take_order(self.children[number], number, turn, is_timed=message["timing"] != TimingPolicy.off)
             case LookForProcesses() | Renew():
                 assert instruction not in self.unanswered
@@ -166,9 +177,9 @@ class World:
             case Fork(number):
                 self.children[number] = WorldChild()
                 self.feed(ForkedEvent(self.now, number))
-            case Prime(number, _) if fails:
+            case Prime(number, _, _) if fails:
                 self.say(number, {"type": "unprimed", "reason": "no device"})
-            case Prime(number, _) if not self.children[number].is_dead:
+            case Prime(number, _, _) if not self.children[number].is_dead:
                 self.children[number].is_primed = True
                 self.say(number, {"type": "primed", "ms": 1.0})
             case LookForProcesses(number, _):

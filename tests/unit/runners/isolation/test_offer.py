@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.catalogue import Catalogue, CatalogueCase, CatalogueSuite
-from protocol.enums import DEFAULT_TIMING, TimedCases, TimingPolicy
+from protocol.enums import DEFAULT_TIMING, FIRST_USES, TimedCases, TimingPolicy
 from protocol.limits import MAX_CASES, MAX_CATALOGUE_BYTES, MAX_SUITES
 from runners.isolation.offer import Offer, OfferBuilder, SuiteIndex
 
@@ -51,7 +51,10 @@ def test_what_comes_in_pieces_is_the_catalogue(suites: list[CatalogueSuite], siz
     assert offer.size == len(text)
     assert offer.suites == {
         suite.name: SuiteIndex(
-            suite.revision, {case.id: case.function for case in suite.cases}, suite.timing or DEFAULT_TIMING
+            suite.revision,
+            {case.id: case.function for case in suite.cases},
+            suite.timing or DEFAULT_TIMING,
+            frozenset(case.id for case in suite.cases if FIRST_USES & set(case.tags)),
         )
         for suite in suites
     }

@@ -38,6 +38,11 @@ class Slots(RuleBasedStateMachine):
         self.submitted += count
         self.world.submit(*tasks)
 
+    @rule(function=st.sampled_from("abcdefgh"), timing=st.sampled_from(TIMINGS))
+    def submit_first_use(self, function: str, timing: TimingPolicy) -> None:
+        self.world.submit(make_task(str(self.submitted), function, timing, uses_device_first=True))
+        self.submitted += 1
+
     @rule(count=st.integers(10, 40))
     def submit_many_functions(self, count: int) -> None:
         tasks = [make_task(str(self.submitted + number), f"f{number}") for number in range(count)]
@@ -336,6 +341,44 @@ def test_a_running_case_that_is_cancelled_ends_with_its_child_and_the_next_runs_
     world.cancel("0")
     world.run_all()
     assert [world.outcomes[id].ending for id in "01"] == [Ending.cancelled, Ending.returned]
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+@pytest.mark.parametrize("timing", [TimingPolicy.off, TimingPolicy.steady])
+def test_a_case_that_uses_the_device_first_has_a_process_of_its_own(slots: int, timing: TimingPolicy) -> None:
+    world = World(slots)
+    tasks = [make_task(f"{number}", timing=timing, uses_device_first=number == 1) for number in range(4)]
+    world.submit(*tasks)
+    world.run_all()
+    assert all(world.outcomes[task.job.id].verdict is Verdict.passed for task in tasks)
+    cases = [[order.message["case"] for order in world.orders() if order.number == child] for child in world.children]
+    assert ["1"] in cases
+    primings = [instruction for instruction in world.instructions if isinstance(instruction, Prime)]
+    assert [priming.task for priming in primings if priming.task is not None] == [tasks[1]]
+
+
+def test_a_process_that_was_primed_for_a_cancelled_case_runs_no_other_case() -> None:
+    world = World()
+    world.submit(make_task("0", uses_device_first=True))
+    world.answer(Fork(1))
+    world.cancel("0")
+    world.run_all()
+    world.submit(make_task("1"))
+    world.run_all()
+    assert [order.number for order in world.orders()] == [2]
+
+
+def test_a_failure_after_a_first_use_is_explained_at_once() -> None:
+    world = World()
+    world.submit(make_task("0"), make_task("1", uses_device_first=True))
+    world.answer_all()
+    world.finish(1)
+    world.answer_all()
+    world.finish(2, RAISED)
+    world.answer_all()
+    assert world.outcomes["1"].verdict is Verdict.failed
+    assert world.orders()[-1].message["explain"]
+    assert len(world.orders()) == 2
 
 
 def test_a_case_that_was_sent_ahead_is_cancelled_when_its_turn_comes() -> None:
