@@ -1,0 +1,30 @@
+"""Cases that the CPU gets wrong, if a person has confirmed the defect. A result is wrong if an independent reference
+clearly differs from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from runners.suite.checks import Tolerance
+
+Array = np.ndarray[Any, Any]
+
+WRONG = "wrong"
+"""The end of the name of a case that fails on the CPU."""
+CLEAR_TOLERANCES = 100
+"""A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
+
+
+def is_close(one: Array, other: Array, tolerance: Tolerance) -> Array:
+    if other.dtype.kind not in "fc":
+        return np.asarray(one == other)
+    with np.errstate(all="ignore"):
+        return np.isclose(one, other, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
+
+
+def clearly_differ(one: Array, other: Array, tolerance: Tolerance) -> Array:
+    """Return where ``other``, the expected value, is a number and ``one`` is far from it."""
+    wide = Tolerance(CLEAR_TOLERANCES * tolerance.relative, CLEAR_TOLERANCES * tolerance.absolute)
+    return np.asarray(~is_close(one, other, wide) & ~np.isnan(other))
