@@ -63,12 +63,12 @@ if TYPE_CHECKING:
 
 FORMULA, SECOND_ORDER = "formula", "second-order"
 GRADIENT_THERE, GRADIENT_DTYPES = "gradient-there", "gradient-dtypes"
-GRADIENT_DEFINED, GRADIENT_WRONG = "gradient-defined", "gradient-wrong"
+GRADIENT_DEFINED = "gradient-defined"
 EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
 ONE_NAN, ONE_VALUE = "one-nan", "one-value"
 """Further kinds, in addition to those of ``freezing.common.variants``: functions without a reference in a wider type,
 second gradients, gradients at values that are not finite or large, gradients in 16 bits, gradients at NaN and in ties
-as TensorFlow defines them, gradients that the CPU gets wrong, arrays without rows, other dtypes, both sizes, other
+as TensorFlow defines them, arrays without rows, other dtypes, both sizes, other
 sizes together with other numbers in a call (with the tag ``sized-odd``), one NaN without a reference in NumPy, and one
 large value everywhere for statistics."""
 UNASKED = frozenset({"other-dtype"})
@@ -175,7 +175,7 @@ def kind_of(name: str) -> str | None:
     """Return the kind of the variant with this name, as on the command line. None if the name belongs to a case from
     which variants are made."""
     if name.endswith(f"-{WRONG}"):
-        return GRADIENT_WRONG
+        return WRONG
     for end, kind in _kinds_by_name().items():
         if name.endswith(f"-{end}"):
             if kind != GRADIENT:
@@ -293,21 +293,29 @@ def draw_gradients_defined(name: str, path: Path, deadly: Collection[str], note:
     drawing.write(path)
 
 
-def draw_gradients_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
-    """Draw the gradients of one function that the CPU gets wrong, if a person has reviewed them."""
+def draw_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw the gradients and results of one function that the CPU gets wrong, if a person has reviewed them."""
     from freezing.tensorflow.functions import PublicFunction
     from freezing.tensorflow.gradients import AT_LIMITS, FIRST, SECOND
-    from freezing.tensorflow.wrong_on_host import REVIEWED
+    from freezing.tensorflow.wrong_on_host import REVIEWED, REVIEWED_VALUES, wrong_case
 
     by_name = {variant.name: variant for variant in (*VARIANTS, ONE_ZERO)}
     orders = {INFINITY: AT_LIMITS, ONE_ZERO.name: FIRST, SECOND_ORDER: SECOND}
     bases, pack = bases_in(path.parent.parent), PackWriter()
+    function = PublicFunction(name)
     reasons: list[Reason] = []
     for reviewed in REVIEWED.get(name, ()):
-        drawing = GradientDrawing(PublicFunction(name), orders[reviewed], deadly, note, pack)
+        drawing = GradientDrawing(function, orders[reviewed], deadly, note, pack)
         variant = by_name.get(reviewed)
         drawing.admit_wrong(drawing.vary([variant], bases) if variant else drawing.repeat(bases))
         reasons += drawing.left_out
+    for reviewed in REVIEWED_VALUES.get(name, ()):
+        for sample in vary(bases, name, by_name[reviewed], deadly, pack):
+            note(sample.name)
+            case = wrong_case(function, sample, pack)
+            if case:
+                pack.cases.append(case)
+                break
     write_part(pack, reasons, path)
 
 
@@ -378,10 +386,10 @@ class GradientDrawing:
 
     def admit_wrong(self, cases: Iterable[Mapping[str, Any]]) -> None:
         """Differentiate cases, until the CPU gets one clearly wrong."""
-        from freezing.tensorflow.gradients import Derivative
+        from freezing.tensorflow.gradients import DifferencesOnly
         from freezing.tensorflow.wrong_on_host import wrong_case
 
-        derivative = Derivative(self._function, self._order)
+        derivative = DifferencesOnly(self._function, self._order)
         for case in cases:
             sample = self._differentiate(case)
             new_case = sample and wrong_case(derivative, sample, self.pack)
@@ -600,7 +608,7 @@ DRAWS: Mapping[str, Draw] = {
     GRADIENT_THERE: draw_gradients_there,
     GRADIENT_DTYPES: draw_gradients_in_dtypes,
     GRADIENT_DEFINED: draw_gradients_defined,
-    GRADIENT_WRONG: draw_gradients_wrong,
+    WRONG: draw_wrong,
     ONE_NAN: draw_one_nan,
     ONE_VALUE: draw_one_value,
     NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),

@@ -145,7 +145,7 @@ def test_a_call_without_larger_numbers_has_no_such_variant() -> None:
     ("float32-one-numbers-odd", "numbers"),
     ("float32-one-nan-inside-2", "one-nan"),
     ("float32-one-tied-gradient", "gradient-defined"),
-    ("float32-one-infinity-gradient-wrong", "gradient-wrong"),
+    ("float32-one-infinity-gradient-wrong", "wrong"),
     ("float32-one-bfloat16-gradient", "gradient-dtypes"),
     ("float32-one", None),
     ("float32-one-nan", "non-finite"),
