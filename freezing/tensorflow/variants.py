@@ -95,7 +95,7 @@ this, so with larger numbers only the CPU would accept the calls."""
 ALIKE = "alike"
 """The variant with one value everywhere."""
 STATISTICS = re.compile(
-    r"(?i)moments|variance|std$|stdev|standardiz|_norm(_|$)|normali[sz]|batch_?norm|layer_?norm|ssim|cov$|corrcoef|contrast"
+    r"(?i)moments|variance|std$|stdev|standardiz|_norm(_|$)|normali[sz]|batch_?norm|layer_?norm|ssim|cov$|contrast"
 )
 """Functions that subtract a mean or divide by a norm. For one value everywhere, the difference from the mean is zero,
 which the function in float64 also shows."""
