@@ -25,6 +25,8 @@ STAND_INS = (-1.3, -0.4, 0.3, 0.8, 2.7)
 """The numbers in place of NaN. They have both signs, because many functions have a kink at 0."""
 LEAST_STAND_INS = 3
 """The minimum number of these that must be in the domain of the function."""
+EXTREME_STAND_INS = (1e5, -1e5)
+"""Further numbers in place of NaN for results. In a maximum, a small number in place of NaN would never be chosen."""
 FAR = (1e4, 1e6, 1e8)
 """The numbers in place of infinity."""
 SMALL = 1e3
@@ -53,12 +55,14 @@ def gradients(results: Results, inputs: Sequence[Array]) -> list[Array]:
 def results(call: Callable[[Sequence[Array]], list[Any]], inputs: Sequence[Array]) -> list[Any]:
     """Return the results of a call whose inputs contain NaN, from calls with numbers in place of NaN."""
     observed = []
-    for stand_in in STAND_INS:
+    for stand_in in (*STAND_INS, *EXTREME_STAND_INS):
         own = list(map(np.asarray, call([np.where(np.isnan(array), stand_in, array) for array in inputs])))
         if all(np.isfinite(one).all() for one in own if one.dtype.kind == "f"):
             observed.append(own)
     if len(observed) < LEAST_STAND_INS:
         raise UnjudgedError("too few numbers in place of NaN are in the domain")
+    if not any(one.dtype.kind == "f" for one in observed[0]):
+        raise UnjudgedError("no result can be NaN")
     return [_same_or_nan(np.stack(own)) if own[0].dtype.kind == "f" else _same(own) for own in zip(*observed)]
 
 

@@ -19,9 +19,13 @@ from freezing.tensorflow.reached import functions_by_operation
 from freezing.tensorflow.spread import WithNan
 from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
 from freezing.tensorflow.varied import NAN_INSIDE, NUMBERED, SIZED, sample_of
-from protocol.enums import REFUSES
+from freezing.tensorflow.wrong_on_host import REVIEWED_VALUES, wrong_case
+from protocol.enums import GRADIENT, REFUSES, WRONG_ON_HOST, Ending
 from runners.errors import LeftOutError
+from runners.suite.device import Device
 from runners.suite.frozen import PackWriter, packs_in
+from runners.tensorflow import FRAMEWORK
+from tests.frameworks.common.running import run
 
 BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBERED)}
 ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
@@ -228,3 +232,19 @@ def test_an_index_that_depends_on_nan_is_not_determined() -> None:
 def test_the_suite_has_unusual_inputs_of(function: str, end: str) -> None:
     names = [case["name"] for case in packs_in(SUITE).cases if case["function"] == function]
     assert any(name.endswith(end) for name in names)
+
+
+def test_a_reviewed_result_has_a_case_that_fails_on_the_cpu(cpu: Device) -> None:
+    cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
+    wrong = [case for case in cases if WRONG_ON_HOST in case.tags and GRADIENT not in case.tags]
+    assert {case.function for case in wrong} == set(REVIEWED_VALUES)
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
+
+
+def test_a_result_that_numpy_confirms_or_that_is_nearly_right_is_not_wrong() -> None:
+    (tails,) = (variant for variant in VARIANTS if variant.name == "tails")
+    pack = PackWriter()
+    sample = sample_of({"name": "one"}, call_of("tf.math.sin", ONE, floats(1, 2)), tails, pack)
+    assert wrong_case(PublicFunction("tf.math.sin"), sample, pack) is None
+    assert wrong_case(WithNan("tf.math.sin"), sample, pack) is None, "the function itself judges it"
