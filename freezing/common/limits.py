@@ -54,16 +54,16 @@ def gradients(results: Results, inputs: Sequence[Array]) -> list[Array]:
 
 def results(call: Callable[[Sequence[Array]], list[Any]], inputs: Sequence[Array]) -> list[Any]:
     """Return the results of a call whose inputs contain NaN, from calls with numbers in place of NaN."""
-    observed = []
+    results_by_number = []
     for stand_in in (*STAND_INS, *EXTREME_STAND_INS):
         own = list(map(np.asarray, call([np.where(np.isnan(array), stand_in, array) for array in inputs])))
         if all(np.isfinite(one).all() for one in own if one.dtype.kind == "f"):
-            observed.append(own)
-    if len(observed) < LEAST_STAND_INS:
+            results_by_number.append(own)
+    if len(results_by_number) < LEAST_STAND_INS:
         raise UnjudgedError("too few numbers in place of NaN are in the domain")
-    if not any(one.dtype.kind == "f" for one in observed[0]):
+    if not any(one.dtype.kind == "f" for one in results_by_number[0]):
         raise UnjudgedError("no result can be NaN")
-    return [_same_or_nan(np.stack(own)) if own[0].dtype.kind == "f" else _same(own) for own in zip(*observed)]
+    return [_same_or_nan(np.stack(own)) if own[0].dtype.kind == "f" else _same(own) for own in zip(*results_by_number)]
 
 
 def _same(members: Sequence[Array]) -> Array:

@@ -148,20 +148,20 @@ def add_variants(
     framework: str,
     *,
     unfit: Collection[str] = (),
-    replaced: Callable[[Mapping[str, Any]], Hashable] | None = None,
+    role_of: Callable[[Mapping[str, Any]], Hashable] | None = None,
 ) -> None:
     """Add the parts to the suite's variants. Existing variants are kept, even if a part has a variant of the same name.
 
     A sample that was left out before and is now a case is removed from the list of left-out samples. ``unfit`` are ids
-    of cases to leave out. With ``replaced``, existing variants are removed for which it returns the same as for one of
+    of cases to leave out. With ``role_of``, existing variants are removed for which it returns the same as for one of
     the parts' cases.
     """
     packs = packs_in(suite)
     base, variants = packs.packs
     kept_cases = variants.cases
-    if replaced is not None:
-        new_roles = {replaced(case) for path in folder.rglob("[0-9]*.npz") for case in Pack(path).cases}
-        kept_cases = [case for case in variants.cases if replaced(case) not in new_roles]
+    if role_of is not None:
+        new_roles = {role_of(case) for path in folder.rglob("[0-9]*.npz") for case in Pack(path).cases}
+        kept_cases = [case for case in variants.cases if role_of(case) not in new_roles]
     left_out = {(function, name) for function, _, name in (case_id.partition("/") for case_id in unfit)}
     present = {(case["function"], case["name"]) for case in (*base.cases, *kept_cases)}
     whole, reasons = _put_together(folder, without=present | left_out)

@@ -304,13 +304,13 @@ def draw_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> No
     bases, pack = bases_in(path.parent.parent), PackWriter()
     function = PublicFunction(name)
     reasons: list[Reason] = []
-    for reviewed in REVIEWED.get(name, ()):
-        drawing = GradientDrawing(function, orders[reviewed], deadly, note, pack)
-        variant = by_name.get(reviewed)
+    for title in REVIEWED.get(name, ()):
+        drawing = GradientDrawing(function, orders[title], deadly, note, pack)
+        variant = by_name.get(title)
         drawing.admit_wrong(drawing.vary([variant], bases) if variant else drawing.repeat(bases))
         reasons += drawing.left_out
-    for reviewed in REVIEWED_VALUES.get(name, ()):
-        for sample in vary(bases, name, by_name[reviewed], deadly, pack):
+    for title in REVIEWED_VALUES.get(name, ()):
+        for sample in vary(bases, name, by_name[title], deadly, pack):
             note(sample.name)
             case = wrong_case(function, sample, pack)
             if case:
@@ -712,7 +712,7 @@ def main(arguments: Sequence[str]) -> int:
 
         keep_second_shapes(FUNCTIONS, SUITE / KEPT, call_of_arguments)
         unfit = options.unfit.read_text().split() if options.unfit else []
-        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit, replaced=_role if options.again else None)
+        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit, role_of=_role if options.again else None)
     else:
         for kind in options.only or list(DRAWS):
             names = chosen_functions(kind, options.folder, only_missing=options.missing, names=options.names)

@@ -1,4 +1,4 @@
-"""What TensorFlow computes wrongly on the CPU, as a person has confirmed, and the cases of it.
+"""Results and gradients that TensorFlow computes wrongly on the CPU, as a person has confirmed, and their cases.
 
 ``docs/explanation/defects.md`` has a script for each. If a reference and the CPU differ, the reference may follow
 another definition, or there may be a kink nearby. So only reviewed functions may have a case that fails on the CPU.
@@ -66,8 +66,8 @@ def wrong_case(subject: GatedFunction, sample: Sample, pack: PackWriter) -> dict
     tolerance = tolerance_of(sample.dtype, host_result)
     pairs = [(one.values, other.values) for one, other in zip(leaves(host_result), leaves(expected), strict=True)]
     wrong_places = [clearly_differ(one, other, tolerance) for one, other in pairs]
-    decided = all((wrong | is_close(*pair, tolerance)).all() for wrong, pair in zip(wrong_places, pairs, strict=True))
-    if not decided or not any(places.any() for places in wrong_places):
+    is_clear = all((wrong | is_close(*pair, tolerance)).all() for wrong, pair in zip(wrong_places, pairs, strict=True))
+    if not is_clear or not any(places.any() for places in wrong_places):
         return None
     result, digests = pack.add_tree(expected)
     return {

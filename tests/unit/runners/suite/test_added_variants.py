@@ -118,6 +118,6 @@ def test_a_new_variant_replaces_those_with_the_same_role(tmp_path: Path) -> None
     part.cases.append(case(part, "float32-2-float16", "low-precision", value=3.0))
     write_part(part, [], parts / "0000.npz")
 
-    add_variants(parts, tmp_path, "torch", replaced=lambda one: one["name"].rpartition("-")[2])
+    add_variants(parts, tmp_path, "torch", role_of=lambda one: one["name"].rpartition("-")[2])
 
     assert [one["name"] for one in Pack(tmp_path / VARIANTS_PACK).cases] == ["float32-2-float16"]
