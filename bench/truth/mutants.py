@@ -1,6 +1,7 @@
 """Measures the mutation score: the share of slightly wrong functions (mutants) for which a case of the framework fails.
 The tests (``tests/frameworks/common/operators.py``) define how a function is made wrong, and when a case counts as
-failed. This module draws cases and computes shares.
+failed. This module draws cases and computes shares: one for the cases of the default suite, and one for the frozen
+gradients of ``library``. ``PORTOLAN_BENCH_SEED`` repeats a draw.
 """
 
 from __future__ import annotations
@@ -9,10 +10,14 @@ import importlib
 import os
 import random
 from collections import Counter
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bench.figure import MeasuredFigure
 from bench.place import say
+
+if TYPE_CHECKING:
+    from runners.suite.cases import Case
 
 WHOLE = "PORTOLAN_BENCH_WHOLE"
 SEED = "PORTOLAN_BENCH_SEED"
@@ -20,19 +25,27 @@ DRAWN = 60
 TARGET = 0.97
 
 
-def score(framework: str) -> MeasuredFigure:
-    """Measure the share of mutants that are detected by a sample of the cases that check values, or with
-    ``PORTOLAN_BENCH_WHOLE`` by all these cases."""
-    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
+def scores(framework: str) -> Iterator[MeasuredFigure]:
+    """Measure the shares of mutants that are detected by a sample of the cases that check values, and by a sample of
+    the frozen gradients. With ``PORTOLAN_BENCH_WHOLE``, all these cases are tried."""
     trials = _trials(framework)
-    cases = list(trials.cases)
-    drawn_cases = cases if os.environ.get(WHOLE) else random.Random(seed).sample(cases, min(DRAWN, len(cases)))
-    say("truth", f"mutants of {len(drawn_cases)} of {len(cases)} cases of {framework}, seed {seed}")
+    yield _share(f"mutants_{framework}", "cases", trials.cases, trials.of)
+    yield _share(f"mutants_of_gradients_{framework}", "frozen gradients", trials.gradients, trials.of_gradient)
+
+
+def _share(
+    name: str, title: str, cases: Sequence[Case], outcomes_of: Callable[[Case], Iterable[tuple[str, bool]]]
+) -> MeasuredFigure:
+    seed = int(os.environ.get(SEED) or random.SystemRandom().randrange(10_000))
+    drawn_cases = (
+        list(cases) if os.environ.get(WHOLE) else random.Random(seed).sample(list(cases), min(DRAWN, len(cases)))
+    )
+    say("truth", f"{name}: {len(drawn_cases)} of {len(cases)} {title}, seed {seed}")
     noticed_counts: Counter[str] = Counter()
     applied_counts: Counter[str] = Counter()
     missed_mutants: list[str] = []
     for number, case in enumerate(drawn_cases, 1):
-        for operator, was_noticed in trials.of(case):
+        for operator, was_noticed in outcomes_of(case):
             applied_counts[operator] += 1
             noticed_counts[operator] += was_noticed
             if not was_noticed:
@@ -45,7 +58,7 @@ def score(framework: str) -> MeasuredFigure:
     total = sum(applied_counts.values())
     share = sum(noticed_counts.values()) / total
     return MeasuredFigure(
-        f"mutants_{framework}",
+        name,
         share,
         "share of mutants",
         target=f"at least {TARGET:.0%} of the mutants that change a result",
@@ -55,7 +68,9 @@ def score(framework: str) -> MeasuredFigure:
             "seed": seed,
             "cases": len(drawn_cases),
             "of": len(cases),
-            "operators": {name: f"{noticed_counts[name]} of {count}" for name, count in applied_counts.most_common()},
+            "operators": {
+                operator: f"{noticed_counts[operator]} of {count}" for operator, count in applied_counts.most_common()
+            },
             "missed": missed_mutants,
         },
     )

@@ -1,8 +1,9 @@
-"""Compute gradients by differences in float64 where inputs are NaN, infinite or large.
+"""Compute gradients by differences in float64 at inputs that are NaN, infinite or large, and results at NaN.
 
-NaN stands for any number. A gradient at NaN is defined if it is the same for several numbers in place of NaN. It is NaN
-if it depends on this number. The gradient at an infinity is the limit of the gradients at larger and larger numbers. So
-a backward pass that defines a gradient in another way (such as zero for ``relu`` at NaN) has no reference here.
+NaN stands for any number. So an element of a result is NaN if it depends on this number. A gradient at NaN is defined
+if it is the same for several numbers in place of NaN. It is NaN if it depends on this number. The gradient at an
+infinity is the limit of the gradients at larger and larger numbers. So a backward pass that defines a gradient in
+another way (such as zero for ``relu`` at NaN) has no reference here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ STAND_INS = (-1.3, -0.4, 0.3, 0.8, 2.7)
 """The numbers in place of NaN. They have both signs, because many functions have a kink at 0."""
 LEAST_STAND_INS = 3
 """The minimum number of these that must be in the domain of the function."""
+EXTREME_STAND_INS = (1e5, -1e5)
+"""Further numbers in place of NaN for results. In a maximum, a small number in place of NaN would never be chosen."""
 FAR = (1e4, 1e6, 1e8)
 """The numbers in place of infinity."""
 SMALL = 1e3
@@ -49,10 +52,30 @@ def gradients(results: Results, inputs: Sequence[Array]) -> list[Array]:
     return [_same_or_nan(np.stack(own)) for own in zip(*slopes, strict=True)]
 
 
-def _same_or_nan(slopes: Array) -> Array:
-    """Return the gradients that are the same for all stand-ins, and NaN for the others."""
-    spread = slopes.max(0) - slopes.min(0)
-    return np.where(spread <= CLOSE * np.maximum(1, np.abs(slopes[0])), slopes[0], np.nan)
+def results(call: Callable[[Sequence[Array]], list[Any]], inputs: Sequence[Array]) -> list[Any]:
+    """Return the results of a call whose inputs contain NaN, from calls with numbers in place of NaN."""
+    results_by_number = []
+    for stand_in in (*STAND_INS, *EXTREME_STAND_INS):
+        own = list(map(np.asarray, call([np.where(np.isnan(array), stand_in, array) for array in inputs])))
+        if all(np.isfinite(one).all() for one in own if one.dtype.kind == "f"):
+            results_by_number.append(own)
+    if len(results_by_number) < LEAST_STAND_INS:
+        raise UnjudgedError("too few numbers in place of NaN are in the domain")
+    if not any(one.dtype.kind == "f" for one in results_by_number[0]):
+        raise UnjudgedError("no result can be NaN")
+    return [_same_or_nan(np.stack(own)) if own[0].dtype.kind == "f" else _same(own) for own in zip(*results_by_number)]
+
+
+def _same(members: Sequence[Array]) -> Array:
+    if not all(np.array_equal(members[0], member) for member in members):
+        raise UnjudgedError("a result that cannot be NaN depends on the number in place of NaN")
+    return members[0]
+
+
+def _same_or_nan(values: Array) -> Array:
+    """Return the values that are the same for all stand-ins, and NaN for the others."""
+    spread = values.max(0) - values.min(0)
+    return np.where(spread <= CLOSE * np.maximum(1, np.abs(values[0])), values[0], np.nan)
 
 
 def _at_infinities(results: Results, inputs: Sequence[Array]) -> list[Array]:
@@ -75,7 +98,7 @@ def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
         for index in np.ndindex(*array.shape):
             size = abs(float(array[index]))
             step = STEP if size <= SMALL else STEP * size
-            above, below = (_move(inputs, place, index, step * sign) for sign in (1, -1))
+            above, below = (move(inputs, place, index, step * sign) for sign in (1, -1))
             width = above[place][index] - below[place][index]
             slope[index] = sum(
                 float((one - other).sum()) for one, other in zip(results(above), results(below), strict=True)
@@ -85,7 +108,8 @@ def _at_numbers(results: Results, inputs: Sequence[Array]) -> list[Array]:
     return slopes
 
 
-def _move(inputs: Sequence[Array], place: int, index: tuple[int, ...], by: float) -> list[Array]:
+def move(inputs: Sequence[Array], place: int, index: tuple[int, ...], by: float) -> list[Array]:
+    """Return copies of the inputs with one element moved."""
     copies = [array.copy() for array in inputs]
     copies[place][index] += by
     return copies

@@ -14,7 +14,7 @@ import re
 import signal
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,21 +142,33 @@ def merge_variants(folder: Path, suite: Path, framework: str, version: str) -> N
     (suite / LISTED_VARIANTS).write_text(list_left_out(reasons, framework, version))
 
 
-def add_variants(folder: Path, suite: Path, framework: str, *, unfit: Collection[str] = ()) -> None:
+def add_variants(
+    folder: Path,
+    suite: Path,
+    framework: str,
+    *,
+    unfit: Collection[str] = (),
+    role_of: Callable[[Mapping[str, Any]], Hashable] | None = None,
+) -> None:
     """Add the parts to the suite's variants. Existing variants are kept, even if a part has a variant of the same name.
 
     A sample that was left out before and is now a case is removed from the list of left-out samples. ``unfit`` are ids
-    of cases to leave out.
+    of cases to leave out. With ``role_of``, existing variants are removed for which it returns the same as for one of
+    the parts' cases.
     """
     packs = packs_in(suite)
     base, variants = packs.packs
+    kept_cases = variants.cases
+    if role_of is not None:
+        new_roles = {role_of(case) for path in folder.rglob("[0-9]*.npz") for case in Pack(path).cases}
+        kept_cases = [case for case in variants.cases if role_of(case) not in new_roles]
     left_out = {(function, name) for function, _, name in (case_id.partition("/") for case_id in unfit)}
-    present = {(case["function"], case["name"]) for case in packs.cases}
+    present = {(case["function"], case["name"]) for case in (*base.cases, *kept_cases)}
     whole, reasons = _put_together(folder, without=present | left_out)
     reasons += [(*name, UNFIT, "") for name in sorted(left_out)]
     new_names = {(case["function"], case["name"]) for case in whole.cases}
-    mark_quick(whole.cases, [*base.cases, *variants.cases])
-    for case in variants.cases:
+    mark_quick(whole.cases, [*base.cases, *kept_cases])
+    for case in kept_cases:
         whole.take(packs, case)
     whole.cases.sort(key=lambda case: (case["function"], case["name"]))
     whole.leave_to(base)

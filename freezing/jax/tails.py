@@ -20,6 +20,7 @@ from freezing.common.agreement import fill
 from freezing.common.gate import GatedFunction
 from freezing.common.samples import Sample
 from freezing.common.variants import MODERATE, MOST, SPREAD, TAILS, VARIANTS, Call, Variant
+from freezing.common.wrong import WRONG, clearly_differ, is_close
 from freezing.jax.derived import inputs_of
 from protocol.enums import JUDGED_BY, WRONG_ON_HOST, Judge
 from runners.errors import UnjudgedError
@@ -29,14 +30,10 @@ from runners.suite.rounding import dtype_on_device, rounded
 
 Array = np.ndarray[Any, Any]
 
-WRONG = "wrong"
-"""The end of the name of a case that fails on the CPU."""
 MOVED_DIGITS = np.array([-4, -2, 2, 4])
 """The multiples of the last digit by which inputs are perturbed: about the error of a few operations."""
 BY_LAST_DIGITS = "the last digits of its inputs decide its result"
 BY_ORDER = "it adds or multiplies numbers so large that the order decides its result"
-CLEAR_TOLERANCES = 100
-"""A result is clearly wrong if its error is more than this many tolerances. Processors differ by less."""
 
 
 def _at_limits(call: Call, rng: np.random.Generator) -> Call:
@@ -129,7 +126,7 @@ class Observer:
         tolerance = self.tolerance(sample, host_result)
         texts = []
         for one, other in zip(leaves(host_result), leaves(reference_result), strict=True):
-            for place in np.argwhere(_clearly_differ(one.values, other.values, tolerance))[:3]:
+            for place in np.argwhere(clearly_differ(one.values, other.values, tolerance))[:3]:
                 index = tuple(place)
                 arrays = [self._pack.array(digest) for digest in sample.arrays]
                 at = [str(array[index]) for array in arrays if array.shape == one.values.shape]
@@ -160,12 +157,12 @@ def judge_elements(observer: Observer, sample: Sample, pack: PackWriter) -> Elem
     host_result = observer.observe(sample)
     judge, reference_result = observer.expect(sample, host_result)
     tolerance = observer.tolerance(sample, host_result)
-    right = _each(host_result, reference_result, lambda one, other: _close(one, other, tolerance))
-    wrong = _each(host_result, reference_result, lambda one, other: _clearly_differ(one, other, tolerance))
+    right = _each(host_result, reference_result, lambda one, other: is_close(one, other, tolerance))
+    wrong = _each(host_result, reference_result, lambda one, other: clearly_differ(one, other, tolerance))
     well_conditioned = [np.ones(places.shape, bool) for places in right]
     for neighbor in _neighbors(sample, inputs_of(sample), pack):
         _, nearby = observer.expect(neighbor, host_result)
-        same = _each(nearby, reference_result, lambda one, other: _close(one, other, tolerance))
+        same = _each(nearby, reference_result, lambda one, other: is_close(one, other, tolerance))
         for places, stays in zip(well_conditioned, same, strict=True):
             places &= stays
     return ElementJudgement(
@@ -202,7 +199,7 @@ def reason_open(observer: Observer, sample: Sample, pack: PackWriter) -> str | N
         rng = np.random.default_rng(seed)
         result_nearby = expect_of(lambda values, rng=rng: _move(values, rng, sample.dtype))  # type: ignore[misc]
         if not all(
-            places.all() for places in _each(result_nearby, reference_result, lambda a, b: _close(a, b, tolerance))
+            places.all() for places in _each(result_nearby, reference_result, lambda a, b: is_close(a, b, tolerance))
         ):
             return BY_LAST_DIGITS
     if not _mixes_elements(sample, reference_result, expect_of, pack):
@@ -338,16 +335,3 @@ def _each(host_result: Any, reference_result: Any, compare: Callable[[Array, Arr
     if not places:
         raise UnjudgedError("no array is compared")
     return places
-
-
-def _close(one: Array, other: Array, tolerance: Tolerance) -> Array:
-    if other.dtype.kind not in "fc":
-        return np.asarray(one == other)
-    with np.errstate(all="ignore"):
-        return np.isclose(one, other, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
-
-
-def _clearly_differ(one: Array, other: Array, tolerance: Tolerance) -> Array:
-    """Return where ``other``, the expected value, is a number and ``one`` is far from it."""
-    wide = Tolerance(CLEAR_TOLERANCES * tolerance.relative, CLEAR_TOLERANCES * tolerance.absolute)
-    return np.asarray(~_close(one, other, wide) & ~np.isnan(other))

@@ -32,6 +32,7 @@ from freezing.common import domain, variants
 from freezing.common.derivatives import LEAST_TOLERANCES
 from freezing.common.determined import require_determined
 from freezing.common.gate import ENOUGH, SampleGate
+from freezing.common.numbered import NUMBERED
 from freezing.common.parts import (
     ENDED,
     LISTED_VARIANTS,
@@ -69,6 +70,8 @@ DTYPES = "dtypes"
 """The kind of variants in another dtype. It exists only on the command line."""
 GRADIENT_LIMITS, GRADIENT_DTYPES = f"{GRADIENT}-limits", f"{GRADIENT}-{DTYPES}"
 """The kinds of gradients at NaN and infinity, and of gradients in 16 bits."""
+NUMBERS = "numbers"
+"""The kind of other integers in a call, alone or together with longer arrays. Its cases have the tag ``sized-odd``."""
 LOW_PRECISION, SMALL_INTEGERS = ("float16", "bfloat16"), ("int8", "uint8")
 SMALL_DTYPES = frozenset({*LOW_PRECISION, *SMALL_INTEGERS})
 FACTORIZATIONS = ("jax.numpy.linalg.", "jax.scipy.linalg.", "jax.lax.linalg.")
@@ -90,6 +93,9 @@ eigenvalues or the branch of a root."""
 MOST_TRIED = 3
 """The maximum number of samples of a function that are tried for one variant."""
 SHARE_OF_NON_FINITE_GRADIENTS = 4
+MOST_NUMBERED = 2
+"""The maximum number of cases of a function for one variant of the kind ``numbers``. Their calls differ in more than
+their arrays."""
 MOST_GRADIENTS = 2
 """The maximum number of gradients of a function. Their calls differ in more than their arrays."""
 IS_ZERO = "its gradient is zero"
@@ -373,6 +379,27 @@ def draw_sized(drawing: Drawing, kind: str) -> None:
         drawing.admit(SampleGate(function, drawing.pack, large=True), samples, 1)
 
 
+def draw_numbered(drawing: Drawing) -> None:
+    """Draw calls with other integers, such as shapes, windows and counts: the first ones that agree with a
+    reference."""
+    from freezing.jax.functions import JaxFunction
+
+    function = JaxFunction(drawing.name)
+    if function.left_open:
+        return
+    for variant in NUMBERED:
+        derivations = drawing.vary_samples([variant], _of_different_calls(drawing.samples)[:MOST_TRIED])
+        samples = (partial(_require_one_result, function, derive, drawing.pack) for derive in derivations)
+        drawing.admit(SampleGate(function, drawing.pack, large=True), samples, MOST_NUMBERED)
+
+
+def _of_different_calls(samples: Sequence[Sample]) -> list[Sample]:
+    by_call: dict[str, Sample] = {}
+    for sample in samples:
+        by_call.setdefault(sample.call, sample)
+    return list(by_call.values())
+
+
 def _require_one_result(function: JaxFunction, derive: Derive, pack: PackWriter) -> Sample | None:
     """Make the sample. Raise ``LeftOutError`` if the last digits of its inputs decide its result. This is common,
     because arrays with repeated values are often singular."""
@@ -468,6 +495,7 @@ KINDS: Mapping[str, Callable[[Drawing], None]] = {
     GRADIENT_LIMITS: draw_gradients_at_limits,
     GRADIENT_DTYPES: draw_gradients_in_dtypes,
     DTYPES: draw_dtypes,
+    NUMBERS: draw_numbered,
     SIZED_ODD: partial(draw_sized, kind=SIZED_ODD),
     SIZED_LARGE: partial(draw_sized, kind=SIZED_LARGE),
 }
@@ -484,6 +512,7 @@ GROUPS = (
     (GRADIENT_DTYPES,),
     (SIZED_ODD,),
     (SIZED_LARGE,),
+    (NUMBERS,),
 )
 """The kinds that are drawn together, in the order of their importance."""
 
@@ -511,6 +540,8 @@ def kinds_of_variant(case: Mapping[str, Any]) -> set[str]:
         return {GRADIENT_DTYPES}
     if case["name"].endswith((f"-{GRADIENT}-{variants.NAN}", f"-{GRADIENT}-{variants.INFINITY}")):
         return {GRADIENT_LIMITS}
+    if case["name"].endswith(tuple(f"-{variant.name}" for variant in NUMBERED)):
+        return {NUMBERS}
     kinds = {tag for tag in case["tags"] if tag in KINDS}
     return kinds or ({DTYPES} if case["dtype"] in SMALL_DTYPES else set())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,9 @@ class DerivativeOrder:
     at_limits: bool = False
     """Whether inputs may be NaN, infinite or large. Then only differences judge the derivative, because the backward
     pass in float64 handles these values in the same way."""
+    is_by_definition: bool = False
+    """Whether the backward pass in float64 also judges the derivative at these inputs, if it is written out. A tie or
+    NaN has no derivative in mathematics, but TensorFlow defines one by the operations of the backward pass."""
 
 
 FIRST = DerivativeOrder(GRADIENT, gradient, (GRADIENT,), differences.gradients)
@@ -61,7 +65,23 @@ SECOND = DerivativeOrder(
     "second-order", second_order, (GRADIENT, "second-order"), differences.second_order, has_directions=True
 )
 AT_LIMITS = DerivativeOrder(GRADIENT, gradient, (GRADIENT,), differences.gradients, at_limits=True)
-"""The first derivative at NaN, at infinity and at large values."""
+"""The first derivative at infinity and at large values."""
+BY_DEFINITION = DerivativeOrder(
+    GRADIENT, gradient, (GRADIENT,), differences.gradients, at_limits=True, is_by_definition=True
+)
+"""The first derivative at NaN, and where several entries tie."""
+OWN_KERNEL = re.compile(r"Grad|Backprop|TopK|Sort|Arg(Max|Min)|MaxPool")
+"""Operations that choose one of several equal elements, or that are a whole backward pass. Each device has its own
+kernel for them, and nothing defines what the kernel does at NaN or in a tie."""
+ARITHMETIC = frozenset({"TanhGrad", "SigmoidGrad", "ReciprocalGrad", "InvGrad", "SqrtGrad", "RsqrtGrad"})
+"""Operations with such a name that are one product."""
+KINK = 1e-3
+"""The least difference between the slopes on both sides of a kink."""
+LOW_PRECISION = ("float16", "bfloat16")
+SCALES = (32.0, 8.0, 2.0)
+"""The factors of the weights in 16 bits, the best first. In small gradients, a relative error is within the absolute
+tolerance. With a larger factor, the tolerance is smaller, and more gradients are not determined. As powers of two,
+these factors change no rounding."""
 
 
 class Derivative(GatedFunction):
@@ -84,32 +104,60 @@ class Derivative(GatedFunction):
         """
         inputs = _inputs_of(fresh()[0])
         if self._order.at_limits:
-            yield "differences", lambda: at_limits(self._function.call, widen(list(fresh()[0])))
+            if not self._order.is_by_definition:
+                yield "differences", lambda: self.by_differences(widen(list(fresh()[0])))
+                return
+            yield "differences", lambda: self._by_same_differences(widen(list(fresh()[0])))
+            if is_written_out(lambda: self.call(*fresh()[0])):
+                yield "float64", lambda: self._in_float64(widen(list(fresh()[0])))
             return
         if (np.abs(inputs) <= LARGEST).all():
             if self._order.has_directions:
                 yield "differences", lambda: self._by_agreeing_differences(widen(list(fresh()[0])), inputs.size)
             elif inputs.size <= differences.MOST_ELEMENTS:
-                yield "differences", lambda: self._by_differences(widen(list(fresh()[0])))
+                yield "differences", lambda: self.by_differences(widen(list(fresh()[0])))
         if not self._order.has_directions:
             yield "float64", lambda: self._in_float64(widen(list(fresh()[0])))
 
     def _in_float64(self, parts: Sequence[Any]) -> list[Any]:
         return flat(Cpu().to_host(self.call(*parts)))
 
-    def _by_differences(self, parts: Sequence[Any]) -> list[Any]:
+    def has_kink(self, sample: Sample, pack: PackWriter) -> bool:
+        parts = FrozenCall(sample.call).parts(_on_host(sample.arrays, sample.dtype, pack))
+        return has_kink(self._function.call, widen(list(parts)))
+
+    def by_differences(self, parts: Sequence[Any]) -> list[Any]:
+        """Compute the derivatives by differences of the forward pass. ``parts`` are in float64."""
+        if self._order.at_limits:
+            return at_limits(self._function.call, parts)
         return by_differences(self._function.call, self._order, parts)
+
+    def _by_same_differences(self, parts: Sequence[Any]) -> list[Any]:
+        """Compute differences. If they differ from the backward pass, also only in NaN, TensorFlow defines the
+        derivative in another way."""
+        slopes = self.by_differences(parts)
+        for slope, own in aligned(slopes, self._in_float64(parts)):
+            if own is None or not np.allclose(slope, own, AGREEMENT, AGREEMENT, equal_nan=True):
+                raise UnjudgedError("differences and the backward pass in float64 differ")
+        return slopes
 
     def _by_agreeing_differences(self, parts: Sequence[Any], elements: int) -> list[Any]:
         """Compute differences of the forward pass. If it has many inputs, compute those of the gradients, which are
         fast."""
         is_small = elements <= differences.MOST_ELEMENTS
-        slopes = self._by_differences(parts) if is_small else gradient_differences(self._function.call, parts)
+        slopes = self.by_differences(parts) if is_small else gradient_differences(self._function.call, parts)
         for slope, own in aligned(slopes, self._in_float64(parts)):
             own_slope = np.zeros(slope.shape) if own is None else own
             if not np.allclose(slope, own_slope, AGREEMENT, AGREEMENT * np.abs(slope).max(initial=1)):
                 raise UnjudgedError("differences and the second derivative in float64 differ")
         return slopes
+
+
+class DifferencesOnly(Derivative):
+    """A derivative that is judged only by differences of the forward pass, also if the backward pass differs."""
+
+    def references(self, dtype: str, fresh: Callable[[], Arguments]) -> Iterator[tuple[str, Reference]]:
+        yield "differences", lambda: self.by_differences(widen(list(fresh()[0])))
 
 
 def _inputs_of(parts: Sequence[Any]) -> Array:
@@ -124,7 +172,7 @@ def gradient_differences(function: Callable[..., Any], parts: Sequence[Any]) -> 
     arrays = list(arrays_in((arguments, options), tf.Tensor))
 
     def slopes(values: Sequence[Array]) -> list[Array]:
-        positional, keywords = _with_inputs(arguments, options, places, values)
+        positional, keywords = with_inputs(arguments, options, places, values)
         first = gradient(function, positional, keywords, places, weighing)()
         return [
             np.zeros(value.shape) if slope is None else slope.numpy() for value, slope in aligned(list(values), first)
@@ -134,7 +182,7 @@ def gradient_differences(function: Callable[..., Any], parts: Sequence[Any]) -> 
     return differences.along(slopes, inputs, [direction.numpy() for direction in directions])
 
 
-def _with_inputs(arguments: Any, options: Any, places: Sequence[int], values: Sequence[Array]) -> Any:
+def with_inputs(arguments: Any, options: Any, places: Sequence[int], values: Sequence[Array]) -> Any:
     """Return the arguments and options with these values for the selected inputs."""
     tensors = list(arrays_in((arguments, options), tf.Tensor))
     for place, array in aligned(places, values):
@@ -145,12 +193,17 @@ def _with_inputs(arguments: Any, options: Any, places: Sequence[int], values: Se
 
 def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: Sequence[Any]) -> list[Any]:
     """Return the derivatives with respect to each selected input by differences. ``parts`` are in float64."""
-    arguments, options, places, weighing, *directions = parts
+    loss, inputs = _loss_of(function, parts)
+    return order.differences(loss, inputs, *([tensor.numpy() for tensor in own] for own in parts[4:]))
+
+
+def _loss_of(function: Callable[..., Any], parts: Sequence[Any]) -> tuple[differences.Loss, list[Array]]:
+    """Return the weighted sum of the results as a function of the selected inputs, and these inputs."""
+    arguments, options, places, weighing = parts[:4]
     arrays = list(arrays_in((arguments, options), tf.Tensor))
 
     def loss(values: Sequence[Array]) -> float:
-        """Return the weighted sum of the results, with these values for the selected inputs."""
-        positional, keywords = _with_inputs(arguments, options, places, values)
+        positional, keywords = with_inputs(arguments, options, places, values)
         results = arrays_in(function(*positional, **keywords), tf.Tensor)
         return sum(
             float(tf.reduce_sum(tf.math.real(result * tf.cast(weight, result.dtype))))
@@ -158,8 +211,7 @@ def by_differences(function: Callable[..., Any], order: DerivativeOrder, parts: 
             if weight is not None
         )
 
-    inputs = [arrays[place].numpy() for place in places]
-    return order.differences(loss, inputs, *([tensor.numpy() for tensor in own] for own in directions))
+    return loss, [arrays[place].numpy() for place in places]
 
 
 def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
@@ -168,7 +220,7 @@ def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
     arrays = list(arrays_in((arguments, options), tf.Tensor))
 
     def weigh(values: Sequence[Array]) -> list[Array]:
-        positional, keywords = _with_inputs(arguments, options, places, values)
+        positional, keywords = with_inputs(arguments, options, places, values)
         results = arrays_in(function(*positional, **keywords), tf.Tensor)
         return [
             tf.math.real(result * tf.cast(weight, result.dtype)).numpy()
@@ -179,8 +231,35 @@ def at_limits(function: Callable[..., Any], parts: Sequence[Any]) -> list[Any]:
     return limits.gradients(weigh, [arrays[place].numpy() for place in places])
 
 
+def is_written_out(call: Callable[[], Any]) -> bool:
+    """Whether a gradient is computed only by operations whose results are defined for NaN and for equal elements."""
+    graph = tf.function(call, autograph=False).get_concrete_function().graph
+    nodes = {operation.type for operation in graph.get_operations()}
+    for function in graph.as_graph_def().library.function:
+        nodes |= {node.op for node in function.node_def}
+    return not any(OWN_KERNEL.search(node) for node in nodes - ARITHMETIC)
+
+
+def has_kink(function: Callable[..., Any], parts: Sequence[Any]) -> bool:
+    """Whether the slopes on both sides of an element differ. ``parts`` are in float64."""
+    loss, inputs = _loss_of(function, parts)
+    middle = loss(inputs)
+    for place, array in enumerate(inputs):
+        for index in np.ndindex(*array.shape):
+            above, below = (limits.move(inputs, place, index, sign * differences.STEP) for sign in (1, -1))
+            if abs(loss(above) + loss(below) - 2 * middle) > KINK * differences.STEP:
+                return True
+    return False
+
+
 def sample_of(
-    function: PublicFunction, case: Mapping[str, Any], order: DerivativeOrder, kinds: Sequence[str], pack: PackWriter
+    function: PublicFunction,
+    case: Mapping[str, Any],
+    order: DerivativeOrder,
+    kinds: Sequence[str],
+    pack: PackWriter,
+    *,
+    scale: float = 1,
 ) -> Sample:
     """Make the sample that differentiates a frozen case's call. Raise ``UnfreezableError`` if it has no derivative."""
     dtype = case["dtype"]
@@ -190,7 +269,7 @@ def sample_of(
     digests = list(case["arrays"])
 
     def slot(shape: tuple[int, ...]) -> Slot:
-        digests.append(pack.add(weights_of(shape), DTYPE))
+        digests.append(pack.add(scale * weights_of(shape), DTYPE))
         return Slot(len(digests) - 1)
 
     parts: list[Any] = [places, [None if shape is None else slot(shape) for shape in weighing]]
@@ -220,7 +299,8 @@ def _least(order: DerivativeOrder, dtype: str) -> float:
 
 
 def _has_nan(order: DerivativeOrder, values: Sequence[Array]) -> bool:
-    return not order.at_limits and any(np.isnan(value).any() for value in values)
+    shows_nan = order.is_by_definition or not order.at_limits
+    return shows_nan and any(np.isnan(value).any() for value in values)
 
 
 def _on_host(digests: Sequence[str], dtype: str, pack: PackWriter) -> Sequence[Any]:

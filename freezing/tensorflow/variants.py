@@ -8,7 +8,8 @@ suite's file of variants. With ``--add``, nothing is drawn, and the files in FOL
 
 ``--missing`` draws a function only if the suite neither has a variant of the kind nor lists a left-out one. ``--names``
 draws the functions in a file, one per line and in this order. ``--seconds`` limits the processor time for one kind of
-one function. ``--add --unfit FILE`` leaves out the cases whose ids are in a file.
+one function. ``--add --unfit FILE`` leaves out the cases whose ids are in a file. ``--add --again``
+replaces variants of the suite by the new ones of the same function, kind and dtype.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from freezing.common.variants import (
     Call,
     Variant,
 )
+from freezing.common.wrong import WRONG
 from freezing.tensorflow.__main__ import SUITE, freeze_function
 from freezing.tensorflow.in_turn import CPU_LIMIT_S, PARTS, Draw, Note, deadly_reasons, draw_in_turn
 from protocol.enums import FORM_ONLY, GRADIENT, JUDGED_BY, NON_FINITE, REFUSES, Judge
@@ -54,15 +56,21 @@ from runners.suite.second_shapes import KEPT
 from runners.tensorflow import FRAMEWORK
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from freezing.tensorflow.functions import PublicFunction
-    from freezing.tensorflow.gradients import DerivativeOrder
+    from freezing.tensorflow.gradients import Derivative, DerivativeOrder
 
 FORMULA, SECOND_ORDER = "formula", "second-order"
 GRADIENT_THERE, GRADIENT_DTYPES = "gradient-there", "gradient-dtypes"
+GRADIENT_DEFINED = "gradient-defined"
 EMPTY, DTYPES, SIZES, NUMBERS = "empty", "dtypes", "sizes", "numbers"
+ONE_NAN, ONE_VALUE = "one-nan", "one-value"
 """Further kinds, in addition to those of ``freezing.common.variants``: functions without a reference in a wider type,
-second gradients, gradients at values that are not finite or large, gradients in 16 bits, arrays without rows, other
-dtypes, both sizes, and other sizes together with other numbers in a call (with the tag ``sized-odd``)."""
+second gradients, gradients at values that are not finite or large, gradients in 16 bits, gradients at NaN and in ties
+as TensorFlow defines them, arrays without rows, other dtypes, both sizes, other
+sizes together with other numbers in a call (with the tag ``sized-odd``), one NaN without a reference in NumPy, and one
+large value everywhere for statistics."""
 UNASKED = frozenset({"other-dtype"})
 """Variants that are not drawn, because TensorFlow decides about them in Python, before a device is used."""
 INDEPENDENT = frozenset(judge for judge in Judge if judge.is_independent)
@@ -86,13 +94,30 @@ FOLLOWS_A_SHAPE = re.compile(r"^tf\.raw_ops\..*(Grad|Backprop)|_backprop_")
 this, so with larger numbers only the CPU would accept the calls."""
 ALIKE = "alike"
 """The variant with one value everywhere."""
+STATISTICS = re.compile(
+    r"(?i)moments|variance|std$|stdev|standardiz|_norm(_|$)|normali[sz]|batch_?norm|layer_?norm|ssim|cov$|contrast"
+)
+"""Functions that subtract a mean or divide by a norm. For one value everywhere, the difference from the mean is zero,
+which the function in float64 also shows."""
 MOST_DIFFERENTIATED = 3
 """The maximum number of cases of a function that are differentiated at one group of unusual values."""
 MOST_BASES = 2
 """The maximum number of cases of a function that are tried for one variant."""
+MOST_NAN_BASES = 5
+"""The same for the kind ``one-nan``, for the same reason."""
 MOST_NUMBERED_BASES = 3
 """The same for the kind ``numbers``. Each case is another mode of the call (such as a way to resize), so all that pass
 are kept."""
+
+
+def _with_one_zero(call: Call, rng: np.random.Generator) -> Call:
+    number = call.floats[0]
+    array = call.arrays[number].copy()
+    array.reshape(-1)[rng.integers(array.size)] = 0
+    return call.having({number: array})
+
+
+ONE_ZERO = Variant("zero-inside", "", lambda call: bool(call.floats), _with_one_zero)
 
 
 class Bases:
@@ -108,10 +133,14 @@ class Bases:
         variants = Pack(SUITE / VARIANTS_PACK) if not parts and (SUITE / VARIANTS_PACK).exists() else None
         self._packs = PackSet([frozen, *parts, *([variants] if variants else [])])
         self._cases: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        self.non_finite: set[str] = set()
+        """The functions with a case that is not finite, except gradients."""
         cases = [*frozen.cases, *(case for part in parts for case in part.cases)]
         for case in [*cases, *(variants.cases if variants else [])]:
             if kind_of(case["name"]) is None:
                 self._cases[case["function"]].append(case)
+            elif NON_FINITE in case["tags"] and GRADIENT not in case["tags"]:
+                self.non_finite.add(case["function"])
 
     @property
     def functions(self) -> list[str]:
@@ -145,19 +174,22 @@ class Bases:
 def kind_of(name: str) -> str | None:
     """Return the kind of the variant with this name, as on the command line. None if the name belongs to a case from
     which variants are made."""
+    if name.endswith(f"-{WRONG}"):
+        return WRONG
     for end, kind in _kinds_by_name().items():
         if name.endswith(f"-{end}"):
             if kind != GRADIENT:
                 return kind
             # What is differentiated may be a variant itself.
             base_kind = kind_of(name[: -len(end) - 1])
-            return {None: GRADIENT, DTYPES: GRADIENT_DTYPES}.get(base_kind, GRADIENT_THERE)
+            by_base = {None: GRADIENT, DTYPES: GRADIENT_DTYPES, GRADIENT_DEFINED: GRADIENT_DEFINED}
+            return by_base.get(base_kind, GRADIENT_THERE)
     return None
 
 
 @cache
 def _kinds_by_name() -> Mapping[str, str]:
-    from freezing.tensorflow.varied import NO_ROWS, NUMBERED, SIZED
+    from freezing.tensorflow.varied import NAN_INSIDE, NO_ROWS, NUMBERED, SIZED, TIED
 
     sizes = {SIZED_ODD: SIZES, SIZED_LARGE: SIZES}
     return {
@@ -166,7 +198,10 @@ def _kinds_by_name() -> Mapping[str, str]:
             for variant in (*VARIANTS, *SIZED, VAST, MODERATE)
         },
         **{variant.name: NUMBERS for variant in NUMBERED},
+        **{variant.name: ONE_NAN for variant in NAN_INSIDE},
         NO_ROWS.name: EMPTY,
+        TIED.name: GRADIENT_DEFINED,
+        ONE_ZERO.name: GRADIENT_THERE,
         GRADIENT: GRADIENT,
         SECOND_ORDER: SECOND_ORDER,
     }
@@ -195,6 +230,8 @@ MOST: Mapping[str, Most] = {
     SIZED_LARGE: Most(1, 1),
     NUMBERS: Most(3, 2),
     EMPTY: Most(1, 1),
+    ONE_NAN: Most(4, 2),
+    ONE_VALUE: Most(2, 1),
     REFUSES: Most(3, 1),
 }
 
@@ -207,11 +244,10 @@ def kinds_of_case(case: Mapping[str, Any]) -> tuple[str, ...]:
 def draw_gradients(name: str, path: Path, deadly: Collection[str], note: Note, *, kind: str) -> None:
     """Draw and judge the gradients of one function, from its float32 cases."""
     from freezing.tensorflow.functions import PublicFunction
-    from freezing.tensorflow.gradients import DTYPE, FIRST, SECOND
+    from freezing.tensorflow.gradients import FIRST, SECOND
 
     drawing = GradientDrawing(PublicFunction(name), SECOND if kind == SECOND_ORDER else FIRST, deadly, note)
-    cases = [case for case in bases_in(path.parent.parent).copy_cases(name, drawing.pack) if case["dtype"] == DTYPE]
-    drawing.admit(cases, 1)
+    drawing.admit(drawing.repeat(bases_in(path.parent.parent)), 1)
     drawing.write(path)
 
 
@@ -229,29 +265,83 @@ def draw_gradients_there(name: str, path: Path, deadly: Collection[str], note: N
 
 
 def draw_gradients_in_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
-    """Draw and judge the gradients of one function in both 16-bit dtypes."""
+    """Draw and judge the gradients of one function in both 16-bit dtypes, with weights as large as possible."""
     from freezing.tensorflow import dtypes
     from freezing.tensorflow.functions import PublicFunction
-    from freezing.tensorflow.gradients import FIRST
+    from freezing.tensorflow.gradients import FIRST, SCALES
 
     drawing = GradientDrawing(PublicFunction(name), FIRST, deadly, note)
     if not dtypes.JOINS.search(name.rpartition(".")[2]):
         by_name = {variant.name: variant for variant in VARIANTS}
         for dtype in dtypes.LOW_PRECISION:
-            drawing.admit(drawing.vary([by_name[dtype]], bases_in(path.parent.parent)), 1)
+            drawing.admit(drawing.vary([by_name[dtype]], bases_in(path.parent.parent)), 1, scales=SCALES)
     drawing.write(path)
+
+
+def draw_gradients_defined(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw and judge the gradients of one function at NaN, and where several entries tie, as TensorFlow defines
+    them."""
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import BY_DEFINITION
+    from freezing.tensorflow.varied import TIED
+
+    drawing = GradientDrawing(PublicFunction(name), BY_DEFINITION, deadly, note)
+    if not PROMISES_NOTHING.fullmatch(name.rpartition(".")[2]):
+        bases = bases_in(path.parent.parent)
+        drawing.admit(drawing.vary([variant for variant in VARIANTS if variant.name == NAN], bases), 1)
+        drawing.admit(drawing.vary([TIED], bases), 1, only_kinks=True)
+    drawing.write(path)
+
+
+def draw_wrong(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw the gradients and results of one function that the CPU gets wrong, if a person has reviewed them."""
+    from freezing.tensorflow.functions import PublicFunction
+    from freezing.tensorflow.gradients import AT_LIMITS, FIRST, SECOND
+    from freezing.tensorflow.wrong_on_host import REVIEWED, REVIEWED_VALUES, wrong_case
+
+    by_name = {variant.name: variant for variant in (*VARIANTS, ONE_ZERO)}
+    orders = {INFINITY: AT_LIMITS, ONE_ZERO.name: FIRST, SECOND_ORDER: SECOND}
+    bases, pack = bases_in(path.parent.parent), PackWriter()
+    function = PublicFunction(name)
+    reasons: list[Reason] = []
+    for title in REVIEWED.get(name, ()):
+        drawing = GradientDrawing(function, orders[title], deadly, note, pack)
+        variant = by_name.get(title)
+        drawing.admit_wrong(drawing.vary([variant], bases) if variant else drawing.repeat(bases))
+        reasons += drawing.left_out
+    for title in REVIEWED_VALUES.get(name, ()):
+        for sample in vary(bases, name, by_name[title], deadly, pack):
+            note(sample.name)
+            case = wrong_case(function, sample, pack)
+            if case:
+                pack.cases.append(case)
+                break
+    write_part(pack, reasons, path)
 
 
 class GradientDrawing:
     """The gradients of one function, and the reasons for those that are left out."""
 
-    def __init__(self, function: PublicFunction, order: DerivativeOrder, deadly: Collection[str], note: Note) -> None:
-        self.pack = PackWriter()
+    def __init__(
+        self,
+        function: PublicFunction,
+        order: DerivativeOrder,
+        deadly: Collection[str],
+        note: Note,
+        pack: PackWriter | None = None,
+    ) -> None:
+        self.pack = pack or PackWriter()
+        self.left_out: list[Reason] = deadly_reasons(function.name, deadly)
         self._function = function
         self._order = order
         self._deadly = deadly
         self._note = note
-        self._left_out: list[Reason] = deadly_reasons(function.name, deadly)
+
+    def repeat(self, bases: Bases) -> Iterator[Mapping[str, Any]]:
+        """Yield the function's float32 cases, and add their arrays to the pack."""
+        from freezing.tensorflow.gradients import DTYPE
+
+        return (case for case in bases.copy_cases(self._function.name, self.pack) if case["dtype"] == DTYPE)
 
     def vary(self, variants: Sequence[Variant], bases: Bases) -> Iterator[Mapping[str, Any]]:
         """Yield the function's float32 calls with each of these variants, like frozen cases. Cases with few elements
@@ -269,35 +359,79 @@ class GradientDrawing:
                     sample = sample_of(case, new_call, variant, self.pack)
                     yield {**vars(sample), "kind": "value", "tags": sample.kinds}
 
-    def admit(self, cases: Iterable[Mapping[str, Any]], most: int) -> None:
-        """Differentiate cases and judge the derivatives, until so many are admitted."""
-        from freezing.tensorflow.gradients import Derivative, sample_of
+    def admit(
+        self,
+        cases: Iterable[Mapping[str, Any]],
+        most: int,
+        *,
+        scales: Sequence[float] = (1,),
+        only_kinks: bool = False,
+    ) -> None:
+        """Differentiate cases and judge the derivatives, until so many are admitted. Of the factors of the weights, the
+        first with which the gate admits the derivative is used."""
+        from freezing.tensorflow.gradients import Derivative
 
-        name = self._function.name
         derivative = Derivative(self._function, self._order)
         gate = SampleGate(derivative, self.pack)
         for case in cases:
-            title = case["name"]
-            if case["kind"] != "value" or title in self._deadly:
-                continue
             if len(gate.cases) == most:
                 break
-            self._note(title)
-            try:
-                sample = sample_of(self._function, case, self._order, kinds_of_case(case), self.pack)
-                _is_admitted(gate, derivative, sample, self.pack)
-            except UnfreezableError as error:
-                self._left_out.append((name, f"{title}-{self._order.name}", "no gradient", str(error)))
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"[:120]
-                self._left_out.append((name, f"{title}-{self._order.name}", "no gradient", reason))
+            for scale in scales:
+                sample = self._differentiate(case, scale)
+                if sample is None or (only_kinks and not self._has_kink(derivative, sample)):
+                    break
+                if _is_admitted(gate, derivative, sample, self.pack):
+                    break
+        self._keep(gate)
+
+    def admit_wrong(self, cases: Iterable[Mapping[str, Any]]) -> None:
+        """Differentiate cases, until the CPU gets one clearly wrong."""
+        from freezing.tensorflow.gradients import DifferencesOnly
+        from freezing.tensorflow.wrong_on_host import wrong_case
+
+        derivative = DifferencesOnly(self._function, self._order)
+        for case in cases:
+            sample = self._differentiate(case)
+            new_case = sample and wrong_case(derivative, sample, self.pack)
+            if new_case:
+                self.pack.cases.append(new_case)
+                return
+
+    def _differentiate(self, case: Mapping[str, Any], scale: float = 1) -> Sample | None:
+        from freezing.tensorflow.gradients import sample_of
+
+        title = case["name"]
+        if case["kind"] != "value" or title in self._deadly:
+            return None
+        self._note(title)
+        try:
+            return sample_of(self._function, case, self._order, kinds_of_case(case), self.pack, scale=scale)
+        except UnfreezableError as error:
+            reason = str(error)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"[:120]
+        self.left_out.append((self._function.name, f"{title}-{self._order.name}", "no gradient", reason))
+        return None
+
+    def _has_kink(self, derivative: Derivative, sample: Sample) -> bool:
+        try:
+            if derivative.has_kink(sample, self.pack):
+                return True
+            reason = "no entries compete, so ties have no effect"
+        except Exception as error:  # the call needs its own dtype, or has no number as its result
+            reason = f"{type(error).__name__}: {error}"[:120]
+        self.left_out.append((self._function.name, sample.name, "no gradient", reason))
+        return False
+
+    def _keep(self, gate: SampleGate) -> None:
         self.pack.cases += gate.cases
-        self._left_out += [(name, *reason) for reason in gate.left_out]
+        names = {case["name"] for case in gate.cases}
+        self.left_out += [(self._function.name, *reason) for reason in gate.left_out if reason[0] not in names]
 
     def write(self, path: Path) -> None:
         """Write the cases, and for each change of the inputs the first left-out sample of each reason."""
         reasons: dict[Sequence[str], Reason] = {}
-        for reason in self._left_out:
+        for reason in self.left_out:
             reasons.setdefault((reason[2], *reason[1].split("-")[-2:]), reason)
         write_part(self.pack, list(reasons.values()), path)
 
@@ -364,6 +498,54 @@ def draw_variants(name: str, path: Path, deadly: Collection[str], note: Note, *,
     write_part(pack, left_out, path)
 
 
+def draw_one_nan(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw calls of one function with one NaN in a large array, or if there is no such case and no other case that is
+    not finite, with one NaN."""
+    from freezing.tensorflow.spread import OF_NEIGHBORS, WithNan
+    from freezing.tensorflow.varied import NAN_INSIDE
+
+    function, pack = WithNan(name), PackWriter()
+    bases = bases_in(path.parent.parent)
+    gate = SampleGate(function, pack, large=True)
+    own = name.rpartition(".")[2]
+    is_finite = name not in bases.non_finite
+    if not PROMISES_NOTHING.fullmatch(own):
+        of_one = [variant for variant in VARIANTS if variant.name == NAN] if is_finite else []
+        inside = NAN_INSIDE if is_finite or OF_NEIGHBORS.search(own) else []
+        most = MOST[ONE_NAN].of(is_raw=function.by_keyword)
+        calls: set[str] = set()
+        for variant in (*inside, *of_one):
+            if variant.name == NAN and gate.cases:
+                break
+            for sample in vary(bases, name, variant, deadly, pack, most=MOST_NAN_BASES):
+                if len(gate.cases) == (1 if variant.name == NAN else most):
+                    break
+                # The same call with a NaN at another place shows nothing more.
+                if sample.call not in calls:
+                    note(sample.name)
+                    if _is_admitted(gate, function, sample, pack):
+                        calls.add(sample.call)
+    pack.cases += gate.cases
+    write_part(pack, [*deadly_reasons(name, deadly), *((name, *reason) for reason in gate.left_out)], path)
+
+
+def draw_one_value(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
+    """Draw calls of one statistic with one large value everywhere. The function in float64 may judge them."""
+    from freezing.tensorflow.functions import PublicFunction
+
+    function, pack = PublicFunction(name), PackWriter()
+    gate = SampleGate(function, pack, judges=[*INDEPENDENT, Judge.float64])
+    if STATISTICS.search(name.rpartition(".")[2]):
+        (alike,) = (variant for variant in VARIANTS if variant.name == ALIKE)
+        for sample in vary(bases_in(path.parent.parent), name, alike, deadly, pack, most=MOST_NAN_BASES):
+            if len(gate.cases) == MOST[ONE_VALUE].of(is_raw=function.by_keyword):
+                break
+            note(sample.name)
+            _is_admitted(gate, function, sample, pack)
+    pack.cases += gate.cases
+    write_part(pack, [*deadly_reasons(name, deadly), *((name, *reason) for reason in gate.left_out)], path)
+
+
 def draw_dtypes(name: str, path: Path, deadly: Collection[str], note: Note) -> None:
     """Draw and judge the calls of one function in 16 bits and in a small integer dtype."""
     from freezing.tensorflow import dtypes
@@ -425,6 +607,10 @@ DRAWS: Mapping[str, Draw] = {
     SECOND_ORDER: partial(draw_gradients, kind=SECOND_ORDER),
     GRADIENT_THERE: draw_gradients_there,
     GRADIENT_DTYPES: draw_gradients_in_dtypes,
+    GRADIENT_DEFINED: draw_gradients_defined,
+    WRONG: draw_wrong,
+    ONE_NAN: draw_one_nan,
+    ONE_VALUE: draw_one_value,
     NON_FINITE: partial(draw_variants, kinds=[NON_FINITE]),
     TAILS: partial(draw_variants, kinds=[TAILS]),
     SIZES: partial(draw_variants, kinds=[SIZED_ODD, SIZED_LARGE]),
@@ -493,6 +679,11 @@ def chosen_functions(kind: str, folder: Path, *, only_missing: bool, names: Path
     return [name for name in asked if name not in drawn]
 
 
+def _role(case: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what only one variant can be: the variant of its kind and dtype of a function."""
+    return case["function"], str(kind_of(case["name"])), case["dtype"]
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m freezing.tensorflow.variants")
     parser.add_argument("folder", type=Path)
@@ -504,6 +695,7 @@ def main(arguments: Sequence[str]) -> int:
     whole = parser.add_mutually_exclusive_group()
     whole.add_argument("--merge", action="store_true")
     whole.add_argument("--add", action="store_true")
+    parser.add_argument("--again", action="store_true")
     options = parser.parse_args(arguments)
     fix_hashes("freezing.tensorflow.variants", arguments)
     os.environ.update(FRAMEWORK.devices["cpu"].variables)
@@ -520,7 +712,7 @@ def main(arguments: Sequence[str]) -> int:
 
         keep_second_shapes(FUNCTIONS, SUITE / KEPT, call_of_arguments)
         unfit = options.unfit.read_text().split() if options.unfit else []
-        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit)
+        add_variants(options.folder, SUITE, FRAMEWORK.name, unfit=unfit, role_of=_role if options.again else None)
     else:
         for kind in options.only or list(DRAWS):
             names = chosen_functions(kind, options.folder, only_missing=options.missing, names=options.names)

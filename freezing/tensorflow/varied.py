@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from freezing.common.kinds import kinds_of
+from freezing.common.numbered import Change, has_numbers, numbers_after
 from freezing.common.samples import Sample
 from freezing.common.variants import LARGE_ELEMENTS, SIZED_LARGE, SIZED_ODD, Array, Call, Variant, is_contiguous
+from protocol.enums import NON_FINITE
 from runners.suite.frozen import PackSet, PackWriter, repeat_to
 from runners.suite.rounding import dtype_on_device
 
-Change = Callable[[Call, np.random.Generator], Call]
 STEPS = (1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 1024)
 """The factors by which copies along each axis are scaled. No two copies of an element get the same factor."""
 
@@ -132,47 +132,18 @@ def _has_plain_floats(call: Call) -> bool:
     return bool(call.floats) and is_contiguous(call) and all(array.ndim <= len(STEPS) for array in call.arrays)
 
 
-def _has_numbers(call: Call) -> bool:
-    return set(call.written) == {"tuple"} and _with_odd_numbers(call.written) != call.written
-
-
-def _with_odd_numbers(tree: Any) -> Any:
-    """Replace the integers of the written call by larger odd ones, also in lists. These are sizes, windows and
-    strides."""
-    arguments, options = tree["tuple"]
-    others = [[name, _odd_numbers(value)] for name, value in options["mapping"]]
-    return {"tuple": [list(map(_odd_numbers, arguments)), {"mapping": others}]}
-
-
-def _odd_numbers(value: Any) -> Any:
-    if type(value) is int:
-        return 2 * value + 1 if value > 1 else value
-    if isinstance(value, list):
-        return list(map(_odd_numbers, value))
-    return {"tuple": _odd_numbers(value["tuple"])} if isinstance(value, dict) and set(value) == {"tuple"} else value
-
-
-def _numbers_after(change: Change) -> Change:
-    """Change the arrays, and replace the integers among the other arguments by larger ones."""
-
-    def change_both(call: Call, rng: np.random.Generator) -> Call:
-        return dataclasses.replace(change(call, rng), written=_with_odd_numbers(call.written))
-
-    return change_both
-
-
 NUMBERED: Sequence[Variant] = (
     Variant(
         "numbers-odd",
         SIZED_ODD,
-        lambda call: _has_inside(call) and _has_numbers(call),
-        _numbers_after(_with_more_inside(_odd)),
+        lambda call: _has_inside(call) and has_numbers(call),
+        numbers_after(_with_more_inside(_odd)),
     ),
     Variant(
         "shapes-odd",
         SIZED_ODD,
-        lambda call: is_contiguous(call) and _has_numbers(call),
-        _numbers_after(_repeated(_odd)),
+        lambda call: is_contiguous(call) and has_numbers(call),
+        numbers_after(_repeated(_odd)),
     ),
 )
 """Variants with larger arrays and larger integers in the call, such as the size of a resized image, a window or a
@@ -186,6 +157,44 @@ SIZED: Sequence[Variant] = (
 )
 """Variants in other sizes for functions that refuse arrays with all axes lengthened, or whose result is then not
 determined."""
+
+
+def _nan_inside(call: Call, rng: np.random.Generator) -> Call:
+    """Lengthen the inner axes of one array, and put one NaN into it."""
+    number = _image(call)
+    assert number is not None
+    larger = _with_more_inside(_odd)(call, rng)
+    array = larger.arrays[number].copy()
+    array.reshape(-1)[rng.integers(array.size)] = math.nan
+    return larger.having({number: array})
+
+
+def _has_inside_of_floats(call: Call) -> bool:
+    return _has_inside(call) and _image(call) in call.floats
+
+
+NAN_INSIDE: Sequence[Variant] = tuple(
+    Variant(name, NON_FINITE, _has_inside_of_floats, _nan_inside)
+    for name in ("nan-inside", "nan-inside-2", "nan-inside-3")
+)
+"""One NaN in a larger image, at different places. Where a sample falls exactly on an element, libraries may multiply
+another element by 0, so some places are not determined."""
+
+
+def _tied(call: Call, rng: np.random.Generator) -> Call:
+    """Replace each float by one of two, so that most rows have several largest and smallest elements. Arrays of one
+    shape share the two floats."""
+    arrays = {}
+    pairs: dict[tuple[int, ...], Array] = {}
+    for number in call.floats:
+        array = call.arrays[number]
+        values = np.unique(array)
+        pair = pairs.setdefault(array.shape, values[[0, -1]])
+        arrays[number] = np.asarray(rng.choice(pair, array.shape), array.dtype)
+    return call.having(arrays)
+
+
+TIED = Variant("tied", "", lambda call: bool(call.floats), _tied)
 
 
 def call_of(case: Mapping[str, Any], pack: PackSet) -> Call:

@@ -1,4 +1,4 @@
-"""The trials of the mutation score: each case against every mutant that comes to bear on it."""
+"""The trials of the mutation scores: each case against every mutant that comes to bear on it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from functools import cache
 from itertools import chain
 from typing import cast
 
-from protocol.enums import TimingPolicy, Verdict
+from protocol.enums import GRADIENT, RECOMPILED, WRONG_ON_HOST, TimingPolicy, Verdict
 from runners.suite.cases import Case
 from runners.suite.device import Device
+from tests.frameworks.common.library import wrong_outcomes
 from tests.frameworks.common.mutants import Mutant, Wrong
 from tests.frameworks.common.noticing import mutants, with_its_reference_kept
 from tests.frameworks.common.operators import Ignoring, operators, right_once
 from tests.frameworks.common.running import cases, run
 from tests.frameworks.common.subject import Subject, subject_of
+
+LIBRARY = "library"
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Trials:
 
     cpu: Device
     cases: list[Case]
+    gradients: list[Case]
+    """The frozen gradients of the suite ``library``, except those that the host gets wrong."""
     subject: Subject
 
     def of(self, case: Case) -> Iterator[tuple[str, bool]]:
@@ -37,6 +42,13 @@ class Trials:
         for operator, is_applied, is_noticed in self._try_mutants(case):
             if is_applied and (is_noticed or case.id not in self.subject.of_part):
                 yield operator, is_noticed
+
+    def of_gradient(self, case: Case) -> Iterator[tuple[str, bool]]:
+        """Each mutant that changed a gradient of the case, and whether the case detected it."""
+        if run(self.cpu, case).verdict is not Verdict.passed:
+            return
+        for name, has_survived in wrong_outcomes(self.cpu, case, self.subject):
+            yield _family(name), not has_survived
 
     def _try_mutants(self, case: Case) -> Iterator[tuple[str, bool, bool]]:
         gradient_taken = False
@@ -74,6 +86,11 @@ def trials(framework: str) -> Trials:
     return Trials(
         cpu=cpu,
         cases=cases(framework_module, "value"),
+        gradients=[
+            case
+            for case in cases(framework_module, "value", LIBRARY)
+            if GRADIENT in case.tags and not {RECOMPILED, WRONG_ON_HOST} & set(case.tags)
+        ],
         subject=subject_of(framework),
     )
 

@@ -15,8 +15,8 @@ import pytest
 from freezing.common.agreement import Reference
 from freezing.common.gate import Arguments, GatedFunction
 from freezing.common.samples import Sample
-from freezing.common.variants import LARGE_ELEMENTS, SIZED_LARGE, TAILS
-from freezing.jax.variants import DTYPES, SMALL_DTYPES, freeze_function
+from freezing.common.variants import LARGE_ELEMENTS, SIZED_LARGE, SIZED_ODD, TAILS
+from freezing.jax.variants import DTYPES, NUMBERS, SMALL_DTYPES, freeze_function, kinds_of_variant
 from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending
 from runners.jax import FRAMEWORK
 from runners.jax.frozen import FrozenCall, program
@@ -34,6 +34,8 @@ LEAST = 600
 """The number of functions with each kind of case. There are more such functions than these."""
 LEAST_LARGE = 350
 """The same for large arrays, which fewer functions have."""
+LEAST_NUMBERED = 80
+"""The same for other integers in the call, which few calls have."""
 LEAST_SECOND_ORDER = 250
 """The same for second derivatives. Those of other functions are zero."""
 LEAST_SMALL = 500
@@ -73,6 +75,20 @@ def test_a_case_of_a_large_array_has_over_100_000_elements(with_tag: Callable[[s
     assert len(cases) == len(with_tag(SIZED_LARGE)) >= LEAST_LARGE
     for case in cases:
         assert max(packs.array(digest).size for digest in case["arrays"]) > LARGE_ELEMENTS, case["name"]
+
+
+def test_functions_with_integers_in_their_calls_are_called_with_others(
+    cpu: Device, with_tag: Callable[[str], list[Case]]
+) -> None:
+    numbered = [case for case in with_tag(SIZED_ODD) if case.id.endswith(("-numbers-odd", "-shapes-odd"))]
+    assert len({case.function for case in numbered}) >= LEAST_NUMBERED
+    (case,) = [case for case in numbered if case.id == "jax.image.resize/float32-0-shapes-odd"]
+    assert run(cpu, case).ending is Ending.returned
+
+
+def test_other_integers_are_a_kind_of_their_own() -> None:
+    assert kinds_of_variant({"name": "float32-0-numbers-odd", "tags": [SIZED_ODD], "dtype": "float32"}) == {NUMBERS}
+    assert kinds_of_variant({"name": "float32-0-sized-odd", "tags": [SIZED_ODD], "dtype": "float32"}) == {SIZED_ODD}
 
 
 def test_hundreds_of_functions_have_variants_in_other_dtypes() -> None:

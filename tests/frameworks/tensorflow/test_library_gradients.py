@@ -15,18 +15,26 @@ import tensorflow as tf
 from freezing.common.differences import weights_of
 from freezing.common.gate import SampleGate
 from freezing.common.parts import COUNTED, LISTED_VARIANTS
+from freezing.common.variants import Call
+from freezing.common.wrong import WRONG
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.gradients import (
+    AT_LIMITS,
+    BY_DEFINITION,
     FIRST,
     SECOND,
     Derivative,
+    DifferencesOnly,
     at_limits,
     by_differences,
     gradient_differences,
+    is_written_out,
     sample_of,
 )
 from freezing.tensorflow.variants import SUITE
-from protocol.enums import GRADIENT, Verdict
+from freezing.tensorflow.varied import TIED
+from freezing.tensorflow.wrong_on_host import REVIEWED, wrong_case
+from protocol.enums import GRADIENT, WRONG_ON_HOST, Ending, Verdict
 from runners.suite.cases import Case, Function
 from runners.suite.device import Device
 from runners.suite.frozen import PackWriter
@@ -60,7 +68,8 @@ def test_it_charts_gradients(gradients: list[Case]) -> None:
 
 def test_a_gradient_is_named_so_and_judged_by_values(gradients: list[Case]) -> None:
     for case in gradients:
-        assert case.id.endswith(("-gradient", "-second-order")), case.id
+        end = f"-{WRONG}" if WRONG_ON_HOST in case.tags else ""
+        assert case.id.endswith((f"-gradient{end}", f"-second-order{end}")), case.id
         assert {"judged-by-differences", "judged-by-float64"} & set(case.tags), case.id
 
 
@@ -139,6 +148,80 @@ def test_a_gradient_in_16_bits_is_that_of_the_weighted_sum(dtype: str) -> None:
     assert (admitted["name"], admitted["dtype"]) == ("one-gradient", dtype)
     (slopes,) = map(pack.array, admitted["expected"])
     assert slopes.tolist() == (np.array([1.0, -2.0]) * weights_of((2,))).tolist()
+
+
+ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
+
+
+def derivative_of(name: str, order: Any, *values: float, scale: float = 1) -> tuple[Any, Any, PackWriter]:
+    """The derivative of a function, a sample of it, and their pack."""
+    pack, function = PackWriter(), PublicFunction(name)
+    digest = pack.add(np.array(values, np.float32), "float32")
+    case = {"name": "one", "dtype": "float32", "arrays": [digest], "call": ONE}
+    return Derivative(function, order), sample_of(function, case, order, [], pack, scale=scale), pack
+
+
+@pytest.mark.parametrize(("name", "values", "slopes"), [
+    ("tf.reduce_max", (1, 3, 3, 3), [0, 1 / 3, 1 / 3, 1 / 3]),
+    ("tf.reduce_max", (1, 2, np.nan), [np.nan] * 3),
+    ("tf.reduce_mean", (1, 2, np.nan), [1 / 3] * 3),
+])  # fmt: skip
+def test_a_gradient_in_a_tie_or_at_nan_is_the_one_that_tensorflow_defines(
+    name: str, values: tuple[float, ...], slopes: list[float]
+) -> None:
+    derivative, sample, pack = derivative_of(name, BY_DEFINITION, *values)
+    gate = SampleGate(derivative, pack)
+    gate.admit([sample], 1)
+    (case,) = gate.cases
+    weight = weights_of(()).item()
+    np.testing.assert_allclose(pack.array(case["expected"][0]), np.array(slopes) * weight, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("function", "is_defined"), [
+    (tf.reduce_max, True), (tf.tanh, True), (tf.nn.relu, False), (tf.sort, False),
+])  # fmt: skip
+def test_a_backward_pass_with_a_kernel_of_its_own_defines_nothing(function: Any, is_defined: bool) -> None:
+    array, weights = tf.constant([1.0, np.nan]), tf.ones([] if function is tf.reduce_max else [2])
+    assert is_written_out(ways.gradient(function, [array], {}, [0], [weights])) is is_defined
+
+
+@pytest.mark.parametrize(("name", "values", "has_kink"), [
+    ("tf.reduce_max", (1, 3, 3), True), ("tf.reduce_max", (1, 2, 3), False), ("tf.tanh", (1, 3, 3), False),
+])  # fmt: skip
+def test_equal_entries_compete_if_the_slopes_on_both_sides_differ(
+    name: str, values: tuple[float, ...], has_kink: bool
+) -> None:
+    derivative, sample, pack = derivative_of(name, BY_DEFINITION, *values)
+    assert derivative.has_kink(sample, pack) is has_kink
+
+
+def test_in_a_tie_each_float_is_one_of_two_which_arrays_of_one_shape_share() -> None:
+    arrays = tuple(np.array(values, np.float32) for values in ((1, 2, 3), (4, 5, 6), (7, 8)))
+    new_call = TIED.of(Call("f/one", "float32", frozenset(), arrays, json.loads(ONE), frozenset(range(3))))
+    assert new_call is not None
+    pairs = ({1, 3}, {1, 3}, {7, 8})
+    assert all(set(array.tolist()) <= pair for array, pair in zip(new_call.arrays, pairs, strict=True))
+
+
+def test_larger_weights_make_a_larger_gradient() -> None:
+    _, sample, pack = derivative_of("tf.tanh", FIRST, 0.5, -1.0, scale=32)
+    assert pack.array(sample.arrays[1]).tolist() == (32 * weights_of((2,))).tolist()
+
+
+def test_the_case_of_a_gradient_that_the_cpu_gets_wrong_expects_the_right_one() -> None:
+    _, sample, pack = derivative_of("tf.nn.silu", AT_LIMITS, 1.0, np.inf)
+    case = wrong_case(DifferencesOnly(PublicFunction("tf.nn.silu"), AT_LIMITS), sample, pack)
+    assert case is not None
+    assert (case["name"], WRONG_ON_HOST in case["tags"]) == ("one-gradient-wrong", True)
+    np.testing.assert_allclose(pack.array(case["expected"][0])[1], weights_of((2,))[1], rtol=1e-6)
+    assert wrong_case(*derivative_of("tf.nn.softplus", AT_LIMITS, 1.0, np.inf)) is None
+
+
+def test_a_reviewed_gradient_has_a_case_that_fails_on_the_cpu(cpu: Device, gradients: list[Case]) -> None:
+    wrong = [case for case in gradients if WRONG_ON_HOST in case.tags]
+    assert {case.function for case in wrong} == set(REVIEWED)
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
 
 
 def test_it_charts_gradients_at_unusual_values_and_in_16_bits(gradients: list[Case]) -> None:

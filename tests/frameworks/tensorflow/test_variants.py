@@ -16,11 +16,16 @@ from freezing.common.gate import SampleGate
 from freezing.common.variants import VARIANTS, Call, Variant
 from freezing.tensorflow.functions import PublicFunction
 from freezing.tensorflow.reached import functions_by_operation
+from freezing.tensorflow.spread import WithNan
 from freezing.tensorflow.variants import SUITE, chosen_functions, drawn_functions, kind_of
-from freezing.tensorflow.varied import NUMBERED, SIZED, sample_of
-from protocol.enums import REFUSES
+from freezing.tensorflow.varied import NAN_INSIDE, NUMBERED, SIZED, sample_of
+from freezing.tensorflow.wrong_on_host import REVIEWED_VALUES, wrong_case
+from protocol.enums import GRADIENT, REFUSES, WRONG_ON_HOST, Ending
 from runners.errors import LeftOutError
-from runners.suite.frozen import PackWriter
+from runners.suite.device import Device
+from runners.suite.frozen import PackWriter, packs_in
+from runners.tensorflow import FRAMEWORK
+from tests.frameworks.common.running import run
 
 BY_NAME = {variant.name: variant for variant in (*VARIANTS, *SIZED, *NUMBERED)}
 ONE = '{"tuple":[[{"array":0}],{"mapping":[]}]}'
@@ -142,6 +147,10 @@ def test_a_call_without_larger_numbers_has_no_such_variant() -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [
     ("float32-one-numbers-odd", "numbers"),
+    ("float32-one-nan-inside-2", "one-nan"),
+    ("float32-one-tied-gradient", "gradient-defined"),
+    ("float32-one-infinity-gradient-wrong", "wrong"),
+    ("float32-one-bfloat16-gradient", "gradient-dtypes"),
     ("float32-one", None),
     ("float32-one-nan", "non-finite"),
     ("float32-one-int8", "dtypes"),
@@ -187,3 +196,55 @@ def test_a_raw_operation_that_a_public_function_runs_has_no_variants_of_other_va
     assert "tf.raw_ops.BlockLSTMV2" in names
     assert "tf.raw_ops.Tanh" not in names
     assert "tf.tanh" in functions_by_operation()["tf.raw_ops.Tanh"]
+
+
+def test_one_nan_reaches_the_elements_that_depend_on_it() -> None:
+    image = np.arange(6, dtype=np.float32).reshape(1, 2, 3, 1)
+    text = '{"tuple":[[{"array":0}],{"mapping":[["size",{"tuple":[4,4]}]]}]}'
+    new_call = NAN_INSIDE[0].of(call_of("tf.image.resize", text, image))
+    assert new_call is not None
+    assert new_call.arrays[0].shape == (1, 5, 7, 1)
+    assert np.isnan(new_call.arrays[0]).sum() == 1
+    pack = PackWriter()
+    gate = SampleGate(WithNan("tf.image.resize"), pack)
+    gate.admit([sample_of({"name": "one"}, new_call, NAN_INSIDE[0], pack)], 1)
+    (case,) = gate.cases
+    result = pack.array(case["expected"][0])
+    assert 0 < np.isnan(result).sum() < result.size
+
+
+def test_an_index_that_depends_on_nan_is_not_determined() -> None:
+    pack, (nan,) = PackWriter(), (variant for variant in VARIANTS if variant.name == "nan")
+    new_call = nan.of(call_of("tf.argmax", ONE, floats(1, 2, 3)))
+    assert new_call is not None
+    gate = SampleGate(WithNan("tf.argmax"), pack)
+    gate.admit([sample_of({"name": "one"}, new_call, nan, pack)], 1)
+    assert gate.cases == []
+
+
+@pytest.mark.parametrize(("function", "end"), [
+    ("tf.image.non_max_suppression", "-no-rows"),
+    ("tf.image.resize", "-nan-inside"),
+    ("tf.nn.moments", "-alike"),
+    ("tf.reduce_max", "-nan-gradient"),
+    ("tf.reduce_max", "-tied-gradient"),
+])  # fmt: skip
+def test_the_suite_has_unusual_inputs_of(function: str, end: str) -> None:
+    names = [case["name"] for case in packs_in(SUITE).cases if case["function"] == function]
+    assert any(name.endswith(end) for name in names)
+
+
+def test_a_reviewed_result_has_a_case_that_fails_on_the_cpu(cpu: Device) -> None:
+    cases = [case for function in FRAMEWORK.load_suites()["library"].functions for case in function.cases]
+    wrong = [case for case in cases if WRONG_ON_HOST in case.tags and GRADIENT not in case.tags]
+    assert {case.function for case in wrong} == set(REVIEWED_VALUES)
+    for case in wrong:
+        assert run(cpu, case).ending is Ending.mismatched, case.id
+
+
+def test_a_result_that_numpy_confirms_or_that_is_nearly_right_is_not_wrong() -> None:
+    (tails,) = (variant for variant in VARIANTS if variant.name == "tails")
+    pack = PackWriter()
+    sample = sample_of({"name": "one"}, call_of("tf.math.sin", ONE, floats(1, 2)), tails, pack)
+    assert wrong_case(PublicFunction("tf.math.sin"), sample, pack) is None
+    assert wrong_case(WithNan("tf.math.sin"), sample, pack) is None, "the function itself judges it"

@@ -1,4 +1,4 @@
-"""Limits: gradients by differences where inputs are NaN, infinite or large."""
+"""Limits: gradients by differences where inputs are NaN, infinite or large, and results at NaN."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from freezing.common.limits import gradients
+from freezing.common.limits import gradients, results
 from runners.errors import UnjudgedError
 
 NAN, INF = np.nan, np.inf
@@ -59,3 +59,17 @@ def test_at_large_numbers_the_step_is_relative() -> None:
 
 def test_a_large_result_does_not_hide_the_slope_of_another() -> None:
     assert slopes(np.square, 3.0, 1e12)[0] == 6.0
+
+
+def test_a_result_is_nan_where_it_depends_on_the_number_in_place_of_nan() -> None:
+    (sums,) = results(lambda arrays: [arrays[0].sum(1)], [np.array([[1.0, NAN], [2.0, 3.0]])])
+    np.testing.assert_equal(sums, [NAN, 5.0])
+    (largest,) = results(lambda arrays: [arrays[0].max(1)], [np.array([[9.0, NAN], [2.0, 3.0]])])
+    np.testing.assert_equal(largest, [NAN, 3.0])
+
+
+def test_a_result_of_integers_that_depends_on_nan_is_not_determined() -> None:
+    with pytest.raises(UnjudgedError):
+        results(lambda arrays: [arrays[0], arrays[0].argmax()], [np.array([1.0, NAN])])
+    with pytest.raises(UnjudgedError):
+        results(lambda arrays: [arrays[0].size], [np.array([1.0, NAN])])

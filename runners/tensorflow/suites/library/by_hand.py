@@ -268,6 +268,32 @@ for name, body, reference in (
     one_value(FUNCTIONS, name, reference, with_function(body))
 
 
+def of_squares(function: Any, values: Any) -> Any:
+    """Square integers so that they wrap around. A compiler may assume that a square is not negative, which is wrong
+    here."""
+
+    def body(given: Any) -> Any:
+        square = given * given
+        return [tf.where(square < 0, tf.abs(square), square), tf.maximum(square, 0), tf.sign(square)]
+
+    return function(body)(values)
+
+
+def squares(values: Array) -> list[Array]:
+    square = values * values
+    return [np.abs(square), np.maximum(square, 0), np.sign(square)]
+
+
+next(function for function in FUNCTIONS if function.name == "tf.function").value(
+    "int8-squares",
+    lambda inputs: [np.array([12, 7, 20, 15, 11], np.int8)],
+    dtype="int8",
+    reference=squares,
+    prepare=with_function(of_squares),
+    tags=TAGS,
+)
+
+
 def seeded(context: Context) -> Callable[[], Any]:
     """Prepare two draws, each after the seed is set. The seed is set outside of the compiled program."""
 

@@ -184,6 +184,33 @@ for name in ("tf.keras.layers.Layer", "tf.keras.Model"):
     )
 
 
+def traced_model(context: Context, values: Any) -> Callable[[], Any]:
+    """Prepare a subclass of the model whose call is a ``tf.function`` and creates the weights. On a target that
+    compiles, the model is called within a compiled function, which must use the same weights as the first call."""
+
+    class Traced(context.function):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(3)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def call(self, given: Any) -> Any:
+            return self.dense(given)
+
+    model = Traced()
+    first = model(values)
+    return context.compiled(lambda: model(values) - first + values[:, :3])
+
+
+next(function for function in FUNCTIONS if function.name == "tf.keras.Model").value(
+    "float32-traced-call",
+    lambda inputs: [inputs.normal(2, 4)],
+    reference=lambda values: values[:, :3],
+    prepare=traced_model,
+    tags=TAGS,
+)
+
+
 def in_sequence(context: Context, values: Any, kernel: Any, bias: Any) -> Callable[[], Any]:
     """Prepare a model with a chain of layers: flatten, a dense layer and its activation."""
     layers = tf.keras.layers

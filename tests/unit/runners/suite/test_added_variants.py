@@ -107,3 +107,17 @@ def test_what_the_suite_has_and_what_is_unfit_is_not_added(tmp_path: Path) -> No
     assert variants.about == {"torch": "2.9.0"}
     left_out = [("torch.abs", "float32-slow", UNFIT, "")]
     assert (tmp_path / LISTED_VARIANTS).read_text() == list_left_out(left_out, "torch", "2.9.0")
+
+
+def test_a_new_variant_replaces_those_with_the_same_role(tmp_path: Path) -> None:
+    packed(tmp_path / PACK, "float32", "plain", QUICK, value=1.0)
+    packed(tmp_path / VARIANTS_PACK, "float32-1-float16", "low-precision", value=2.0)
+    (tmp_path / LISTED_VARIANTS).write_text(list_left_out([], "torch", "2.9.0"))
+    parts, part = tmp_path / "parts", PackWriter()
+    parts.mkdir()
+    part.cases.append(case(part, "float32-2-float16", "low-precision", value=3.0))
+    write_part(part, [], parts / "0000.npz")
+
+    add_variants(parts, tmp_path, "torch", role_of=lambda one: one["name"].rpartition("-")[2])
+
+    assert [one["name"] for one in Pack(tmp_path / VARIANTS_PACK).cases] == ["float32-2-float16"]
