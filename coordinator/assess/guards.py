@@ -80,6 +80,13 @@ def guard_of_else(test: ast.expr, guard: Guard | None) -> Guard | None:
     return replace(guard, is_on_device=not guard.is_on_device)
 
 
+def device_guard(test: ast.expr, *, holds: bool) -> Guard | None:
+    """The guard for code that runs only if a condition holds, or only if it does not hold; None if the condition names
+    no device type."""
+    guard = guard_of(test) if holds else guard_of_else(test, guard_of(test))
+    return guard if guard is not None and guard.device else None
+
+
 def guard_of_handlers(handlers: Iterable[ast.ExceptHandler]) -> Guard | None:
     """The guard for the body of a ``try``, from its first handler of an exception that functions raise on an
     unsupported device; None if it has no such handler."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from tokenize import detect_encoding
 from typing import ClassVar
@@ -20,7 +20,7 @@ from coordinator.assess.annotations import is_alias_of_types
 from coordinator.assess.arguments import defaults_of, index_kind, parameter_names, parameters_with_defaults
 from coordinator.assess.calls import CallReader
 from coordinator.assess.flags import flags_of, flags_under, flags_under_else, text_flag
-from coordinator.assess.guards import guard_of, guard_of_else, guard_of_error, guard_of_handlers
+from coordinator.assess.guards import device_guard, guard_of, guard_of_else, guard_of_error, guard_of_handlers
 from coordinator.assess.host_arrays import anywhere, takes_host_by_default
 from coordinator.assess.knowledge import Knowledge
 from coordinator.assess.local_results import LocalResults
@@ -38,6 +38,8 @@ from coordinator.assess.syntax import (
     local_names,
     selections,
     split_lines,
+    test_behind,
+    test_of_case,
     texts,
     with_text_keys,
 )
@@ -77,11 +79,12 @@ class SiteResolver(CallReader):
         ast.Raise: "_raise",
         ast.Global: "_share",
         ast.Nonlocal: "_share",
+        ast.Match: "_match",
         ast.match_case: "_case",
     }
 
     def read(self, tree: ast.Module) -> FileReading:
-        self.visit(tree)
+        self._visit_all(tree.body)
         module = self.reading.module
         for name, value in self._scopes[1].items():
             self._define(f"{module}.{name}", value)
@@ -233,6 +236,18 @@ class SiteResolver(CallReader):
 
     # Branches and loops
 
+    def _visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
+        waiting = iter(nodes)
+        for node in waiting:
+            if node is None:
+                continue
+            self.visit(node)
+            if (passing := test_behind(node)) is not None:
+                test, holds = passing
+                flags = flags_under(test, self._own_flags) if holds else flags_under_else(test, self._own_flags)
+                with self._under(device_guard(test, holds=holds)), self._with_flags(flags):
+                    self._visit_all(waiting)
+
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)
         (is_option, is_option_else), before_option = self._option_branches(node), self._is_in_option
@@ -272,6 +287,18 @@ class SiteResolver(CallReader):
         self._bind_target(node.target, self._loop_element(node.iter))
         for condition in node.ifs:
             self._test(condition)
+
+    def _match(self, node: ast.Match) -> None:
+        self._value(node.subject)
+        earlier_tests: list[ast.expr] = []
+        for case in node.cases:
+            test = test_of_case(node.subject, case)
+            guards = [device_guard(earlier, holds=False) for earlier in earlier_tests]
+            with ExitStack() as stack:
+                for guard in (*guards, None if test is None else guard_of(test)):
+                    stack.enter_context(self._under(guard))
+                self.visit(case)
+            earlier_tests += [] if test is None else [test]
 
     def _case(self, node: ast.match_case) -> None:
         self.visit(node.pattern)

@@ -57,9 +57,9 @@ _MAPPING_METHODS = frozenset({"keys", "values", "items", "get"})
 _CALLS = ("forward", "__call__", "call")
 """The methods that run when an instance is called."""
 
-_ALSO_OF_NUMPY = frozenset({"nonzero"})
-"""Methods that arrays of NumPy and SciPy have too, with another result. A call with arguments is PyTorch's, because
-NumPy's method takes none."""
+_ALSO_OF_NUMPY = frozenset({"count_nonzero", "nonzero"})
+"""Methods that arrays of NumPy or SciPy have too. A call with arguments is PyTorch's, because these methods take none.
+"""
 _ALSO_OF_PANDAS = frozenset({"unique"})
 """Methods that columns of pandas have too. A call with arguments is PyTorch's, because pandas' method takes none."""
 MOST_REMEMBERED = 20_000

@@ -69,6 +69,28 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
+def test_behind(node: ast.AST) -> tuple[ast.expr, bool] | None:
+    """The condition for the statements behind a statement, and whether the condition must hold or must not hold; None
+    if the statements run in any case. For example, after ``if x is None: return`` the condition must not hold."""
+    if type(node) is ast.If:
+        if leaves(node.body):
+            return (node.test, False)
+        return (node.test, True) if leaves(node.orelse) else None
+    return (node.test, True) if type(node) is ast.Assert else None
+
+
+def test_of_case(subject: ast.expr, case: ast.match_case) -> ast.expr | None:
+    """The condition ``subject == text`` or ``subject in (text, …)`` under which a ``match`` takes a case; None for
+    other patterns."""
+    patterns = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+    options = [pattern.value for pattern in patterns if isinstance(pattern, ast.MatchValue)]
+    if len(options) < len(patterns):
+        return None
+    operator, other = (ast.Eq(), options[0]) if len(options) == 1 else (ast.In(), ast.Tuple(options, ast.Load()))
+    test = ast.Compare(subject, [operator], [other])
+    return ast.fix_missing_locations(ast.copy_location(test, case.pattern))
+
+
 class TextChoice(NamedTuple):
     """A condition that compares a value with texts."""
 

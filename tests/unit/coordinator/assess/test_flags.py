@@ -56,6 +56,8 @@ def test_a_place_under_a_parameter_that_is_off_has_a_flag(condition: str) -> Non
         "    return torch.lu(x) if sparse else x",
         "    return x if not sparse else torch.lu(x)",
         "    if sparse:\n        for y in x:\n            torch.lu(y)",
+        "    if not sparse:\n        return x\n    y = x + 1\n    return torch.lu(y)",
+        "    assert sparse\n    return torch.lu(x)",
     ],
 )
 def test_other_branches_have_a_flag_too(body: str) -> None:

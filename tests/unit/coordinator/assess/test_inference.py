@@ -349,6 +349,9 @@ def test_a_site_knows_the_guards_under_which_it_stands(code: str, kind: GuardKin
         "if x.ndim == 3:\n    torch.add(x, 1)",
         "try:\n    torch.add(x, 1)\nexcept ImportError:\n    pass",
         "if x.is_cuda:\n    pass\ntorch.add(x, 1)",
+        "assert torch.cuda.is_available()\ntorch.add(x, 1)",
+        "if not torch.cuda.is_available():\n    raise RuntimeError\ntorch.add(x, 1)",
+        "match x.ndim:\n    case 3:\n        torch.add(x, 1)",
     ],
 )
 def test_other_conditions_are_no_guards(code: str) -> None:
@@ -732,6 +735,14 @@ def test_a_literal_is_kept_as_json_has_it(literal: str, value: object) -> None:
         ("if cuda:\n    torch.add(x, 1)", "xla", False),
         ("if args.use_cuda:\n    torch.add(x, 1)", "xla", False),
         ("if use_xla:\n    torch.add(x, 1)", "xla", True),
+        ("def f():\n    if not x.is_cuda:\n        return x\n    torch.add(x, 1)", "xla", False),
+        ("def f():\n    if x.is_cuda:\n        return x\n    torch.add(x, 1)", "xla", True),
+        ("for y in z:\n    if y.device.type != 'cpu':\n        continue\n    torch.add(x, 1)", "xla", False),
+        ("if x.device.type == 'cpu':\n    pass\nelse:\n    raise ValueError\ntorch.add(x, 1)", "xla", False),
+        ("assert x.device.type == 'cpu'\ntorch.add(x, 1)", "xla", False),
+        ("match x.device.type:\n    case 'cuda':\n        torch.add(x, 1)", "xla", False),
+        ("match x.device.type:\n    case 'cuda' | 'xla':\n        torch.add(x, 1)", "xla", None),
+        ("match x.device.type:\n    case 'cuda':\n        pass\n    case _:\n        torch.add(x, 1)", "xla", True),
     ],
 )
 def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str, reached: bool | None) -> None:
@@ -1140,6 +1151,9 @@ def test_an_instance_of_another_packages_class_is_no_array() -> None:
 )
 def test_a_method_that_numpy_has_too_does_not_tell_an_array_beside_numpy(line: str, function_names: list[str]) -> None:
     assert names(f"{line}\ndef f(rows):\n    return rows.all[0].nonzero()") == function_names
+    assert names(f"{line}\ndef f(rows):\n    return rows.all[0].count_nonzero()") == [
+        name.replace("nonzero", "count_nonzero") for name in function_names
+    ]
     code = f"{line}\ndef f(rows):\n    return rows.all[0].nonzero(as_tuple=True)"
     assert names(code) == ["torch.Tensor.nonzero"]
 
