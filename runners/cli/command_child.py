@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,20 +139,36 @@ def _run(order: CommandOrder, job: str, variables: Mapping[str, str], report: Ch
         os.close(theirs)
     lines = ChildLines(ours, process)
     early_end: Ended | None = None
-    try:
-        _take(lines.until(time.monotonic() + order.timeout_s), report)
-        if process.poll() is None:
-            early_end = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
-    except KeyboardInterrupt:
-        early_end = Ended(None, "the command was interrupted", INTERRUPTED)
-    finally:
-        _end(process)
-        # The pipe may hold reports that have not been read yet.
-        _take(lines.until(math.inf), report)
-        os.close(ours)
+    with noting_interrupts() as interrupts:
+        try:
+            _take(lines.until(time.monotonic() + order.timeout_s, interrupts), report)
+            if interrupts:
+                early_end = Ended(None, "the command was interrupted", INTERRUPTED)
+            elif process.poll() is None:
+                early_end = Ended(None, f"the command was killed after {order.timeout_s:g} s", LATE)
+        finally:
+            _end(process)
+            # The pipe may hold reports that have not been read yet.
+            _take(lines.until(math.inf), report)
+            os.close(ours)
     code = process.returncode
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     return early_end or Ended(code, f"the command ended with {how}", FAILED if code else 0)
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[Sequence[int]]:
+    """Collect the SIGINT signals of Ctrl-C in the block. A ``KeyboardInterrupt`` while a report is read would lose the
+    report."""
+    signals: list[int] = []
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield signals
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _: signals.append(number))
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _take(lines: Iterable[bytes], report: ChildReport) -> None:
@@ -162,17 +178,17 @@ def _take(lines: Iterable[bytes], report: ChildReport) -> None:
 
 
 class ChildLines:
-    """The lines of a pipe until its process ends. No line is lost if an exception interrupts the reading."""
+    """The lines of a pipe until its process ends."""
 
     def __init__(self, pipe: int, process: subprocess.Popen[bytes]) -> None:
         self._pipe = pipe
         self._process = process
         self._rest = b""
 
-    def until(self, deadline: float) -> Iterator[bytes]:
-        """Yield lines until the process ends or the deadline passes. Processes that the command left running may keep
-        the pipe open, but are not waited for."""
-        while time.monotonic() < deadline:
+    def until(self, deadline: float, interrupts: Sequence[int] = ()) -> Iterator[bytes]:
+        """Yield lines until the process ends, the deadline passes, or ``interrupts`` has a signal. Processes that the
+        command left running may keep the pipe open, but are not waited for."""
+        while time.monotonic() < deadline and not interrupts:
             while b"\n" in self._rest:
                 line, self._rest = self._rest.split(b"\n", 1)
                 yield line
@@ -180,12 +196,12 @@ class ChildLines:
             ready, _, _ = select.select([self._pipe], [], [], 0.0 if has_ended else _LOOK_EVERY_S)
             piece = os.read(self._pipe, _PIECE) if ready else b""
             self._rest += piece
-            if not piece and (has_ended or ready):
-                if not has_ended:
-                    # The pipe is closed, and the command continues without a recorder.
-                    with suppress(subprocess.TimeoutExpired):
-                        self._process.wait(max(0.0, deadline - time.monotonic()))
+            if not piece and has_ended:
                 return
+            if not piece and ready:
+                # The pipe is closed, and the command continues without a recorder.
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_LOOK_EVERY_S)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
