@@ -182,11 +182,11 @@ class Placement(StrEnum):
     on_device = "on_device"
     """Something was executed on the device, all observed arrays stayed on the device, and no fallback was detected."""
     fell_back = "fell_back"
-    """Something ran on the host although the target is a device."""
+    """Something ran on the host, although the host is not the target's device."""
     host_only = "host_only"
     """The runner's catalogue declares that the function touches no device."""
     unknown = "unknown"
-    """There is no proof of where the case ran. On-device counts exclude the case."""
+    """There is no proof of where the case ran. If the case passed, on-device counts exclude the case."""
 
 
 class Unproven(StrEnum):
@@ -213,7 +213,8 @@ class Unproven(StrEnum):
 _UNPROVEN = {
     Unproven.refuses: "the case expects an error, which Python can raise without the device",
     Unproven.no_array: "no array was observed: inputs and results have no array, or the call ended too early",
-    Unproven.array_elsewhere: "an array of the call was on another device, although no operation was observed there",
+    Unproven.array_elsewhere: "an array of the call was on another device, although no operation was observed on "
+    "that device",
     Unproven.nothing_executed: "executions on the device were counted, and their number is zero",
     Unproven.executions_not_counted: "nothing counts executions on this device",
     Unproven.nobody_looked: "a fallback could not be detected: the device has no counters, and its operations were "
