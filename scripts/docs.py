@@ -337,7 +337,7 @@ GENERATED: tuple[GeneratedTable | GeneratedParagraph, ...] = (
         "| cause | meaning | verdict |",
         partial(members, Cause, verdicts={cause: verdict_of(cause) for cause in Cause}),
     ),
-    GeneratedTable("reference/causes.md", "| repetition | meaning |", partial(members, Repetition, as_code=True)),
+    GeneratedTable("reference/causes.md", "| result | meaning |", partial(members, Repetition, as_code=True)),
     GeneratedTable(
         "reference/runner-api.md", "| status of a job | meaning |", partial(members, JobStatus, as_code=True)
     ),
