@@ -263,7 +263,7 @@ class TimingPolicy(StrEnum):
     """The policy by which a case is timed."""
 
     off = "off"
-    """Nothing is timed. It is the fastest policy, because cases do not wait for each other."""
+    """Nothing is timed. It is the fastest policy, because cases do not wait for the timing lock."""
     quick = "quick"
     """As ``steady``, but with only 0.02 s of warm-up and 0.02 s of samples. It is fast enough for thousands of cases,
     but its times vary more."""

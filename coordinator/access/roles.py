@@ -9,7 +9,7 @@ class Role(StrEnum):
     """The role of a caller."""
 
     viewer = "viewer"
-    """Reads all results, and has scripts assessed."""
+    """Reads all results, and lets the coordinator assess scripts."""
     submitter = "submitter"
     """Submits campaigns, and cancels campaigns that were submitted under the name of its token."""
     operator = "operator"

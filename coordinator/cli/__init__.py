@@ -115,7 +115,7 @@ class Commands(LazyGroup):
         (
             "override",
             "cause_commands:override",
-            "Set the cause of a case on a target by hand, for those of its runs that did not pass. "
+            "Set by hand the cause of a case on a target, for all runs of the case that did not pass. "
             "The name of your token is stored with the cause.",
         ),
         (

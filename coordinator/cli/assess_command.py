@@ -126,7 +126,7 @@ def assess(
         bool,
         typer.Option(
             "--chart",
-            help="Chart the unknown functions on your coordinator, wait for the outcomes, and then "
+            help="Test the unknown functions on your coordinator, wait for the outcomes, and then "
             "report. Needs a live "
             "runner of the target.",
         ),
@@ -302,8 +302,8 @@ def write_evidence(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="An older file to start from. A bundle replaces its evidence about the same suite and target; the "
-            "rest is kept."
+            help="An older file to start from. A bundle replaces the file's evidence about the same suite and "
+            "target; the rest is kept."
         ),
     ] = None,
     url: Url = None,

@@ -39,8 +39,8 @@ def override(
     why: Annotated[str | None, typer.Option(help="The reason for this cause.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Remove the override: the rules apply again.")] = False,
 ) -> None:
-    """Set the cause of a case on a target by hand, for those of its runs that did not pass. The name of your token is
-    stored with the cause."""
+    """Set by hand the cause of a case on a target, for all runs of the case that did not pass. The name of your token
+    is stored with the cause."""
     if case is not None and target is None:
         raise CoordinatorError("an override needs a target: add --target, such as torch/xla")
     if case is not None and not undo and (cause is None or why is None):

@@ -32,7 +32,8 @@ def url(
     role: Annotated[
         DatabaseRole,
         typer.Option(
-            help="Role: migration owns the tables (for backups and alembic), application changes rows, reading reads."
+            help="Role: `migration` owns the tables (for backups and alembic), `application` changes rows, `reading` "
+            "only reads."
         ),
     ] = DatabaseRole.reading,
 ) -> None:
@@ -62,7 +63,8 @@ def roles(
         ),
     ],
 ) -> None:
-    """Create Portolan's roles, as the superuser or owner (with CREATEROLE) in $PORTOLAN_DATABASE_URL. Repeatable."""
+    """Create Portolan's roles, also if some exist. The user in $PORTOLAN_DATABASE_URL must be a superuser, or the owner
+    of the database with CREATEROLE."""
     from coordinator.configuration.settings import Settings
     from coordinator.database.grants import ROLES
     from coordinator.database.roles import provide

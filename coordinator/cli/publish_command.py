@@ -34,7 +34,7 @@ def publish(
     ] = None,
     signers: Annotated[
         Path | None,
-        typer.Option(help="The trusted keys, a file of allowed signers: one of them must have signed each file."),
+        typer.Option(help="A file of trusted keys (allowed signers). One of these keys must have signed each file."),
     ] = None,
     revoked: Annotated[Path | None, typer.Option(help="A file of keys that are no longer trusted.")] = None,
     accept_unsigned: SignatureOptional = False,
@@ -44,8 +44,8 @@ def publish(
     """Write the atlas as a static site for any web server.
 
     The evidence comes from the bundles, otherwise from a coordinator. Without a coordinator, it is the evidence that
-    ships with Portolan. Files are refused unless a key of --signers signed them, or --unsigned accepts them. The pages
-    need no network. Only the search needs scripts.
+    ships with Portolan. Bundles and the file of --data are refused unless a key of --signers signed them, or --unsigned
+    accepts them. The pages need no network. Only the search needs scripts.
     """
     check_folder(folder)
     selector = Selector.parse(on)

@@ -45,8 +45,8 @@ def _query(
     measure: Annotated[
         Measure | None,
         typer.Option(
-            help="Which latency is compared; paper is the study's mean of first calls. Default: as "
-            "the campaign was timed."
+            help="Which latency is compared: level (a call after warm-up), cold (a user's first call) or paper (the "
+            "study's mean of first calls). Default: as the campaign was timed."
         ),
     ] = None,
 ) -> dict[str, Any]:

@@ -62,15 +62,15 @@ def submit(
     timing: Annotated[
         TimingPolicy | None,
         typer.Option(
-            help="How calls are timed. Default: as the suite declares, or steady if it declares nothing. docs, "
-            "library, library_quick and pairs declare off."
+            help="How calls are timed. Default: as the suite declares, or steady if it declares nothing. The "
+            "suites `docs`, `library`, `library_quick` and `pairs` declare `off`."
         ),
     ] = None,
     timed_cases: Annotated[
         TimedCases | None,
         typer.Option(
             help="Time all cases of a function, or one. Default: as the suite declares, or all if it declares "
-            "nothing. docs, library, library_quick and pairs declare representative."
+            "nothing. The suites `docs`, `library`, `library_quick` and `pairs` declare `representative`."
         ),
     ] = None,
     verdicts_first: Annotated[
@@ -90,8 +90,8 @@ def submit(
         tuple[LeftOver, int] | None,
         typer.Option(
             metavar="failed|incomplete CAMPAIGN",
-            help="Run only the failed or the incomplete cases of the campaign CAMPAIGN again; other options "
-            "default to those of CAMPAIGN.",
+            help="`failed CAMPAIGN` or `incomplete CAMPAIGN`: run only these cases of the campaign again. Other "
+            "options default to those of the campaign.",
         ),
     ] = None,
     dry_run: Annotated[

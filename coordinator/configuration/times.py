@@ -83,8 +83,8 @@ class Times:
     # The outcome writer
 
     store_apart_s: float = 0.1
-    """Interval between batches of reports of runners with many jobs, whose reports can wait. The cost of a batch
-    hardly depends on its number of reports, and short cases (half a millisecond) report all the time."""
+    """Interval between batches of reports that can wait, which are the reports of runners with many jobs. The cost of
+    a batch hardly depends on its number of reports, and short cases (half a millisecond) report all the time."""
     store_retry_s: float = 0.05
     """First and longest pause before a batch that could not be stored is tried again; each further pause is twice
     as long."""

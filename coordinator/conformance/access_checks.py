@@ -80,7 +80,7 @@ async def catalogue(subject: Subject) -> None:
 
 
 async def constant(subject: Subject) -> None:
-    """The answers to GET /v1/runner and GET /v1/catalogue do not change during a boot."""
+    """The answers to GET /v1/runner and GET /v1/catalogue do not change until the runner restarts."""
     for path, before in (("/v1/runner", subject.info), ("/v1/catalogue", subject.catalogue)):
         for _ in range(2):
             try:

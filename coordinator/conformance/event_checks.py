@@ -61,7 +61,8 @@ async def streams(subject: Subject) -> None:
 
 
 async def check_nothing_dropped(subject: Subject) -> None:
-    """The runner drops no unacknowledged event (checked with 600). If it has no space, new jobs get the status full."""
+    """The runner drops no unacknowledged event (checked with 600 events). If the runner has no space for more events,
+    new jobs get the status full."""
     events: list[ReceivedEvent] = []
     with contextlib.suppress(NotRunError):
         # This case makes the other jobs wait. Otherwise some of them would run.
@@ -188,8 +189,8 @@ def _seconds_spent(beat: ReceivedEvent, key: Key) -> float:
 
 
 async def history(subject: Subject) -> None:
-    """The streams of the whole check have no gap and no number with two events. No attempt finished twice, or ran
-    without a started event."""
+    """The streams of the whole check have no gap, and no two events have the same number. No attempt finished twice,
+    or ran without a started event."""
     await subject.run()
     if subject.history.contradiction is not None:
         raise BrokenError(subject.history.contradiction)
@@ -201,7 +202,8 @@ async def history(subject: Subject) -> None:
 
 
 async def trims(subject: Subject) -> None:
-    """The runner discards acknowledged events. If a requested stream would begin with such an event, it answers 410."""
+    """The runner discards acknowledged events. If a requested stream would begin with such an event, the runner answers
+    410."""
     n = (await subject.run())[-1].n
     await subject.acknowledge(n)
     call = f"GET /v1/events after {n - 1}, with events up to {n} acknowledged"

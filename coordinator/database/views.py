@@ -190,7 +190,7 @@ OUTCOME_ROWS = View(
         "operation": "the framework operation that failed, or the first operation that gave a wrong value",
         "after_others": "set if the case failed in a process that had run other cases, and was then repeated alone. "
         "The row has the second result: `failed_alike` if both runs failed in the same way, otherwise "
-        "`failed_otherwise`. Null if the case was not repeated",
+        "`failed_otherwise`, also if the second run passed. Null if the case was not repeated",
         "judged_by": "source of the expected values: `numpy`: NumPy or SciPy (independent); `decomposition`: the "
         "library's reference implementation, which computes the function by other operations (independent); "
         "`reference`: the function's own tests; "
@@ -791,9 +791,9 @@ FUNCTION_LATENCIES = View(
     "function_latencies",
     """One row per function, target and campaign with a measurement. A run counts if it passed and is proven to have run
     on the device, or if its function is host_only. Each time is a median over the cases of the function. For low_ms,
-    the time of a case is that of its best run; for the other times, it is the median over its runs. Two rows can
-    contain different cases. So compute the ratio of two devices from case_latencies, over the cases that both devices
-    measured, and not from these medians.""",
+    the time of a case is that of its best run. For the other times, the time of a case is the median over its runs. Two
+    rows can contain different cases. So compute the ratio of two devices from case_latencies, over the cases that both
+    devices measured, and not from these medians.""",
     common_comments(*OF_A_FUNCTION)
     | {
         "host_only": "true if the runner's catalogue declares that the function never touches a device; such "

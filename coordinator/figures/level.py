@@ -6,7 +6,7 @@ ALIKE = 1.2
 """The ratio within which two levels count as equal. Levels of runs of one call on a shared host differ by up to this
 ratio."""
 UNCONFIRMED = (
-    f"no second run came within {ALIKE:g} times of it, or threads waited for a core in most samples of every run"
+    f"no second run came within a factor of {ALIKE:g} of it, or threads waited for a core in most samples of every run"
 )
 """The explanation of an unconfirmed level, which pages mark with ``~``. The level of a function is unconfirmed if the
 levels of at least half of its cases are."""

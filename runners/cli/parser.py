@@ -95,7 +95,9 @@ def make_parser() -> argparse.ArgumentParser:
         "representative for docs, library, library_quick and pairs; otherwise all)",
     )
     run.add_argument(
-        "--run", type=int, help="number of the run that the output names; the case runs in the same way (default: 1)"
+        "--run",
+        type=int,
+        help="number that the output shows for the run; it does not change how the case runs (default: 1)",
     )
     run.add_argument(
         "--out",
@@ -142,9 +144,8 @@ def make_parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--target",
         metavar="DEVICE",
-        help="the device for which the calls are recorded; if it is xla or tpu, arrays of torch "
-        "report this device as theirs; "
-        "`assess --run` sets this option",
+        help="the device for which the calls are recorded; for xla and tpu, torch's arrays report that they are on "
+        "this device; `assess --run` sets this option",
     )
     _words(record)
     record.set_defaults(device="cpu")
@@ -179,7 +180,7 @@ def make_parser() -> argparse.ArgumentParser:
     setup.add_argument(
         "--with-cuda",
         action="store_true",
-        help="also install the packages that only torch/cuda uses, whatever the device",
+        help="also install the packages that only torch/cuda uses, even if you do not name cuda",
     )
     return parser
 
