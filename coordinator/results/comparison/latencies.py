@@ -5,8 +5,8 @@ level of a case is the level of its best run. The best run still exceeds the und
 runs show how large an excess can be: if excesses are exponential, the best of n runs exceeds the undisturbed time by at
 most the quantile of Fisher's F with 2 and the spread's degrees of freedom, times the spread over n (Epstein and Sobel
 1954). The interval of a side lies between this lower bound and its best run. A change counts if the intervals of the
-two sides do not overlap, and differ by more than ``LEAST``. A few runs say little about their spread, so the usual
-spread among the campaign's functions counts as a prior worth some degrees of freedom (Smyth 2004).
+two sides do not overlap, and the levels differ by more than ``LEAST``. A few runs say little about their spread, so the
+usual spread among the campaign's functions counts as a prior worth some degrees of freedom (Smyth 2004).
 
 A busy host disturbs this in three ways:
 
