@@ -141,13 +141,13 @@ def in_float64(sample: Sample, pack: PackWriter) -> Sample:
 
 
 def inputs_of(sample: Sample) -> list[int]:
-    """Return the numbers of a call's input arrays. Its other arrays are weights of results."""
+    """Return the numbers of a call's input arrays. Its other arrays are factors by which results are weighted."""
     arguments = json.loads(sample.call)["tuple"][:2]
     return sorted({slot["array"] for slot in slots(arguments)})
 
 
 def _weigh(sample: Sample, way: str, parts: Sequence[Any], results: Sequence[Any], pack: PackWriter) -> Sample:
-    """Make a sample whose call has, as its last part, weights for each result with a gradient."""
+    """Make a sample whose call ends with weights: one array for each result that has a gradient."""
     arrays = list(sample.arrays)
     weights: list[Any] = []
     for result in results:

@@ -121,7 +121,7 @@ KINDS_OF: Mapping[str, Collection[str]] = {
 
 @dataclass(frozen=True)
 class BaseFunction:
-    """A function whose samples the gate tests, and the cases from which its variants of one kind are made."""
+    """A function, whose samples the gate checks, and its cases, from which the variants of one kind are made."""
 
     subject: GatedFunction
     cases: Sequence[dict[str, Any]]

@@ -257,7 +257,7 @@ def search(
 
 
 def inputs_of(sample: Sample) -> list[int]:
-    """Return the numbers of a call's input arrays. Its other arrays are weights of results."""
+    """Return the numbers of a call's input arrays. Its other arrays are factors by which results are weighted."""
     return sorted({slot["array"] for slot in slots(json.loads(sample.call)["tuple"][:2])})
 
 

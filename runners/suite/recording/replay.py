@@ -158,7 +158,7 @@ class AgainstHost:
         if self.openness.form_only:
             return
         if self.is_drawn and _is_refused(near):
-            raise UntestedError(f"with values drawn from their range the CPU gives no number; {_WITH_VALUES}")
+            raise UntestedError(f"with values drawn from the recorded range, the CPU returns no number; {_WITH_VALUES}")
         try:
             exact = self._on_host(arrays, is_wide=True)
         except UntestedError:
@@ -180,8 +180,8 @@ class AgainstHost:
         except Exception as error:
             text = (str(error).strip().splitlines() or [""])[0]
             raise UntestedError(
-                f"with values drawn from their range it raises on the CPU too ({type(error).__name__}: {text[:200]}); "
-                f"{_WITH_VALUES}"
+                "the call also raises on the CPU, with values drawn from the recorded range "
+                f"({type(error).__name__}: {text[:200]}); {_WITH_VALUES}"
             ) from error
 
 
