@@ -56,6 +56,8 @@ _KEEPS_FUNCTION = re.compile(r"cache|memoi|deprecat|validator")
 """Matches the names of decorators that only run before or around a function (``@lru_cache``, ``@deprecated``), or that
 check the fields of a class (``@model_validator``)."""
 _PROPERTIES = frozenset({"property", "cached_property"})
+MOST_CONDITIONS = 32
+"""The maximum number of guards, and of flags, that early exits add to the rest of a block."""
 _ALIASES = (ast.Name, ast.Attribute)
 """The kinds of expressions that give a value another name."""
 
@@ -237,16 +239,23 @@ class SiteResolver(CallReader):
     # Branches and loops
 
     def _visit_all(self, nodes: Iterable[ast.AST | None]) -> None:
-        waiting = iter(nodes)
-        for node in waiting:
-            if node is None:
-                continue
-            self.visit(node)
-            if (passing := test_behind(node)) is not None:
-                test, holds = passing
-                flags = flags_under(test, self._own_flags) if holds else flags_under_else(test, self._own_flags)
-                with self._under(device_guard(test, holds=holds)), self._with_flags(flags):
-                    self._visit_all(waiting)
+        guards, flags = self._guards, self._flags
+        for node in nodes:
+            if node is not None:
+                self.visit(node)
+                if (passing := test_behind(node)) is not None:
+                    self._go_on_if(*passing)
+        self._guards, self._flags = guards, flags
+
+    def _go_on_if(self, test: ast.expr, holds: bool) -> None:
+        """Record that the next statements of a block run only if a condition holds, or only if it does not hold."""
+        guard = device_guard(test, holds=holds)
+        # Generated code may have thousands of such statements in one block.
+        if guard is not None and len(self._guards) < MOST_CONDITIONS:
+            self._guards = (*self._guards, guard)
+        if len(self._flags) < MOST_CONDITIONS:
+            flags = flags_under(test, self._own_flags) if holds else flags_under_else(test, self._own_flags)
+            self._flags = tuple(dict.fromkeys((*self._flags, *flags)))
 
     def _if(self, node: ast.If | ast.While) -> None:
         self._test(node.test)

@@ -750,6 +750,12 @@ def test_a_guard_knows_whether_a_device_reaches_its_place(code: str, device: str
     assert [guard.reaches(device) for guard in site.guards] == [reached]
 
 
+def test_a_function_with_many_asserts_is_read() -> None:
+    code = "def f(x):\n" + "    assert x.device.type == 'cuda'\n" * 1_500 + "    torch.add(x, 1)\n"
+    (site,) = [site for site in sites(code) if site.function == "torch.add"]
+    assert site.guards[0].reaches("xla") is False
+
+
 @pytest.mark.parametrize(
     ("code", "is_in_export"),
     [
