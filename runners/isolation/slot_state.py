@@ -132,7 +132,8 @@ class SlotState:
     def is_quiet(self) -> bool:
         """Whether no process of the slot is being forked, primed or ended. Each of these actions would disturb a timed
         case."""
-        is_making = self.spare is not None and self.spare.is_being_made
+        # The present child may still be forked although its case was cancelled.
+        is_making = any(child is not None and child.is_being_made for child in (self.present, self.spare))
         return not (self._left or self._ending or self._dying or is_making)
 
     def left_s(self, now: float) -> float:

@@ -407,6 +407,24 @@ def test_one_that_waits_to_be_alone_can_be_cancelled_and_holds_up_nobody() -> No
     assert world.outcomes["untimed"].verdict is Verdict.passed
 
 
+@pytest.mark.parametrize("uses_device_first", [False, True])
+def test_a_timed_case_waits_for_the_process_of_a_cancelled_case_in_another_slot(uses_device_first: bool) -> None:
+    world = World(slots=2, overlap=True)
+    world.submit(make_task("0", timing=TimingPolicy.steady))
+    world.answer(Fork(1))
+    world.cancel("0")
+    world.submit(make_task("1", uses_device_first=uses_device_first))
+    world.submit(make_task("2", timing=TimingPolicy.steady))
+    world.answer(End(1, -1))
+    world.cancel("1")
+    others_fork = [instruction for instruction in world.unanswered if isinstance(instruction, Fork)][0]
+    while others := [instruction for instruction in world.unanswered if instruction != others_fork]:
+        world.answer(others[0])
+    assert not world.busy
+    world.run_all()
+    assert world.outcomes["2"].verdict is Verdict.passed
+
+
 def test_a_device_that_is_not_primed_in_time_fails_the_harness() -> None:
     world = World()
     world.submit(make_task("0"))
